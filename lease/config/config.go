@@ -1,0 +1,100 @@
+// Package config holds the provider's configuration: which routes are made, which hosts are
+// allowed, from which ranges addresses are leased.
+package config
+
+import (
+	"net/netip"
+)
+
+// The kinds of route.
+const (
+	TargetIngress   = "ingress"
+	TargetHTTPRoute = "httproute"
+)
+
+// The ways in which a leased address comes from MetalLB.
+const (
+	// ModeRange leases addresses from configured ranges, each one pool.
+	ModeRange = "range"
+	// ModeDedicated makes one pool an address.
+	ModeDedicated = "dedicated"
+	// ModePool leaves the choice to MetalLB, from a pool of the administrator.
+	ModePool = "pool"
+)
+
+// ProviderConfig is the spec of a ProviderConfig document with its defaults filled in.
+type ProviderConfig struct {
+	Target            string
+	ManifestNamespace string
+	LedgerNamespace   string
+	Ingress           Ingress
+	Gateway           Gateway
+	Hosts             Hosts
+	IP                IP
+}
+
+// Ingress says how Ingress objects, and host names of the provider's own, are made.
+type Ingress struct {
+	ClassName string
+	// Domain is the provider's ingress domain; static hosts are made below it.
+	Domain      string
+	StaticHosts bool
+}
+
+// Gateway says to which Gateway an HTTPRoute attaches and which implementation serves it.
+type Gateway struct {
+	Name, Namespace string
+	Implementation  string
+	// ProxyBufferSize is written on every route unless it is empty.
+	ProxyBufferSize string
+}
+
+// Hosts says which host names a lease may have.
+type Hosts struct {
+	// Blocked follows Akash's convention: "x.com" that name alone, ".x.com" the domain and all
+	// below it; in any case.
+	Blocked []string
+}
+
+// IP says where leased addresses come from.
+type IP struct {
+	Mode   string
+	Ranges Ranges
+	// Families are those in which an IP endpoint without addresses of its own gets one each.
+	Families         []Family
+	Pool             string
+	MetalLBNamespace string
+	AnnotationPrefix string
+}
+
+// Family is an IP family in Kubernetes' spelling: IPv4 or IPv6.
+type Family string
+
+// The two families.
+const (
+	IPv4 Family = "IPv4"
+	IPv6 Family = "IPv6"
+)
+
+// FamilyOf is the family of an address.
+func FamilyOf(a netip.Addr) Family {
+	if a.Is4() {
+		return IPv4
+	}
+	return IPv6
+}
+
+// Default is the configuration of a provider that has none.
+func Default() *ProviderConfig {
+	return &ProviderConfig{
+		Target:            TargetIngress,
+		ManifestNamespace: "lease",
+		LedgerNamespace:   "akash-net",
+		Ingress:           Ingress{ClassName: "akash-ingress-class"},
+		Gateway:           Gateway{Name: "akash-gateway", Namespace: "akash-gateway", Implementation: "akash", ProxyBufferSize: "16k"},
+		IP: IP{
+			Mode: ModeRange, Families: []Family{IPv4}, Pool: "default",
+			MetalLBNamespace: "metallb-system", AnnotationPrefix: "metallb.universe.tf",
+		},
+	}
+}

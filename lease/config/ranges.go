@@ -1,0 +1,148 @@
+package config
+
+import (
+	"fmt"
+	"iter"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Ranges are the configured address ranges in their order, with the excluded addresses.
+type Ranges struct {
+	Include []Range
+	Exclude []Range
+}
+
+// Range is an unbroken run of addresses of one family, both ends included.
+type Range struct {
+	First, Last netip.Addr
+	// Text is the range as it was configured.
+	Text string
+}
+
+// ParseRange reads "203.0.113.0/28", "203.0.113.8-203.0.113.12" or a single address. Host bits in
+// a prefix, zones, and IPv4-mapped IPv6 addresses are refused.
+func ParseRange(text string) (Range, error) {
+	r := Range{Text: text}
+	var err error
+	switch first, last, isRange := strings.Cut(text, "-"); {
+	case isRange:
+		if r.First, err = parseAddr(strings.TrimSpace(first)); err != nil {
+			return r, err
+		}
+		if r.Last, err = parseAddr(strings.TrimSpace(last)); err != nil {
+			return r, err
+		}
+		if r.First.BitLen() != r.Last.BitLen() {
+			return r, fmt.Errorf("%q mixes IPv4 and IPv6", text)
+		}
+		if r.Last.Less(r.First) {
+			return r, fmt.Errorf("%q ends before it begins", text)
+		}
+	case strings.Contains(text, "/"):
+		p, err := netip.ParsePrefix(text)
+		if err != nil || p.Addr().Is4In6() {
+			return r, fmt.Errorf("%q is not a CIDR", text)
+		}
+		if p != p.Masked() {
+			return r, fmt.Errorf("%q has host bits set; the network is %s", text, p.Masked())
+		}
+		r.First, r.Last = p.Addr(), lastOf(p)
+	default:
+		if r.First, err = parseAddr(text); err != nil {
+			return r, err
+		}
+		r.Last = r.First
+	}
+	return r, nil
+}
+
+// ParseAddr reads an address that can be leased: no zone, no IPv4-mapped IPv6 address.
+func ParseAddr(s string) (netip.Addr, error) { return parseAddr(s) }
+
+func parseAddr(s string) (netip.Addr, error) {
+	a, err := netip.ParseAddr(s)
+	if err != nil || a.Zone() != "" {
+		return a, fmt.Errorf("%q is not an IP address", s)
+	}
+	if a.Is4In6() {
+		return a, fmt.Errorf("%q is an IPv4-mapped IPv6 address; write %s", s, a.Unmap())
+	}
+	return a, nil
+}
+
+func lastOf(p netip.Prefix) netip.Addr {
+	b := p.Addr().AsSlice()
+	for i := p.Bits(); i < len(b)*8; i++ {
+		b[i/8] |= 1 << (7 - i%8)
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}
+
+// Contains is true when the address lies in the range.
+func (r Range) Contains(a netip.Addr) bool {
+	return a.BitLen() == r.First.BitLen() && !a.Less(r.First) && !r.Last.Less(a)
+}
+
+// Overlaps is true when the two share an address.
+func (r Range) Overlaps(o Range) bool {
+	return r.First.BitLen() == o.First.BitLen() && !r.Last.Less(o.First) && !o.Last.Less(r.First)
+}
+
+// Find is the range that leases the address: the first that contains it, unless it is excluded.
+func (rs Ranges) Find(a netip.Addr) (Range, bool) {
+	if slices.ContainsFunc(rs.Exclude, func(r Range) bool { return r.Contains(a) }) {
+		return Range{}, false
+	}
+	if i := slices.IndexFunc(rs.Include, func(r Range) bool { return r.Contains(a) }); i >= 0 {
+		return rs.Include[i], true
+	}
+	return Range{}, false
+}
+
+// Pieces are the parts of a configured range that remain when the exclusions are cut out, in
+// order.
+func (rs Ranges) Pieces(r Range) []Range {
+	pieces := []Range{r}
+	for _, x := range rs.Exclude {
+		var next []Range
+		for _, p := range pieces {
+			if !p.Overlaps(x) {
+				next = append(next, p)
+				continue
+			}
+			if p.First.Less(x.First) {
+				next = append(next, Range{First: p.First, Last: x.First.Prev()})
+			}
+			if x.Last.Less(p.Last) {
+				next = append(next, Range{First: x.Last.Next(), Last: p.Last})
+			}
+		}
+		pieces = next
+	}
+	return pieces
+}
+
+// Addresses yields the addresses of a family, lowest first within each range, the ranges in
+// their configured order. Excluded addresses are left out.
+func (rs Ranges) Addresses(f Family) iter.Seq[netip.Addr] {
+	return func(yield func(netip.Addr) bool) {
+		for _, r := range rs.Include {
+			if FamilyOf(r.First) != f {
+				continue
+			}
+			for _, p := range rs.Pieces(r) {
+				for a := p.First; ; a = a.Next() {
+					if !yield(a) {
+						return
+					}
+					if a == p.Last {
+						break
+					}
+				}
+			}
+		}
+	}
+}

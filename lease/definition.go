@@ -1,0 +1,137 @@
+package lease
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// Protocol is a transport protocol in Kubernetes' spelling.
+type Protocol string
+
+// The protocols that Akash knows.
+const (
+	TCP Protocol = "TCP"
+	UDP Protocol = "UDP"
+)
+
+// Definition says what one lease exposes. Every input format is read into it, and every object is
+// made from it. A Definition that Check has passed has sorted services and exposes.
+type Definition struct {
+	// Name is the document's metadata.name: a word for people, with no meaning in the cluster.
+	Name string
+	// Lease is the lease that exposes.
+	Lease ID
+	// Services are the workloads that expose something, sorted by name.
+	Services []Service
+	// IPEndpoints are the addresses that the services' exposes refer to by name.
+	IPEndpoints []IPEndpoint
+	// Hash identifies the definition as it was read (see Sum); it stays when parts of the
+	// definition are withheld.
+	Hash string
+	// At is where the document stands.
+	At Place
+}
+
+// Service is one workload of a lease and what it exposes.
+type Service struct {
+	// Name is the name of the workload and of the Kubernetes Service that reaches it.
+	Name string
+	// Expose lists the ports, in the order of Akash's manifest: by port, protocol, global first.
+	Expose []Expose
+	At     Place
+}
+
+// Expose is one port of a service and the ways in which it is reached.
+type Expose struct {
+	// Port is the container's port.
+	Port uint16
+	// As is the port seen from outside; 0 stands for Port.
+	As       uint16
+	Protocol Protocol
+	// Global is true for a port that is reached from outside the lease.
+	Global bool
+	// Hosts are the host names that lead here. Those of a port that is no ingress are reserved
+	// and never routed, as Akash does.
+	Hosts []Host
+	// IP is the name of the IP endpoint on which the port is leased, or empty.
+	IP   string
+	HTTP HTTPOptions
+	At   Place
+	// IPAt is where IP stands.
+	IPAt Place
+}
+
+// Host is a host name and where it was read.
+type Host struct {
+	Name string
+	At   Place
+}
+
+// IPEndpoint is a leased IP address by the name that the lease gives it.
+type IPEndpoint struct {
+	Name string
+	// Addresses are asked for by the definition; where there are none the ledger gives one a
+	// family.
+	Addresses []netip.Addr
+	At        Place
+}
+
+// HTTPOptions are the options that Akash passes to the HTTP router. A zero value stands for
+// Akash's default, see WithDefaults.
+type HTTPOptions struct {
+	// MaxBodySize is the largest request body in bytes.
+	MaxBodySize uint32
+	// ReadTimeout and SendTimeout limit one read from and one write to the backend; they have a
+	// resolution of a millisecond.
+	ReadTimeout, SendTimeout time.Duration
+	// NextTries is how many backends are tried.
+	NextTries uint32
+	// NextTimeout limits the time spent on further tries; 0 is no limit.
+	NextTimeout time.Duration
+	// NextCases are the outcomes after which another backend is tried: error, timeout, off, or an
+	// HTTP status.
+	NextCases []string
+}
+
+// ExternalPort is the port seen from outside.
+func (e Expose) ExternalPort() uint16 {
+	if e.As != 0 {
+		return e.As
+	}
+	return e.Port
+}
+
+// IsIngress is true for a port that is reached through the HTTP router: a global TCP port that is
+// 80 outside (chain-sdk: manifest's IsIngress).
+func (e Expose) IsIngress() bool {
+	return e.Global && e.Protocol == TCP && e.ExternalPort() == 80
+}
+
+// Endpoint is the IP endpoint of the name, or nil.
+func (d *Definition) Endpoint(name string) *IPEndpoint {
+	if i := slices.IndexFunc(d.IPEndpoints, func(e IPEndpoint) bool { return e.Name == name }); i >= 0 {
+		return &d.IPEndpoints[i]
+	}
+	return nil
+}
+
+// WithDefaults fills in Akash's defaults (chain-sdk: go/sdl/expose.go).
+func (o HTTPOptions) WithDefaults() HTTPOptions {
+	if o.MaxBodySize == 0 {
+		o.MaxBodySize = 1048576
+	}
+	if o.ReadTimeout == 0 {
+		o.ReadTimeout = time.Minute
+	}
+	if o.SendTimeout == 0 {
+		o.SendTimeout = time.Minute
+	}
+	if o.NextTries == 0 {
+		o.NextTries = 3
+	}
+	if len(o.NextCases) == 0 {
+		o.NextCases = []string{"error", "timeout"}
+	}
+	return o
+}

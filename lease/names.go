@@ -1,0 +1,112 @@
+package lease
+
+import (
+	"crypto/sha1" //nolint:gosec // RFC 4122 defines version 5 UUIDs by SHA-1
+	"crypto/sha256"
+	"encoding/base32"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Labels and annotations that Akash's provider writes (provider: cluster/kube/builder/builder.go).
+const (
+	LabelManaged         = "akash.network"
+	LabelNamespace       = "akash.network/namespace"
+	LabelService         = "akash.network/manifest-service"
+	LabelServiceTarget   = "akash.network/service-target"
+	LabelOwner           = "akash.network/lease.id.owner"
+	LabelDSeq            = "akash.network/lease.id.dseq"
+	LabelGSeq            = "akash.network/lease.id.gseq"
+	LabelOSeq            = "akash.network/lease.id.oseq"
+	LabelProvider        = "akash.network/lease.id.provider"
+	AnnotationUpdatedAt  = "akash.network/lease.updated_at"
+	ServiceTargetMetalLB = "metal-lb"
+)
+
+// Labels and annotations of our own.
+const (
+	Domain = "net.akash.network"
+	// AnnotationDefinition holds the hash of the definition that an object was rendered from.
+	AnnotationDefinition = Domain + "/definition"
+	// LabelOurs marks objects that are ours and unknown to Akash's operators.
+	LabelOurs = Domain + "/managed"
+)
+
+// FieldManager is the field manager of everything that is not a claim.
+const FieldManager = "akash-net"
+
+// hexLower is base32 with RFC 4648's extended hex alphabet, unpadded, in lower case.
+var hexLower = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
+
+// Hash is a text's SHA-256 in lower-case base32hex, 52 characters: fit for the name part of an
+// annotation (at most 63).
+func Hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hexLower.EncodeToString(sum[:])
+}
+
+// Namespace is the name of the Kubernetes namespace that Akash's provider gives the lease: 45
+// characters (provider: cluster/util/lease_id_to_namespace.go).
+func (id ID) Namespace() string {
+	sum := sha256.Sum224([]byte(id.String()))
+	return hexLower.EncodeToString(sum[:])
+}
+
+// Labels are the labels by which Akash's provider and operators find the lease of an object.
+func (id ID) Labels() map[string]string {
+	return map[string]string{
+		LabelManaged:  "true",
+		LabelOwner:    id.Owner,
+		LabelDSeq:     strconv.FormatUint(id.DSeq, 10),
+		LabelGSeq:     strconv.FormatUint(uint64(id.GSeq), 10),
+		LabelOSeq:     strconv.FormatUint(uint64(id.OSeq), 10),
+		LabelProvider: id.Provider,
+	}
+}
+
+// IDFromLabels reads a lease ID from Akash's five labels; ok is false where one is missing or
+// does not parse, which is when Akash's own recovery gives up too.
+func IDFromLabels(labels map[string]string) (id ID, ok bool) {
+	id, err := ParseID(strings.Join([]string{
+		labels[LabelOwner], labels[LabelDSeq], labels[LabelGSeq], labels[LabelOSeq], labels[LabelProvider],
+	}, "/"))
+	return id, err == nil
+}
+
+// StaticHost is the host name that the provider gives an ingress service when
+// deployment-ingress-static-hosts is on: a version 5 UUID of the lease ID and the service's name
+// in base32hex, below the provider's ingress domain (provider: manifest/parse.go).
+func (id ID) StaticHost(service, domain string) string {
+	// RFC 4122 appendix C: the name space for host names.
+	space := []byte{0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8}
+	sum := sha1.Sum(append(space, id.String()+service...)) //nolint:gosec // see the import
+	uuid := sum[:16]
+	uuid[6] = uuid[6]&0x0f | 0x50
+	uuid[8] = uuid[8]&0x3f | 0x80
+	return hexLower.EncodeToString(uuid) + "." + domain
+}
+
+var plainEndpoint = regexp.MustCompile(`^[a-z\d\-]+$`)
+
+// SharingKey names an IP endpoint of an owner across all the owner's leases; MetalLB gives
+// Services with the same key the same address (provider: cluster/util/ip_sharing_key.go).
+func SharingKey(owner, endpoint string) string {
+	if !plainEndpoint.MatchString(endpoint) {
+		sum := sha256.Sum256([]byte(endpoint))
+		endpoint = hexLower.EncodeToString(sum[:15])
+	}
+	return owner + "-ip-" + endpoint
+}
+
+// LeasedIPName is the name of the ProviderLeasedIP for one port of an IP endpoint (provider:
+// cluster/kube/cluster_ip_connections.go).
+func LeasedIPName(sharingKey string, protocol Protocol, externalPort uint16) string {
+	return strings.ToLower(sharingKey + "-" + string(protocol) + "-" + strconv.Itoa(int(externalPort)))
+}
+
+// IPServiceName is the name of the LoadBalancer Service for one port of an IP endpoint, and of
+// its port (provider: cluster/kube/operators/clients/metallb/client.go).
+func IPServiceName(service string, externalPort uint16, protocol Protocol) string {
+	return strings.ToLower(service + "-ip-" + strconv.Itoa(int(externalPort)) + "-" + string(protocol))
+}
