@@ -1,0 +1,85 @@
+package manifests
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const (
+	// ConfigMapName is the name of the ConfigMap that holds the configuration of a cluster, in the
+	// ledger's namespace.
+	ConfigMapName = "config"
+	// ConfigMapKey is the key of the ProviderConfig document in it.
+	ConfigMapKey = "config.yaml"
+)
+
+// Config is the ConfigMap that all clients of a cluster read. document is the text of a
+// ProviderConfig from which cfg was read, and is kept to the letter. Without one it is the default
+// document, with a comment on each key, and the namespaces of cfg.
+func Config(cfg *config.ProviderConfig, document string) (*unstructured.Unstructured, error) {
+	objects, err := read("config.yaml")
+	if err != nil {
+		return nil, err
+	}
+	object := objects[0]
+	object.SetNamespace(cfg.LedgerNamespace)
+	if document == "" {
+		text, _, err := unstructured.NestedString(object.Object, "data", ConfigMapKey)
+		if err != nil {
+			return nil, err
+		}
+		if document, err = withNamespaces(text, cfg); err != nil {
+			return nil, err
+		}
+	}
+	return object, unstructured.SetNestedField(object.Object, document, "data", ConfigMapKey)
+}
+
+// withNamespaces sets the namespaces in the default document, whose comments stay.
+func withNamespaces(text string, cfg *config.ProviderConfig) (string, error) {
+	names := map[string]string{
+		"manifestNamespace": cfg.ManifestNamespace,
+		"ledgerNamespace":   cfg.LedgerNamespace,
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
+		return "", fmt.Errorf("embedded config.yaml: %w", err)
+	}
+	spec := field(root.Content[0], "spec")
+	changed := false
+	for key, name := range names {
+		node := field(spec, key)
+		if node == nil {
+			return "", fmt.Errorf("embedded config.yaml: no spec.%s", key)
+		}
+		changed = changed || node.Value != name
+		node.SetString(name)
+	}
+	if !changed {
+		return text, nil
+	}
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(&root); err != nil {
+		return "", err
+	}
+	return out.String(), encoder.Close()
+}
+
+// field is the value of a key of a mapping, or nil.
+func field(mapping *yaml.Node, key string) *yaml.Node {
+	if mapping == nil {
+		return nil
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
+}
