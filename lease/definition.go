@@ -58,6 +58,8 @@ type Expose struct {
 	IP   string
 	HTTP HTTPOptions
 	At   Place
+	// HTTPAt is where the options stand, nil where none were read.
+	HTTPAt *HTTPPlaces
 	// IPAt is where IP stands.
 	IPAt Place
 }
@@ -92,6 +94,11 @@ type HTTPOptions struct {
 	// NextCases are the outcomes after which another backend is tried: error, timeout, off, or an
 	// HTTP status.
 	NextCases []string
+}
+
+// HTTPPlaces are the places of the options in HTTPOptions.
+type HTTPPlaces struct {
+	MaxBodySize, ReadTimeout, SendTimeout, NextTries, NextTimeout, NextCases Place
 }
 
 // ExternalPort is the port seen from outside.
@@ -134,4 +141,17 @@ func (o HTTPOptions) WithDefaults() HTTPOptions {
 		o.NextCases = []string{"error", "timeout"}
 	}
 	return o
+}
+
+// Exposes is true for a definition that has a host or an address to give: without any of them
+// there is nothing to claim and nothing to write.
+func (d *Definition) Exposes() bool {
+	for _, s := range d.Services {
+		for _, e := range s.Expose {
+			if len(e.Hosts) > 0 || e.IP != "" || e.IsIngress() {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -1,8 +1,12 @@
 package lease
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Place is where something was read: a file (or "-" for standard input, or a cluster object), a
@@ -10,7 +14,36 @@ import (
 type Place struct {
 	File         string
 	Line, Column int
-	Path         string
+	// Path is the field's path as a text. Readers leave it empty and set Field instead.
+	Path string
+	// Field is the field's path as steps, which is cheap to make and spelled out only when a
+	// place is printed.
+	Field *Step
+}
+
+// Step is one step of a field's path: a key of a mapping, or the index in a list where Key is
+// empty.
+type Step struct {
+	Parent *Step
+	Key    string
+	Index  int
+}
+
+// String is the path from the document's root, such as services.web.expose[0].port.
+func (s *Step) String() string {
+	if s == nil {
+		return ""
+	}
+	parent := s.Parent.String()
+	switch {
+	case s.Key == "":
+		return parent + "[" + strconv.Itoa(s.Index) + "]"
+	case strings.ContainsAny(s.Key, ".[]/ \t\r\n\"") || !utf8.ValidString(s.Key):
+		return parent + "[" + strconv.Quote(s.Key) + "]"
+	case parent == "":
+		return s.Key
+	}
+	return parent + "." + s.Key
 }
 
 // String is file:line:column: path, without the parts that are not known.
@@ -20,11 +53,15 @@ func (p Place) String() string {
 	if p.Line > 0 {
 		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
 	}
-	if p.Path != "" {
+	path := p.Path
+	if path == "" {
+		path = p.Field.String()
+	}
+	if path != "" {
 		if b.Len() > 0 {
 			b.WriteString(": ")
 		}
-		b.WriteString(p.Path)
+		b.WriteString(path)
 	}
 	return b.String()
 }
@@ -78,4 +115,33 @@ func (ps *Problems) Add(at Place, format string, args ...any) {
 // Warn notes something that is read all the same but that the user should know of.
 func (ps *Problems) Warn(at Place, format string, args ...any) {
 	*ps = append(*ps, Problem{At: at, Message: fmt.Sprintf(format, args...), Warning: true})
+}
+
+// Sorted are the problems in the order of their lines, each once.
+func (ps Problems) Sorted() Problems {
+	if len(ps) < 2 {
+		return ps
+	}
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
+	})
+	type key struct {
+		file, message string
+		line, column  int
+	}
+	seen := make(map[key]bool, len(ps))
+	return slices.DeleteFunc(ps, func(p Problem) bool {
+		k := key{p.At.File, p.Message, p.At.Line, p.At.Column}
+		if p.At.Line == 0 {
+			k.file = p.At.String()
+		}
+		again := seen[k]
+		seen[k] = true
+		return again
+	})
+}
+
+// Failed is true when one of the problems is an error.
+func (ps Problems) Failed() bool {
+	return slices.ContainsFunc(ps, func(p Problem) bool { return !p.Warning })
 }

@@ -2,9 +2,7 @@
 // allowed, from which ranges addresses are leased.
 package config
 
-import (
-	"net/netip"
-)
+import "net/netip"
 
 // The kinds of route.
 const (
@@ -31,6 +29,7 @@ type ProviderConfig struct {
 	Gateway           Gateway
 	Hosts             Hosts
 	IP                IP
+	CommitLevels      CommitLevels
 }
 
 // Ingress says how Ingress objects, and host names of the provider's own, are made.
@@ -54,6 +53,19 @@ type Hosts struct {
 	// Blocked follows Akash's convention: "x.com" that name alone, ".x.com" the domain and all
 	// below it; in any case.
 	Blocked []string
+	// DeniedDomains and AllowedDomains follow OpenShift's router: a domain and all below it; what
+	// is denied is so even where it is allowed too. No allowed domains allow all.
+	DeniedDomains, AllowedDomains []string
+	// Wildcards allows hosts such as *.example.com.
+	Wildcards bool
+	// NamespaceOwnership gives the owner of a host all its paths.
+	NamespaceOwnership bool
+}
+
+// CommitLevels say how much of a resource may be leased out for each unit that the provider has:
+// 1.0 is all of it, 2.0 twice as much.
+type CommitLevels struct {
+	CPU, Memory, Storage float64
 }
 
 // IP says where leased addresses come from.
@@ -92,6 +104,8 @@ func Default() *ProviderConfig {
 		LedgerNamespace:   "akash-net",
 		Ingress:           Ingress{ClassName: "akash-ingress-class"},
 		Gateway:           Gateway{Name: "akash-gateway", Namespace: "akash-gateway", Implementation: "akash", ProxyBufferSize: "16k"},
+		Hosts:             Hosts{NamespaceOwnership: true},
+		CommitLevels:      CommitLevels{CPU: 1, Memory: 1, Storage: 1},
 		IP: IP{
 			Mode: ModeRange, Families: []Family{IPv4}, Pool: "default",
 			MetalLBNamespace: "metallb-system", AnnotationPrefix: "metallb.universe.tf",

@@ -146,3 +146,14 @@ func (rs Ranges) Addresses(f Family) iter.Seq[netip.Addr] {
 		}
 	}
 }
+
+// Texts are the ranges of a family as they were configured.
+func (rs Ranges) Texts(f Family) []string {
+	var out []string
+	for _, r := range rs.Include {
+		if FamilyOf(r.First) == f {
+			out = append(out, r.Text)
+		}
+	}
+	return out
+}

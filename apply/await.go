@@ -1,0 +1,122 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// await waits until each Service of the lease has, in its status, the addresses that were leased
+// for it (in pool mode: an address). Nothing else means that MetalLB has granted them.
+func (r *run) await(ctx context.Context, desired []render.Object) error {
+	waiting := map[string][]netip.Addr{}
+	for _, o := range desired {
+		if o.Kind == render.Service {
+			waiting[o.Name] = nil
+			for _, u := range state.AddressUses(rendered(o)) {
+				waiting[o.Name] = append(waiting[o.Name], u.Address)
+			}
+		}
+	}
+	if len(waiting) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.opts.Wait)
+	defer cancel()
+	services := r.cluster.dynamic.Resource(render.Service.Resource()).Namespace(r.req.Lease.Namespace())
+	source := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
+			return services.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
+			return services.Watch(ctx, o)
+		},
+	}
+	_, err := watchtools.UntilWithSync(ctx, source, &unstructured.Unstructured{}, nil, func(e watch.Event) (bool, error) {
+		service, ok := e.Object.(*unstructured.Unstructured)
+		if !ok || e.Type == watch.Deleted {
+			return false, nil
+		}
+		if want, ok := waiting[service.GetName()]; ok && r.granted(service, want) {
+			delete(waiting, service.GetName())
+		}
+		return len(waiting) == 0, nil
+	})
+	if err == nil {
+		return nil
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &TimeoutError{After: r.opts.Wait.Round(time.Millisecond), Waiting: r.lacking(waiting)}
+	}
+	return err
+}
+
+// granted tells of the addresses of a Service when it has all that are wanted.
+func (r *run) granted(service *unstructured.Unstructured, want []netip.Addr) bool {
+	var have []netip.Addr
+	for _, u := range state.AddressUses(service) {
+		if u.Granted {
+			have = append(have, u.Address)
+		}
+	}
+	for _, a := range want {
+		if !slices.Contains(have, a) {
+			return false
+		}
+	}
+	if len(have) == 0 {
+		return false
+	}
+	if r.opts.Config.IP.Mode == config.ModePool {
+		r.mu.Lock()
+		for _, a := range have {
+			r.grants = append(r.grants, a.String())
+		}
+		r.mu.Unlock()
+	}
+	if !r.changed {
+		return true
+	}
+	r.event(Granted, render.Service.Singular, service.GetNamespace(), service.GetName(), addressText(have))
+	return true
+}
+
+func (r *run) lacking(waiting map[string][]netip.Addr) []string {
+	var out []string
+	for name, want := range waiting {
+		text := addressText(want)
+		if text == "" {
+			text = "an address"
+		}
+		out = append(out, fmt.Sprintf("service %s/%s to be granted %s by MetalLB (see: kubectl -n %s describe service %s)",
+			r.req.Lease.Namespace(), name, text, r.req.Lease.Namespace(), name))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func addressText(as []netip.Addr) string {
+	texts := make([]string, len(as))
+	for i, a := range as {
+		texts[i] = a.String()
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,204 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// fewHosts is how many ProviderHosts are read one by one rather than by one LIST of them all.
+const fewHosts = 16
+
+// Selectors of the objects that a lease has in all namespaces.
+const (
+	ofLeases     = lease.LabelManaged + "=true"
+	ofLeasedPort = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
+)
+
+// Book reads what the subjects need, one LIST of each kind, and computes the book. Metadata is
+// enough for all but the status of Services, MetalLB's pools, and ProviderHosts without a claim.
+// It names no resource version, so that what is read is not older than the request.
+func (c *Cluster) Book(ctx context.Context, cfg *config.ProviderConfig, subjects ...state.Subject) (*state.Book, error) {
+	r := bookReader{cluster: c, cfg: cfg}
+	group, listCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		r.contents.Claims, err = ledger{cluster: c, namespace: cfg.LedgerNamespace}.list(listCtx)
+		return err
+	})
+	for _, kind := range bookKinds(subjects) {
+		group.Go(func() error { return r.list(listCtx, kind) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if slices.Contains(subjects, state.SubjectHosts) {
+		if err := r.complete(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return state.NewBook(cfg, r.contents, subjects...), nil
+}
+
+// bookKinds are the kinds, beside claims, that the subjects are computed from.
+func bookKinds(subjects []state.Subject) []render.Kind {
+	var kinds []render.Kind
+	of := func(subject state.Subject, needed ...render.Kind) {
+		if slices.Contains(subjects, subject) {
+			for _, k := range needed {
+				if !slices.Contains(kinds, k) {
+					kinds = append(kinds, k)
+				}
+			}
+		}
+	}
+	of(state.SubjectHosts, render.ProviderHost, render.Ingress, render.HTTPRoute)
+	of(state.SubjectIPs, render.ProviderLeasedIP, render.Service)
+	of(state.SubjectLeases, render.ProviderHost, render.Ingress, render.HTTPRoute, render.ProviderLeasedIP, render.Service)
+	of(state.SubjectPools, render.Service, render.IPAddressPool)
+	return kinds
+}
+
+// bookSelector chooses the objects of a kind that belong to leases.
+func bookSelector(kind render.Kind) string {
+	switch kind {
+	case render.Ingress, render.HTTPRoute:
+		return ofLeases
+	case render.Service:
+		return ofLeasedPort
+	}
+	return ""
+}
+
+// bookReader collects what a book is computed from.
+type bookReader struct {
+	cluster  *Cluster
+	cfg      *config.ProviderConfig
+	mu       sync.Mutex
+	contents state.Contents
+}
+
+func (r *bookReader) list(ctx context.Context, kind render.Kind) error {
+	opts := metav1.ListOptions{LabelSelector: bookSelector(kind)}
+	var err error
+	switch kind {
+	case render.Service, render.IPAddressPool:
+		var objects []*unstructured.Unstructured
+		objects, err = r.cluster.objects(ctx, kind.Resource(), "", opts)
+		r.addObjects(kind, objects)
+	default:
+		var metas []*metav1.ObjectMeta
+		metas, err = r.cluster.metas(ctx, kind.Resource(), "", opts)
+		r.addMetas(kind, metas)
+	}
+	if missing := (*MissingKindError)(nil); errors.As(err, &missing) && optional(kind) {
+		return nil
+	}
+	return err
+}
+
+func (r *bookReader) addObjects(kind render.Kind, objects []*unstructured.Unstructured) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range objects {
+		if kind == render.Service {
+			r.contents.Services = append(r.contents.Services, state.ServiceObjectOf(o))
+		} else {
+			r.contents.Pools = append(r.contents.Pools, state.PoolObjectOf(o))
+		}
+	}
+}
+
+func (r *bookReader) addMetas(kind render.Kind, metas []*metav1.ObjectMeta) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range metas {
+		if kind == render.ProviderLeasedIP {
+			r.contents.Ports = append(r.contents.Ports, state.PortObjectOf(m))
+		} else {
+			r.contents.Hosts = append(r.contents.Hosts, state.HostObjectOf(kind.Kind, m))
+		}
+	}
+}
+
+// complete reads the ProviderHosts without a claim whole: their backends stand nowhere else.
+func (r *bookReader) complete(ctx context.Context) error {
+	claimed := make(map[string]bool, len(r.contents.Claims))
+	for _, c := range r.contents.Claims {
+		claimed[c.Thing] = true
+	}
+	incomplete := map[string]*state.HostObject{}
+	for i, h := range r.contents.Hosts {
+		if h.Kind == render.ProviderHost.Singular && !claimed[h.Name] {
+			incomplete[h.Namespace+"/"+h.Name] = &r.contents.Hosts[i]
+		}
+	}
+	if len(incomplete) > fewHosts {
+		hosts, err := r.cluster.objects(ctx, render.ProviderHost.Resource(), "", metav1.ListOptions{})
+		for _, o := range hosts {
+			if h := incomplete[o.GetNamespace()+"/"+o.GetName()]; h != nil {
+				h.Complete(o)
+			}
+		}
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, h := range incomplete {
+		group.Go(func() error {
+			o, err := r.cluster.get(ctx, render.ProviderHost, h.Namespace, h.Name)
+			if o != nil && err == nil {
+				h.Complete(o)
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// settle is how long changes are gathered before the book is read again.
+const settle = 200 * time.Millisecond
+
+// WatchBook hands over the book as it is, and again each time that something changes of which it
+// is computed, until the context ends or show fails. Metadata is all that is watched.
+func (c *Cluster) WatchBook(ctx context.Context, cfg *config.ProviderConfig, subjects []state.Subject, show func(*state.Book) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changed, err := c.watchAll(ctx, cfg, subjects)
+	if err != nil {
+		return err
+	}
+	for {
+		book, err := c.Book(ctx, cfg, subjects...)
+		if err != nil {
+			return err
+		}
+		if err := show(book); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(settle):
+		}
+		select { // what came while it settled is in the book that is read next
+		case <-changed:
+		default:
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// rewatch bounds how fast a watch that has ended is begun anew.
+var rewatch = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 30 * time.Second}
+
+// watched is one resource as the book needs it.
+type watched struct {
+	resource            schema.GroupVersionResource
+	namespace, selector string
+}
+
+// watchAll watches what the subjects are computed from. The channel has a value when something
+// has changed since it was last read from. All watches stand when it returns, so that a book that
+// is read afterwards misses nothing. A kind that the cluster may lack and does is not watched.
+func (c *Cluster) watchAll(ctx context.Context, cfg *config.ProviderConfig, subjects []state.Subject) (<-chan struct{}, error) {
+	changed := make(chan struct{}, 1)
+	resources := []watched{{resource: leases, namespace: cfg.LedgerNamespace}}
+	for _, kind := range bookKinds(subjects) {
+		if optional(kind) {
+			_, err := c.version(ctx, watched{resource: kind.Resource()})
+			if missing := (*MissingKindError)(nil); errors.As(err, &missing) {
+				continue
+			}
+		}
+		resources = append(resources, watched{resource: kind.Resource(), selector: bookSelector(kind)})
+	}
+	for _, w := range resources {
+		begun, err := c.begin(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		go c.follow(ctx, w, begun, changed)
+	}
+	return changed, nil
+}
+
+// version is the resource version of a list, from which a watch begins.
+func (c *Cluster) version(ctx context.Context, w watched) (string, error) {
+	leave, err := c.enter(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	list, err := c.metadata.Resource(w.resource).Namespace(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: w.selector, Limit: 1})
+	if err != nil {
+		return "", c.explain(err, "list", w.resource)
+	}
+	return list.GetResourceVersion(), nil
+}
+
+// begin watches from now on. A watch that the server closes goes on where it was.
+func (c *Cluster) begin(ctx context.Context, w watched) (watch.Interface, error) {
+	version, err := c.version(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	client := c.metadata.Resource(w.resource).Namespace(w.namespace)
+	return watchtools.NewRetryWatcherWithContext(ctx, version, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.LabelSelector = w.selector
+			return client.Watch(ctx, o)
+		},
+	})
+}
+
+// follow tells of each change until the context ends. When the watch cannot go on where it was
+// (410), something may have been missed: that counts as a change, and a new watch is begun.
+func (c *Cluster) follow(ctx context.Context, w watched, begun watch.Interface, changed chan<- struct{}) {
+	tell := func() {
+		select {
+		case changed <- struct{}{}:
+		default: // it has been told and not heard yet
+		}
+	}
+	backoff := rewatch
+	for {
+		for e := range begun.ResultChan() {
+			if e.Type != watch.Bookmark && e.Type != watch.Error {
+				backoff = rewatch
+				tell()
+			}
+		}
+		begun.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(backoff.Step()):
+			}
+			var err error
+			if begun, err = c.begin(ctx, w); err == nil {
+				break
+			}
+		}
+		tell()
+	}
+}

@@ -1,0 +1,175 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// pageSize is how many objects one LIST brings at most: one page for nearly every cluster.
+const pageSize = 5000
+
+// Resources that are read or written and not rendered.
+var (
+	leases     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+)
+
+// Cluster is a connection to a cluster. It knows the kinds it works with and asks for no
+// discovery documents.
+type Cluster struct {
+	dynamic  dynamic.Interface
+	metadata metadata.Interface
+	host     string
+	// gate bounds the requests under way.
+	gate chan struct{}
+}
+
+// Connect makes clients of a REST configuration, with at most concurrency requests under way.
+// client-go's own rate limit is switched off: the API server's priority and fairness, and the
+// bound on concurrency, are what protects the server.
+func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = -1, -1
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{dynamic: objects, metadata: meta, host: config.Host, gate: make(chan struct{}, max(concurrency, 1))}, nil
+}
+
+// enter waits for a place among the requests under way.
+func (c *Cluster) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case c.gate <- struct{}{}:
+		return func() { <-c.gate }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// objects are the whole objects of a resource in all namespaces.
+func (c *Cluster) objects(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions) ([]*unstructured.Unstructured, error) {
+	var out []*unstructured.Unstructured
+	opts.Limit = pageSize
+	err := c.pages(ctx, resource, &opts, func() (metav1.ListInterface, error) {
+		list, err := c.dynamic.Resource(resource).Namespace(namespace).List(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			out = append(out, &list.Items[i])
+		}
+		return list, nil
+	}, func() { out = nil })
+	return out, err
+}
+
+// metas are the metadata of the objects of a resource.
+func (c *Cluster) metas(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions) ([]*metav1.ObjectMeta, error) {
+	var out []*metav1.ObjectMeta
+	opts.Limit = pageSize
+	err := c.pages(ctx, resource, &opts, func() (metav1.ListInterface, error) {
+		list, err := c.metadata.Resource(resource).Namespace(namespace).List(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			out = append(out, &list.Items[i].ObjectMeta)
+		}
+		return list, nil
+	}, func() { out = nil })
+	return out, err
+}
+
+// pages follows continue tokens. A token that has expired (410) means that what was read is of a
+// moment that is over: reading starts again.
+func (c *Cluster) pages(ctx context.Context, resource schema.GroupVersionResource, opts *metav1.ListOptions, page func() (metav1.ListInterface, error), restart func()) error {
+	for {
+		leave, err := c.enter(ctx)
+		if err != nil {
+			return err
+		}
+		list, err := page()
+		leave()
+		switch {
+		case apierrors.IsResourceExpired(err) && opts.Continue != "":
+			opts.Continue = ""
+			restart()
+			continue
+		case err != nil:
+			return c.explain(err, "list", resource)
+		}
+		if opts.Continue = list.GetContinue(); opts.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// MissingKindError is a resource that the cluster does not serve.
+type MissingKindError struct{ Resource schema.GroupVersionResource }
+
+func (e *MissingKindError) Error() string {
+	s := fmt.Sprintf("this cluster does not serve %s", e.Resource.GroupResource())
+	switch e.Resource.Group {
+	case "akash.network":
+		return s + "; install the resource definitions with: kubectl akash-net install"
+	case "metallb.io":
+		return s + "; MetalLB has to be installed before addresses can be leased (https://metallb.io)"
+	case "gateway.networking.k8s.io":
+		return s + "; install the Gateway API's resource definitions, or render another target (--target ingress)"
+	}
+	return s
+}
+
+// explain turns an answer of the API server, or its silence, into a sentence and a next step.
+func (c *Cluster) explain(err error, verb string, resource schema.GroupVersionResource) error {
+	switch {
+	case err == nil:
+		return nil
+	case isMissingKind(err):
+		return &MissingKindError{Resource: resource}
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role, with: kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator --user=YOU (akash-net-viewer to read only)", verb, resource.GroupResource(), err)
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("the cluster at %s does not know these credentials (%w); check --kubeconfig, --context and --user", c.host, err)
+	case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown && !isAnswer(err):
+		return fmt.Errorf("no answer from the cluster at %s: %w; check --kubeconfig and --context", c.host, err)
+	}
+	return fmt.Errorf("%s %s: %w", verb, resource.GroupResource(), err)
+}
+
+// isMissingKind is true for the 404 of a path that the API server does not serve, which names no
+// object.
+func isMissingKind(err error) bool {
+	status, ok := statusOf(err)
+	return ok && status.Code == 404 && (status.Details == nil || status.Details.Name == "")
+}
+
+// get reads one whole object; it is nil where there is none.
+func (c *Cluster) get(ctx context.Context, kind render.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	leave, err := c.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	o, err := c.dynamic.Resource(kind.Resource()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // absence is an answer
+	}
+	return o, c.explain(err, "get", kind.Resource())
+}

@@ -1,0 +1,120 @@
+package apply
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Action is what was done, or found, with one thing.
+type Action string
+
+// The actions.
+const (
+	Claimed    Action = "claimed"
+	Created    Action = "created"
+	Configured Action = "configured"
+	Unchanged  Action = "unchanged"
+	Pruned     Action = "pruned"
+	Withheld   Action = "withheld"
+	Released   Action = "released"
+	Deleted    Action = "deleted"
+	Left       Action = "left"
+	Granted    Action = "granted"
+	Failed     Action = "failed"
+	// Done ends the events of a lease.
+	Done Action = "done"
+)
+
+// Event is one thing that happened; everything a run tells, it tells by events.
+type Event struct {
+	Time   time.Time
+	Action Action
+	Lease  lease.ID
+	// Kind and Name are the object, or the thing claimed; Namespace is empty for a thing.
+	Kind, Namespace, Name string
+	// Message says why, where that is not plain.
+	Message string
+	// Summary is set with Done.
+	Summary *Summary
+	Err     error
+}
+
+// Summary is how a lease stands at the end of a run.
+type Summary struct {
+	Hosts     []string
+	Addresses []string
+	Withheld  int
+	Changed   bool
+	Took      time.Duration
+}
+
+// HeldError says that others hold what the lease wants. Nothing was changed.
+type HeldError struct {
+	Lease lease.ID
+	Held  []HeldThing
+}
+
+// HeldThing is one thing and who holds it.
+type HeldThing struct {
+	Kind  state.Kind
+	Thing string
+	By    state.Holder
+	At    lease.Place
+}
+
+func (e *HeldError) Error() string {
+	var lines []string
+	for _, h := range e.Held {
+		lines = append(lines, h.String())
+	}
+	return strings.Join(lines, "; ")
+}
+
+func (h HeldThing) String() string {
+	by := "somebody else"
+	switch {
+	case h.By.Lease != (lease.ID{}):
+		by = "lease " + h.By.Lease.String()
+	case h.By.Owner != "":
+		by = "owner " + h.By.Owner
+	case h.By.Object != "":
+		by = h.By.Object
+	}
+	s := fmt.Sprintf("%s %s is held by %s", h.Kind, h.Thing, by)
+	if h.By.Namespace != "" {
+		s += " in namespace " + h.By.Namespace
+	}
+	if !h.By.Since.IsZero() {
+		s += " since " + h.By.Since.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	if h.By.Reason != "" {
+		s += " (" + h.By.Reason + ")"
+	}
+	return s
+}
+
+// ExhaustedError says that no address is left for an endpoint. Nothing was changed.
+type ExhaustedError struct {
+	Lease    lease.ID
+	Endpoint string
+	Ranges   []string
+	At       lease.Place
+}
+
+func (e *ExhaustedError) Error() string {
+	return fmt.Sprintf("no address left in %s for IP endpoint %q", strings.Join(e.Ranges, ", "), e.Endpoint)
+}
+
+// TimeoutError says what had not happened when the time to wait was over.
+type TimeoutError struct {
+	After   time.Duration
+	Waiting []string
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("timed out after %s waiting for:\n  %s", e.After, strings.Join(e.Waiting, "\n  "))
+}

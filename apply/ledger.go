@@ -1,0 +1,195 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
+	"k8s.io/client-go/metadata"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// ledger reads and writes claims. It never forces, and pins every write to an existing claim to
+// the UID and the resource version that were read.
+type ledger struct {
+	cluster   *Cluster
+	namespace string
+	// dryRun is true for a run that asks the server what it would answer.
+	dryRun bool
+}
+
+// errAgain says that a write lost a race, or that its answer leaves open whether it took effect:
+// the claim is to be read again and decided anew.
+var errAgain = errors.New("the claim has to be read again")
+
+// retries bound how often a lost race or an unclear answer is followed by another try.
+var retries = wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8, Cap: time.Second}
+
+func (l ledger) client() metadata.ResourceInterface {
+	return l.cluster.metadata.Resource(leases).Namespace(l.namespace)
+}
+
+// list reads all claims. It names no resource version, so the answer is not older than the
+// request: "0" was seen to miss claims.
+func (l ledger) list(ctx context.Context) ([]*state.Claim, error) {
+	metas, err := l.cluster.metas(ctx, leases, l.namespace, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	claims := make([]*state.Claim, 0, len(metas))
+	for _, m := range metas {
+		if c, ok := state.ReadClaim(m); ok {
+			claims = append(claims, &c)
+		}
+	}
+	return claims, nil
+}
+
+// get reads one claim; it is nil where there is none.
+func (l ledger) get(ctx context.Context, name string) (*state.Claim, error) {
+	leave, err := l.cluster.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	o, err := l.client().Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) && !isMissingKind(err) {
+		return nil, nil //nolint:nilnil // absence is an answer
+	}
+	if err != nil {
+		return nil, l.again(ctx, err, "get")
+	}
+	return l.read(&o.ObjectMeta), nil
+}
+
+// read understands an object that stands under a claim's name; whatever it is, it is in the way.
+func (l ledger) read(meta *metav1.ObjectMeta) *state.Claim {
+	c, ok := state.ReadClaim(meta)
+	if !ok {
+		c = state.Claim{
+			Kind: state.Host, Thing: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
+			Created: meta.CreationTimestamp.Time, Deleting: meta.DeletionTimestamp != nil,
+			Unreadable: "an object of kind Lease that is no claim has its name",
+		}
+	}
+	return &c
+}
+
+// put makes the deployment group hold exactly these parts of the claim: the claim is made where
+// it has no UID. The answer is the claim as it is now; errAgain is for the caller to act on.
+func (l ledger) put(ctx context.Context, claim *state.Claim, group lease.Group, parts []state.Part) (*state.Claim, error) {
+	return l.patch(ctx, claim, group, claim.Configuration(l.namespace, parts))
+}
+
+func (l ledger) patch(ctx context.Context, claim *state.Claim, group lease.Group, ac *coordinationv1.LeaseApplyConfiguration) (*state.Claim, error) {
+	body, err := json.Marshal(ac)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := l.cluster.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	opts := metav1.PatchOptions{FieldManager: group.FieldManager()}
+	if l.dryRun {
+		opts.DryRun = []string{metav1.DryRunAll}
+	}
+	o, err := l.client().Patch(ctx, claim.Name(), types.ApplyPatchType, body, opts)
+	if err != nil {
+		return nil, l.again(ctx, err, "patch")
+	}
+	return l.read(&o.ObjectMeta), nil
+}
+
+// again marks the errors after which a claim is to be read again, and explains the others.
+func (l ledger) again(ctx context.Context, err error, verb string) error {
+	if apierrors.IsNotFound(err) && !isMissingKind(err) {
+		return fmt.Errorf("the ledger's namespace %s does not exist; make it with: kubectl akash-net install", l.namespace)
+	}
+	explained := l.cluster.explain(err, verb, leases)
+	if ctx.Err() == nil && (isOwned(err) || isOvertaken(err) || isUnclear(err)) {
+		return fmt.Errorf("%w: %w", errAgain, explained)
+	}
+	return explained
+}
+
+// leave gives up parts of the claim that the deployment group holds: those for which drop says
+// so. Where other parts remain they stay; a claim of which nobody holds a part any more is
+// deleted. It reads again and tries again until it has its way; a claim that is gone is left. The
+// answer says whether anything was given up.
+func (l ledger) leave(ctx context.Context, name string, group lease.Group, drop func(state.Part) bool) (bool, error) {
+	var left bool
+	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		claim, err := l.get(ctx, name)
+		if err != nil {
+			return retry(err)
+		}
+		if claim == nil || claim.Deleting || claim.Unreadable != "" {
+			return true, nil
+		}
+		var keep []state.Part
+		mine := claim.PartsOf(group)
+		for _, p := range mine {
+			if !drop(p) {
+				keep = append(keep, p)
+			}
+		}
+		if len(keep) == len(mine) {
+			return true, nil
+		}
+		err = l.shrink(ctx, claim, group, keep)
+		left = left || err == nil
+		return retry(err)
+	})
+	return left, err
+}
+
+func (l ledger) shrink(ctx context.Context, claim *state.Claim, group lease.Group, keep []state.Part) error {
+	switch others := len(claim.Groups()) > 1; {
+	case len(keep) > 0:
+		_, err := l.put(ctx, claim, group, keep)
+		return err
+	case others:
+		_, err := l.patch(ctx, claim, group, claim.Withdrawal(l.namespace))
+		return err
+	}
+	return l.delete(ctx, claim)
+}
+
+// delete removes a claim that is exactly as it was read.
+func (l ledger) delete(ctx context.Context, claim *state.Claim) error {
+	leave, err := l.cluster.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion}}
+	if l.dryRun {
+		opts.DryRun = []string{metav1.DryRunAll}
+	}
+	switch err := l.client().Delete(ctx, claim.Name(), opts); {
+	case err == nil, apierrors.IsNotFound(err):
+		return nil
+	default:
+		return l.again(ctx, err, "delete")
+	}
+}
+
+// retry tells a backoff loop what to do with an error: errAgain is worth another try, any other
+// error ends the loop.
+func retry(err error) (done bool, fatal error) {
+	if errors.Is(err, errAgain) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,237 @@
+package apply
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// The ways to run without changing anything.
+const (
+	// DryRunClient decides by what the cluster holds and sends no write.
+	DryRunClient = "client"
+	// DryRunServer sends each write for the API server to judge and not to keep.
+	DryRunServer = "server"
+)
+
+// Options say how leases are applied.
+type Options struct {
+	Config *config.ProviderConfig
+	// DryRun is empty, DryRunClient or DryRunServer.
+	DryRun string
+	// Prune removes what the leases no longer define.
+	Prune bool
+	// Wait is how long to wait for addresses to be granted; 0 does not wait.
+	Wait time.Duration
+	// Concurrency bounds the leases, and the objects of a lease, that are worked on at a time.
+	Concurrency int
+	// Report receives the events, one at a time.
+	Report func(Event)
+}
+
+// Applier drives the cluster to definitions.
+type Applier struct {
+	cluster *Cluster
+	ledger  ledger
+	opts    Options
+	report  sync.Mutex
+}
+
+// New makes an applier for a cluster.
+func New(cluster *Cluster, opts Options) *Applier {
+	return &Applier{
+		cluster: cluster, opts: opts,
+		ledger: ledger{cluster: cluster, namespace: opts.Config.LedgerNamespace, dryRun: opts.DryRun == DryRunServer},
+	}
+}
+
+// Apply takes what each lease must hold, writes its objects, prunes, and waits. Leases are
+// independent: each is all or nothing, and one that fails does not keep the others from going on.
+// The error joins those of all leases.
+func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
+	runs, err := a.prepare(defs)
+	if err != nil {
+		return err
+	}
+	withAddresses := slices.ContainsFunc(runs, func(r *run) bool { return len(r.req.Endpoints) > 0 })
+	snapshot, err := read(ctx, a.cluster, a.ledger, withAddresses)
+	if err != nil {
+		return err
+	}
+	pools := newPools(a, snapshot)
+	errs := make([]error, len(runs))
+	var group errgroup.Group
+	group.SetLimit(max(a.opts.Concurrency, 1))
+	for i, r := range runs {
+		group.Go(func() error {
+			r.snapshot, r.pools = snapshot, pools
+			if errs[i] = r.apply(ctx); errs[i] != nil {
+				r.fail(errs[i])
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // the runs' errors are in errs
+	return errors.Join(errs...)
+}
+
+// prepare judges all definitions before anything is read or written.
+func (a *Applier) prepare(defs []*lease.Definition) ([]*run, error) {
+	var problems lease.Problems
+	runs := make([]*run, 0, len(defs))
+	seen := map[lease.Group]lease.Place{}
+	for _, def := range defs {
+		req, ps := state.NewRequest(def, a.opts.Config)
+		problems = append(problems, ps...)
+		group := def.Lease.Group()
+		if first, twice := seen[group]; twice {
+			problems.Add(def.At, "deployment group %s is defined twice in one run (first in %s)", group, first)
+		}
+		seen[group] = def.At
+		runs = append(runs, &run{
+			Applier: a, def: def, req: req, group: group, nonce: rand.Text()[:13], start: time.Now(),
+			holds: map[string]*held{}, withheldHosts: map[string]bool{}, withheldPorts: map[string]bool{},
+		})
+	}
+	if errs := problems.Errors(); len(errs) > 0 {
+		return nil, errs
+	}
+	return runs, nil
+}
+
+// run is the work on one lease.
+type run struct {
+	*Applier
+	def      *lease.Definition
+	req      state.Request
+	group    lease.Group
+	nonce    string
+	start    time.Time
+	snapshot *snapshot
+	pools    *pools
+
+	// holds are the claims that the run relies on, by name.
+	holds         map[string]*held
+	withheldHosts map[string]bool
+	withheldPorts map[string]bool
+	addresses     render.Addresses
+
+	mu      sync.Mutex
+	changed bool
+	// grants are the addresses that MetalLB chose, in pool mode.
+	grants []string
+	// made are the objects that this run has created.
+	made []madeObject
+}
+
+func (r *run) apply(ctx context.Context) error {
+	if err := r.reserve(ctx); err != nil {
+		return err
+	}
+	desired, err := render.Lease(state.Granted(r.def, r.withheldHosts, r.withheldPorts), r.opts.Config, r.addresses)
+	if err == nil {
+		err = r.write(ctx, desired)
+	}
+	if err != nil {
+		if refused := (*HeldError)(nil); errors.As(err, &refused) {
+			r.retract(ctx)
+			r.rollback(ctx)
+		}
+		return err
+	}
+	if r.opts.Prune {
+		if err := r.prune(ctx, desired); err != nil {
+			return err
+		}
+	}
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	status := "applied"
+	if r.opts.Wait > 0 && r.opts.DryRun == "" {
+		if err := r.await(ctx, desired); err != nil {
+			return err
+		}
+		status = "live"
+	}
+	r.event(Done, "lease", "", r.req.Lease.String(), status)
+	return nil
+}
+
+func (r *run) hold(h *held) { r.holds[h.want.Name()] = h }
+
+func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
+	name := h.Thing
+	if h.Kind == state.Host {
+		if r.withheldHosts[h.Thing] {
+			return
+		}
+		r.withheldHosts[h.Thing] = true
+	} else {
+		protocol, port := p.ProtocolPort()
+		leasedIP := lease.LeasedIPName(h.SharingKey, protocol, port)
+		if r.withheldPorts[leasedIP] {
+			return
+		}
+		r.withheldPorts[leasedIP] = true
+		name = h.Thing + " " + p.PortText()
+	}
+	message := "held by " + by.Object
+	if by.Lease != (lease.ID{}) {
+		message = "held by deployment " + by.Lease.Group().String()
+	}
+	r.event(Withheld, string(h.Kind), "", name, message)
+}
+
+// event reports one thing; events of different leases never mix within a line.
+func (r *run) event(action Action, kind, namespace, name, message string) {
+	e := Event{Time: time.Now(), Action: action, Lease: r.req.Lease, Kind: kind, Namespace: namespace, Name: name, Message: message}
+	switch action {
+	case Unchanged, Withheld, Granted, Left:
+	case Done:
+		e.Summary = r.summary()
+	default:
+		r.mu.Lock()
+		r.changed = true
+		r.mu.Unlock()
+	}
+	r.send(e)
+}
+
+func (r *run) fail(err error) {
+	r.send(Event{Time: time.Now(), Action: Failed, Lease: r.req.Lease, Kind: "lease", Name: r.req.Lease.String(), Err: err})
+}
+
+func (a *Applier) send(e Event) {
+	if a.opts.Report != nil {
+		a.report.Lock()
+		defer a.report.Unlock()
+		a.opts.Report(e)
+	}
+}
+
+func (r *run) summary() *Summary {
+	s := &Summary{Withheld: len(r.withheldHosts) + len(r.withheldPorts), Changed: r.changed, Took: time.Since(r.start)}
+	for _, h := range r.holds {
+		if h.want.Kind == state.Host {
+			s.Hosts = append(s.Hosts, h.want.Thing)
+		} else {
+			s.Addresses = append(s.Addresses, h.want.Thing)
+		}
+	}
+	s.Addresses = append(s.Addresses, r.grants...)
+	slices.Sort(s.Hosts)
+	slices.Sort(s.Addresses)
+	s.Addresses = slices.Compact(s.Addresses)
+	return s
+}

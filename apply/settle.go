@@ -1,0 +1,114 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// OvertakenError says that a claim on which a run relied went to somebody else while the run
+// stood still. What the run had written is taken back.
+type OvertakenError struct {
+	Kind  state.Kind
+	Thing string
+	Lease lease.ID
+}
+
+func (e *OvertakenError) Error() string {
+	return fmt.Sprintf("%s %s was released and taken anew while this run stood still; what it wrote was taken back. Apply again: kubectl akash-net explain %s tells who holds it now", e.Kind, e.Thing, e.Thing)
+}
+
+// settle ends the run's hold on its claims: each is still the one that was taken, its parts say
+// what the definition says, and the run's mark goes.
+func (r *run) settle(ctx context.Context) error {
+	if r.opts.DryRun != "" {
+		return nil
+	}
+	var errs []error
+	for _, h := range r.sortedHolds() {
+		err := r.settleOne(ctx, h)
+		if overtaken := (*OvertakenError)(nil); errors.As(err, &overtaken) {
+			r.retract(ctx)
+			r.rollback(ctx)
+			return err
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (r *run) sortedHolds() []*held {
+	holds := make([]*held, 0, len(r.holds))
+	for _, h := range r.holds {
+		holds = append(holds, h)
+	}
+	slices.SortFunc(holds, func(a, b *held) int { return a.want.Compare(b.want) })
+	return holds
+}
+
+func (r *run) settleOne(ctx context.Context, h *held) error {
+	claim := h.claim
+	// A claim that was only relied on, by a run that has written something, is read once more.
+	fresh := h.took || !r.changed
+	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		if !fresh {
+			var err error
+			if claim, err = r.ledger.get(ctx, h.want.Name()); err != nil {
+				return retry(err)
+			}
+		}
+		if claim == nil || claim.Deleting || claim.UID != h.claim.UID || claim.Owner != r.group.Owner {
+			return false, r.overtaken(h)
+		}
+		fresh = false
+		parts, ok := r.final(h, claim)
+		if !ok {
+			return false, r.overtaken(h)
+		}
+		if slices.EqualFunc(parts, claim.PartsOf(r.group), samePart) {
+			return true, nil
+		}
+		_, err := r.ledger.put(ctx, claim, r.group, parts)
+		return retry(err)
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("%s %s: %w", h.want.Kind, h.want.Thing, errAgain)
+	}
+	return err
+}
+
+func (r *run) overtaken(h *held) error {
+	return &OvertakenError{Kind: h.want.Kind, Thing: h.want.Thing, Lease: r.req.Lease}
+}
+
+// final are the parts that the group is to hold in the end: those of the definition as it says,
+// the others as they are. The mark of another run of this lease stays that run's business. ok is
+// false when a part has gone.
+func (r *run) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
+	for _, want := range h.want.Parts {
+		own := claim.Part(want.Key)
+		if own == nil || own.Lease.Group() != r.group {
+			return nil, false
+		}
+	}
+	for _, own := range claim.PartsOf(r.group) {
+		i := slices.IndexFunc(h.want.Parts, func(p state.Part) bool { return p.Key == own.Key })
+		if i >= 0 && (own.Run == "" || own.Run == r.nonce) {
+			own = h.want.Parts[i]
+		}
+		parts = append(parts, own)
+	}
+	return parts, true
+}
+
+// samePart compares what is stored of two parts.
+func samePart(a, b state.Part) bool {
+	a.LeaseText, b.LeaseText = "", ""
+	return a == b
+}

@@ -1,0 +1,150 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// snapshot is what a run has read before it decides: one LIST of each kind.
+type snapshot struct {
+	claims     map[string]*state.Claim
+	namespaces map[string]bool
+	hostUses   map[string][]state.Use
+	live       map[string]map[string]*unstructured.Unstructured
+	addresses  *state.Picker
+}
+
+// routeKinds are the kinds that serve traffic; they go before the claims they rest on.
+var routeKinds = []render.Kind{render.Ingress, render.HTTPRoute, render.Service}
+
+// claimLikeKinds are Akash's objects that a claim entitles its holder to write.
+var claimLikeKinds = []render.Kind{render.ProviderHost, render.ProviderLeasedIP}
+
+// poolKinds are MetalLB's objects; many leases share one.
+var poolKinds = []render.Kind{render.IPAddressPool, render.L2Advertisement}
+
+// optional are the kinds whose absence from a cluster only means that nobody uses them.
+func optional(kind render.Kind) bool {
+	return kind == render.HTTPRoute || kind == render.IPAddressPool || kind == render.L2Advertisement
+}
+
+// read takes the snapshot that a run over the definitions needs.
+func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool) (*snapshot, error) {
+	s := &snapshot{
+		claims: map[string]*state.Claim{}, namespaces: map[string]bool{},
+		hostUses: map[string][]state.Use{}, live: map[string]map[string]*unstructured.Unstructured{},
+	}
+	var claims []*state.Claim
+	var metas []*metav1.ObjectMeta
+	lists := make(map[string][]*unstructured.Unstructured)
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		claims, err = l.list(ctx)
+		return err
+	})
+	group.Go(func() (err error) {
+		metas, err = cluster.metas(ctx, namespaces, "", metav1.ListOptions{})
+		return err
+	})
+	kinds := append(append([]render.Kind{}, claimLikeKinds...), routeKinds...)
+	if withAddresses {
+		kinds = append(kinds, poolKinds...)
+	}
+	for _, kind := range kinds {
+		group.Go(func() error {
+			opts := metav1.ListOptions{}
+			if kind == render.Service && !withAddresses {
+				opts.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
+			}
+			list, err := cluster.objects(ctx, kind.Resource(), "", opts)
+			if missing := (*MissingKindError)(nil); errors.As(err, &missing) && optional(kind) {
+				err = nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			lists[kind.Plural] = list
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, c := range claims {
+		s.claims[c.Name()] = c
+	}
+	for _, m := range metas {
+		s.namespaces[m.Name] = m.DeletionTimestamp == nil
+	}
+	s.index(claims, lists)
+	return s, nil
+}
+
+func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured.Unstructured) {
+	var addressUses []state.Use
+	for plural, list := range lists {
+		byName := make(map[string]*unstructured.Unstructured, len(list))
+		for _, o := range list {
+			byName[o.GetNamespace()+"/"+o.GetName()] = o
+			if plural == render.Service.Plural {
+				addressUses = append(addressUses, state.AddressUses(o)...)
+				continue
+			}
+			for _, u := range state.HostUses(o) {
+				s.hostUses[u.Host] = append(s.hostUses[u.Host], u)
+			}
+		}
+		s.live[plural] = byName
+	}
+	s.addresses = state.NewPicker(state.NewAddresses(claims, addressUses))
+}
+
+// find is the live object that stands under the rendered object's name, or nil.
+func (s *snapshot) find(o render.Object) *unstructured.Unstructured {
+	return s.live[o.Kind.Plural][o.Namespace+"/"+o.Name]
+}
+
+// Addresses reads who claimed which address and which Services use one: what is needed to
+// propose addresses to leases that have none.
+func (c *Cluster) Addresses(ctx context.Context, ledgerNamespace string) (*state.Addresses, error) {
+	var claims []*state.Claim
+	var uses []state.Use
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		claims, err = ledger{cluster: c, namespace: ledgerNamespace}.list(ctx)
+		return err
+	})
+	group.Go(func() error {
+		services, err := c.objects(ctx, render.Service.Resource(), "", metav1.ListOptions{})
+		for _, o := range services {
+			uses = append(uses, state.AddressUses(o)...)
+		}
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return state.NewAddresses(claims, uses), nil
+}
+
+// Groups are the deployment groups that hold claims, with the number of claims of each.
+func (c *Cluster) Groups(ctx context.Context, ledgerNamespace string) (map[lease.Group]int, error) {
+	claims, err := ledger{cluster: c, namespace: ledgerNamespace}.list(ctx)
+	groups := map[lease.Group]int{}
+	for _, claim := range claims {
+		for _, g := range claim.Groups() {
+			groups[g]++
+		}
+	}
+	return groups, err
+}

@@ -1,0 +1,241 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// madeObject is an object that a run has created.
+type madeObject struct {
+	object render.Object
+	uid    types.UID
+}
+
+// ConflictError says that somebody else manages fields of an object that a run wants to write.
+type ConflictError struct {
+	Object   string
+	Managers []string
+	Err      error
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%s: fields are managed by %s, with other values: %v\nNothing is forced. Let that manager drop the fields, or delete the object, and apply again",
+		e.Object, strings.Join(e.Managers, ", "), e.Err)
+}
+
+func (e *ConflictError) Unwrap() error { return e.Err }
+
+// namespaceKind is how a lease's namespace is written.
+var namespaceKind = render.Kind{GroupVersionKind: namespaces.GroupVersion().WithKind("Namespace"), Plural: "namespaces", Singular: "namespace", ClusterScoped: true}
+
+// write brings the lease's objects into the cluster: its namespace, the pools that its addresses
+// need, Akash's objects under the lease's own manager, then what serves traffic.
+func (r *run) write(ctx context.Context, desired []render.Object) error {
+	if len(desired) == 0 {
+		return nil
+	}
+	if err := r.makeNamespace(ctx); err != nil {
+		return err
+	}
+	if err := r.pools.ensure(ctx, r); err != nil {
+		return err
+	}
+	for _, stage := range [][]render.Kind{claimLikeKinds, routeKinds} {
+		var objects []render.Object
+		for _, o := range desired {
+			if slices.Contains(stage, o.Kind) {
+				objects = append(objects, o)
+			}
+		}
+		if err := r.writeAll(ctx, objects); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeAll writes objects side by side and tells of them in their order.
+func (r *run) writeAll(ctx context.Context, objects []render.Object) error {
+	actions := make([]Action, len(objects))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(max(r.opts.Concurrency, 1))
+	for i, o := range objects {
+		group.Go(func() (err error) {
+			actions[i], err = r.writeObject(groupCtx, o)
+			return err
+		})
+	}
+	err := group.Wait()
+	for i, o := range objects {
+		if actions[i] != "" {
+			r.event(actions[i], o.Kind.Singular, o.Namespace, o.Name, r.unchecked(o))
+		}
+	}
+	return err
+}
+
+// makeNamespace makes the lease's namespace where it is missing. The provider makes it in the
+// normal course; its labels are Akash's either way.
+func (r *run) makeNamespace(ctx context.Context) error {
+	name := r.req.Lease.Namespace()
+	alive, exists := r.snapshot.namespaces[name]
+	switch {
+	case exists && !alive:
+		return fmt.Errorf("namespace %s of lease %s is being deleted; apply again when it is gone", name, r.req.Lease)
+	case exists:
+		return nil
+	}
+	o := render.Object{
+		Kind: namespaceKind, Name: name,
+		Config: corev1.Namespace(name).WithLabels(state.LeaseNamespaceLabels(r.req.Lease)),
+	}
+	action, err := r.sendObject(ctx, o, nil)
+	if err == nil {
+		r.event(action, o.Kind.Singular, "", name, "")
+	}
+	return err
+}
+
+// writeObject applies one object unless the cluster holds it already just so.
+func (r *run) writeObject(ctx context.Context, o render.Object) (Action, error) {
+	live := r.snapshot.find(o)
+	if unchanged(o, live, r.manager(o)) {
+		return Unchanged, nil
+	}
+	return r.sendObject(ctx, o, live)
+}
+
+// manager is the field manager of an object: Akash's claim-like objects are written by the
+// claimant, so that a second claimant's write is a conflict and not a silent overwrite.
+func (r *run) manager(o render.Object) string {
+	if slices.Contains(claimLikeKinds, o.Kind) {
+		return r.group.FieldManager()
+	}
+	return lease.FieldManager
+}
+
+// sendObject sends one object and says what became of it.
+func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructured.Unstructured) (Action, error) {
+	action := Configured
+	if live == nil {
+		action = Created
+	}
+	if r.opts.DryRun == DryRunClient || r.unchecked(o) != "" {
+		return action, nil
+	}
+	meta, err := r.cluster.patch(ctx, o, r.manager(o), r.opts.DryRun == DryRunServer)
+	if isOwned(err) {
+		return "", r.refused(ctx, o, err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", o, r.cluster.explain(err, "patch", o.Kind.Resource()))
+	}
+	if live != nil && meta.ResourceVersion == live.GetResourceVersion() {
+		return Unchanged, nil
+	}
+	if action == Created && o.Kind != namespaceKind {
+		r.mu.Lock()
+		r.made = append(r.made, madeObject{object: o, uid: meta.UID})
+		r.mu.Unlock()
+	}
+	return action, nil
+}
+
+// unchecked says why the server cannot judge an object in a dry run.
+func (r *run) unchecked(o render.Object) string {
+	if _, exists := r.snapshot.namespaces[o.Namespace]; exists || r.opts.DryRun != DryRunServer || o.Namespace != r.req.Lease.Namespace() {
+		return ""
+	}
+	return "not checked by the server: its namespace does not exist yet"
+}
+
+// refused explains a conflict. On one of Akash's claim-like objects it means that somebody else
+// got there first.
+func (r *run) refused(ctx context.Context, o render.Object, err error) error {
+	conflict := &ConflictError{Object: o.String(), Managers: owners(err), Err: err}
+	if !slices.Contains(claimLikeKinds, o.Kind) {
+		return conflict
+	}
+	live, getErr := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name)
+	if getErr != nil || live == nil {
+		return conflict
+	}
+	holder := state.Holder{Object: o.Kind.Singular + " " + o.Namespace + "/" + o.Name, Since: live.GetCreationTimestamp().Time}
+	if id, ok := lease.IDFromLabels(live.GetLabels()); ok {
+		if id.Group() == r.group {
+			return conflict
+		}
+		holder.Owner, holder.Lease, holder.Namespace = id.Owner, id, id.Namespace()
+	}
+	return &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: state.Host, Thing: o.Name, By: holder}}}
+}
+
+// patch applies an object without force.
+func (c *Cluster) patch(ctx context.Context, o render.Object, manager string, dryRun bool) (*metav1.PartialObjectMetadata, error) {
+	body, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := c.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	opts := metav1.PatchOptions{FieldManager: manager}
+	if dryRun {
+		opts.DryRun = []string{metav1.DryRunAll}
+	}
+	return c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(ctx, o.Name, types.ApplyPatchType, body, opts)
+}
+
+// deletePinned deletes an object that is the very one that was read. It is done when there is no
+// such object any more.
+func (c *Cluster) deletePinned(ctx context.Context, kind render.Kind, namespace, name string, uid types.UID, resourceVersion string, dryRun bool) error {
+	leave, err := c.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	pin := &metav1.Preconditions{UID: &uid}
+	if resourceVersion != "" {
+		pin.ResourceVersion = &resourceVersion
+	}
+	opts := metav1.DeleteOptions{Preconditions: pin}
+	if dryRun {
+		opts.DryRun = []string{metav1.DryRunAll}
+	}
+	err = c.metadata.Resource(kind.Resource()).Namespace(namespace).Delete(ctx, name, opts)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// retract deletes the objects that this run has created.
+func (r *run) retract(ctx context.Context) {
+	for _, m := range slices.Backward(r.made) {
+		err := r.cluster.deletePinned(ctx, m.object.Kind, m.object.Namespace, m.object.Name, m.uid, "", false)
+		if err != nil && !isOvertaken(err) {
+			r.fail(fmt.Errorf("%s could not be taken back: %w", m.object, err))
+			continue
+		}
+		r.event(Deleted, m.object.Kind.Singular, m.object.Namespace, m.object.Name, "taken back")
+	}
+	r.made = nil
+}

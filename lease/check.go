@@ -1,0 +1,229 @@
+package lease
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Check judges a definition by the rules that all input formats share, and brings it into its
+// canonical form: services, exposes and IP endpoints sorted, values that equal Akash's defaults
+// left out.
+func Check(d *Definition) Problems { return CheckGroups([]*Definition{d}, false) }
+
+// CheckGroups is Check for all groups of one deployment, in which a host, and a port of an IP
+// endpoint, may be named only once (chain-sdk: the manifest's and the SDL's validation). Of
+// definitions that are partial, because their document has errors already, what is missing is not
+// told again.
+func CheckGroups(groups []*Definition, partial bool) Problems {
+	c := checker{partial: partial}
+	for _, d := range groups {
+		c.definition(d)
+	}
+	return c.problems.Sorted()
+}
+
+type checker struct {
+	problems Problems
+	partial  bool
+	hosts    map[string]Place
+	ports    map[portKey]portUser
+	used     []string // endpoint names that the definition's exposes refer to
+}
+
+type portKey struct {
+	endpoint string
+	port     uint16
+	protocol Protocol
+}
+
+type portUser struct {
+	service string
+	at      Place
+}
+
+func (c *checker) definition(d *Definition) {
+	canonical(d)
+	c.used = c.used[:0]
+	for i := range d.Services {
+		s := &d.Services[i]
+		c.service(s)
+		if i > 0 && d.Services[i-1].Name == s.Name && !c.missing(s.Name == "") {
+			c.problems.Add(s.At, "there are two services named %q", s.Name)
+		}
+		for j := range s.Expose {
+			c.expose(d, s, &s.Expose[j])
+		}
+	}
+	c.endpoints(d)
+}
+
+// canonical sorts, and leaves out what equals a default. The order of exposes is that of Akash's
+// manifest: by port, protocol, global first.
+func canonical(d *Definition) {
+	slices.SortStableFunc(d.Services, func(a, b Service) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(d.IPEndpoints, func(a, b IPEndpoint) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range d.Services {
+		exposes := d.Services[i].Expose
+		for j := range exposes {
+			e := &exposes[j]
+			if e.As == e.Port {
+				e.As = 0
+			}
+			e.HTTP = e.HTTP.withoutDefaults()
+		}
+		slices.SortStableFunc(exposes, compareExpose)
+	}
+}
+
+func compareExpose(a, b Expose) int {
+	if r := cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol)); r != 0 || a.Global == b.Global {
+		return r
+	}
+	if a.Global {
+		return -1
+	}
+	return 1
+}
+
+// withoutDefaults is the reverse of WithDefaults.
+func (o HTTPOptions) withoutDefaults() HTTPOptions {
+	d := HTTPOptions{}.WithDefaults()
+	if o.MaxBodySize == d.MaxBodySize {
+		o.MaxBodySize = 0
+	}
+	if o.ReadTimeout == d.ReadTimeout {
+		o.ReadTimeout = 0
+	}
+	if o.SendTimeout == d.SendTimeout {
+		o.SendTimeout = 0
+	}
+	if o.NextTries == d.NextTries {
+		o.NextTries = 0
+	}
+	if len(o.NextCases) == 0 || slices.Equal(o.NextCases, d.NextCases) {
+		o.NextCases = nil
+	}
+	return o
+}
+
+// CheckServiceName says why a service cannot have the name, or returns nil: Akash's rule
+// (chain-sdk: serviceNameValidationRegex) and the 63 characters of a Service's name, which Akash
+// finds out only when it deploys.
+func CheckServiceName(name string) error {
+	switch {
+	case !isLabel(name) || name[0] < 'a':
+		return fmt.Errorf("%q is not a service name (lower-case letters, digits and \"-\", a letter first)", name)
+	case len(name) > validation.DNS1123LabelMaxLength:
+		return fmt.Errorf("the service name %q has %d characters; at most %d are allowed", name, len(name), validation.DNS1123LabelMaxLength)
+	}
+	return nil
+}
+
+// missing is true for a value that the document's own errors account for.
+func (c *checker) missing(zero bool) bool { return zero && c.partial }
+
+func (c *checker) service(s *Service) {
+	if c.missing(s.Name == "") {
+		return
+	}
+	if err := CheckServiceName(s.Name); err != nil {
+		c.problems.Add(s.At, "%v", err)
+	}
+}
+
+func (c *checker) expose(d *Definition, s *Service, e *Expose) {
+	if e.Port == 0 && !c.partial {
+		c.problems.Add(e.At, "0 is not a port (1 to 65535)")
+	}
+	if e.Protocol != TCP && e.Protocol != UDP {
+		c.problems.Add(e.At, "%q is not a protocol; TCP and UDP are", e.Protocol)
+	}
+	for _, h := range e.Hosts {
+		if c.missing(h.Name == "") {
+			continue
+		}
+		if err := CheckHost(h.Name); err != nil {
+			c.problems.Add(h.At, "%v", err)
+			continue
+		}
+		if first, ok := c.hosts[h.Name]; ok {
+			at, also := inOrder(first, h.At)
+			c.problems.Add(at, "host %q is named twice%s; a host leads to one port of one service", h.Name, alsoAt(also))
+			continue
+		}
+		if c.hosts == nil {
+			c.hosts = map[string]Place{}
+		}
+		c.hosts[h.Name] = h.At
+	}
+	c.http(e)
+	if e.IP != "" {
+		c.ip(d, s, e)
+	}
+}
+
+// inOrder gives the later of two places, where a problem is told, and the earlier.
+func inOrder(a, b Place) (later, earlier Place) {
+	if a.File == b.File && cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) > 0 {
+		return a, b
+	}
+	return b, a
+}
+
+func alsoAt(p Place) string {
+	if p.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (also in line %d)", p.Line)
+}
+
+func (c *checker) ip(d *Definition, s *Service, e *Expose) {
+	c.used = append(c.used, e.IP)
+	if !e.Global {
+		c.problems.Add(e.IPAt, "a port on an IP endpoint must be global; add \"global: true\"")
+	}
+	if d.Endpoint(e.IP) == nil {
+		c.problems.Add(e.IPAt, "no endpoint named %q%s", e.IP, suggestEndpoint(d, e.IP))
+	}
+	name := IPServiceName(s.Name, e.ExternalPort(), e.Protocol)
+	if len(name) > validation.DNS1123LabelMaxLength {
+		c.problems.Add(e.IPAt, "the Service would be named %q, %d characters; at most %d are allowed: shorten the service's name",
+			name, len(name), validation.DNS1123LabelMaxLength)
+	}
+	if n := LeasedIPName(SharingKey(d.Lease.Owner, e.IP), e.Protocol, e.ExternalPort()); len(n) > validation.DNS1123SubdomainMaxLength {
+		c.problems.Add(e.IPAt, "the endpoint's name is too long: the ProviderLeasedIP's name would have %d characters; at most %d are allowed",
+			len(n), validation.DNS1123SubdomainMaxLength)
+	}
+	if c.missing(e.Port == 0) {
+		return
+	}
+	key := portKey{e.IP, e.ExternalPort(), e.Protocol}
+	if first, ok := c.ports[key]; ok {
+		at, also := inOrder(first.at, e.IPAt)
+		c.problems.Add(at, "port %d/%s of IP endpoint %q is claimed twice, by service %q and service %q%s",
+			key.port, key.protocol, e.IP, first.service, s.Name, alsoAt(also))
+		return
+	}
+	if c.ports == nil {
+		c.ports = map[portKey]portUser{}
+	}
+	c.ports[key] = portUser{s.Name, e.IPAt}
+}
+
+func suggestEndpoint(d *Definition, name string) string {
+	names := make([]string, len(d.IPEndpoints))
+	for i, e := range d.IPEndpoints {
+		names[i] = e.Name
+	}
+	best := Nearest(name, names)
+	if best == "" {
+		return ""
+	}
+	if line := d.Endpoint(best).At.Line; line > 0 {
+		return fmt.Sprintf("; did you mean %q (line %d)?", best, line)
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}

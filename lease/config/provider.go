@@ -1,0 +1,81 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+)
+
+// readProvider takes from Akash's provider.yaml what it says of hosts, addresses and routes
+// (provider: cmd/provider-services/cmd/flags.go). All other keys are Akash's business. Where the
+// file turns the IP operator on, addresses come from MetalLB's pool, as they do with Akash.
+func readProvider(c document.Cursor, cfg *ProviderConfig) {
+	m := c.AnyMapping()
+	for _, key := range []string{"deployment-blocked-hostnames", "blocked-hostnames"} {
+		cfg.Hosts.Blocked = append(cfg.Hosts.Blocked, words(m.Get(key))...)
+	}
+	word(m.Get("deployment-ingress-domain"), &cfg.Ingress.Domain, domain)
+	truth(m.Get("deployment-ingress-static-hosts"), &cfg.Ingress.StaticHosts)
+	needDomain(m.Get("deployment-ingress-static-hosts"), cfg.Ingress, "deployment-ingress-domain")
+	level(m.Get("cpu-commit-level"), &cfg.CommitLevels.CPU)
+	level(m.Get("memory-commit-level"), &cfg.CommitLevels.Memory)
+	level(m.Get("storage-commit-level"), &cfg.CommitLevels.Storage)
+	switch v := m.Get("ingress-mode"); v.Word() {
+	case "":
+	case "ingress":
+		cfg.Target = TargetIngress
+	case "gateway-api":
+		cfg.Target = TargetHTTPRoute
+	default:
+		v.Errorf("unknown ingress mode %q; ingress and gateway-api are known", v.Word())
+	}
+	word(m.Get("gateway-name"), &cfg.Gateway.Name, subdomain)
+	word(m.Get("gateway-namespace"), &cfg.Gateway.Namespace, namespace)
+	if v := m.Get("proxy-buffer-size"); !v.IsNull() {
+		buffer(v, v.Word(), &cfg.Gateway)
+	}
+	word(m.Get("k8s-manifest-ns"), &cfg.ManifestNamespace, namespace)
+	if pool := m.Get("metal-lb-pool"); pool.Word() != "" {
+		word(pool, &cfg.IP.Pool, subdomain)
+		cfg.IP.Mode = ModePool
+	}
+	operator := false
+	for _, key := range []string{"ip-operator", "ipoperator"} {
+		truth(m.Get(key), &operator)
+	}
+	if operator {
+		cfg.IP.Mode = ModePool
+	}
+}
+
+// word is text for a file in which a value may be given unquoted, and empty for the default.
+func word(c document.Cursor, into *string, rule func(string) error) {
+	s := c.Word()
+	if s == "" {
+		return
+	}
+	if err := rule(s); err != nil {
+		c.Errorf("%v", err)
+		return
+	}
+	*into = s
+}
+
+// words are the items of a list, which may also be one text with commas.
+func words(c document.Cursor) []string {
+	var out []string
+	if c.IsScalar() {
+		for w := range strings.SplitSeq(c.Word(), ",") {
+			if w = strings.TrimSpace(w); w != "" {
+				out = append(out, w)
+			}
+		}
+		return out
+	}
+	for item := range c.List() {
+		if w := item.Word(); w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}

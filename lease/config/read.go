@@ -1,0 +1,230 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+)
+
+// The keys of a ProviderConfig, as its JSON schema has them too.
+var (
+	rootKeys     = []string{"apiVersion", "kind", "metadata", "spec"}
+	metadataKeys = []string{"name", "annotations", "labels"}
+	specKeys     = []string{"target", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip", "dns", "commitLevels"}
+	ingressKeys  = []string{"className", "domain", "staticHosts"}
+	gatewayKeys  = []string{"name", "namespace", "implementation", "proxyBufferSize"}
+	hostsKeys    = []string{"blocked", "deniedDomains", "allowedDomains", "wildcards", "namespaceOwnership"}
+	ipKeys       = []string{"mode", "ranges", "families", "pool", "metallbNamespace", "annotationPrefix"}
+	commitKeys   = []string{"cpu", "memory", "storage"}
+)
+
+// Read reads the provider's configuration: one ProviderConfig document, or Akash's provider.yaml,
+// which has no apiVersion and kind. The configuration is nil when the problems have errors; an
+// empty stream is the default configuration. The error is the reader's.
+func Read(r io.Reader, file string) (*ProviderConfig, lease.Problems, error) {
+	cfg := Default()
+	var problems lease.Problems
+	count := 0
+	for doc, err := range document.Read(r, file) {
+		if err != nil {
+			return nil, problems, fmt.Errorf("%s: %w", file, err)
+		}
+		count++
+		root := doc.Root()
+		switch {
+		case doc.Problems.Failed():
+		case count > 1:
+			root.Errorf("a second document; the configuration is one")
+		case root.IsMapping() && !root.Has("apiVersion") && !root.Has("kind") && !root.Has("spec"):
+			readProvider(root, cfg)
+		default:
+			readConfig(root, cfg)
+		}
+		problems = append(problems, doc.Problems.Sorted()...)
+	}
+	if problems.Failed() {
+		return nil, problems, nil
+	}
+	return cfg, problems, nil
+}
+
+func readConfig(c document.Cursor, cfg *ProviderConfig) {
+	c.Document().Strict = true
+	root := c.Mapping(rootKeys)
+	if v := root.Require("apiVersion"); !v.IsNull() && v.Text() != "net.akash.network/v1alpha1" {
+		v.Errorf("the apiVersion %q is not read; net.akash.network/v1alpha1 is", v.Raw())
+	}
+	if v := root.Require("kind"); !v.IsNull() && v.Text() != "ProviderConfig" {
+		v.Errorf("the kind %q is no configuration; ProviderConfig is", v.Raw())
+	}
+	metadata := root.Get("metadata").Mapping(metadataKeys)
+	metadata.Get("name").Text()
+	for _, key := range []string{"annotations", "labels"} {
+		for _, v := range metadata.Get(key).AnyMapping().Entries() {
+			v.Text()
+		}
+	}
+	spec := root.Get("spec").Mapping(specKeys)
+	readTarget(spec.Get("target"), cfg)
+	text(spec.Get("manifestNamespace"), &cfg.ManifestNamespace, namespace)
+	text(spec.Get("ledgerNamespace"), &cfg.LedgerNamespace, namespace)
+	readIngress(spec.Get("ingress"), cfg)
+	readGateway(spec.Get("gateway"), &cfg.Gateway)
+	readHosts(spec.Get("hosts"), &cfg.Hosts)
+	readIP(spec.Get("ip"), &cfg.IP)
+	spec.Get("dns").Mapping(nil)
+	commit := spec.Get("commitLevels").Mapping(commitKeys)
+	level(commit.Get("cpu"), &cfg.CommitLevels.CPU)
+	level(commit.Get("memory"), &cfg.CommitLevels.Memory)
+	level(commit.Get("storage"), &cfg.CommitLevels.Storage)
+}
+
+func readTarget(c document.Cursor, cfg *ProviderConfig) {
+	switch v := c.Text(); v {
+	case "":
+	case TargetIngress, TargetHTTPRoute:
+		cfg.Target = v
+	case "route":
+		c.Errorf("the target \"route\" is not rendered yet; %s and %s are", TargetIngress, TargetHTTPRoute)
+	default:
+		c.Errorf("unknown target %q; %s and %s are known", v, TargetIngress, TargetHTTPRoute)
+	}
+}
+
+func readIngress(c document.Cursor, cfg *ProviderConfig) {
+	m := c.Mapping(ingressKeys)
+	text(m.Get("className"), &cfg.Ingress.ClassName, subdomain)
+	text(m.Get("domain"), &cfg.Ingress.Domain, domain)
+	truth(m.Get("staticHosts"), &cfg.Ingress.StaticHosts)
+	needDomain(m.Get("staticHosts"), cfg.Ingress, "ingress.domain")
+}
+
+// needDomain is Akash's rule: static hosts are made below the ingress domain.
+func needDomain(c document.Cursor, ingress Ingress, key string) {
+	if ingress.StaticHosts && ingress.Domain == "" {
+		c.Errorf("static hosts need %s, a domain below which they are made", key)
+	}
+}
+
+var bufferSize = regexp.MustCompile(`^[1-9][0-9]*[kKmM]?$`)
+
+func readGateway(c document.Cursor, g *Gateway) {
+	m := c.Mapping(gatewayKeys)
+	text(m.Get("name"), &g.Name, subdomain)
+	text(m.Get("namespace"), &g.Namespace, namespace)
+	switch v := m.Get("implementation"); v.Text() {
+	case "", "akash":
+	case "nginx-gateway-fabric", "standard":
+		v.Errorf("the implementation %q is not rendered yet; akash is", v.Text())
+	default:
+		v.Errorf("unknown implementation %q; akash is known", v.Text())
+	}
+	if v := m.Get("proxyBufferSize"); !v.IsNull() {
+		buffer(v, v.Text(), g)
+	}
+}
+
+func buffer(c document.Cursor, size string, g *Gateway) {
+	if size != "" && !bufferSize.MatchString(size) {
+		c.Errorf("%q is not a buffer size such as 16k", size)
+		return
+	}
+	g.ProxyBufferSize = size
+}
+
+func readHosts(c document.Cursor, h *Hosts) {
+	m := c.Mapping(hostsKeys)
+	h.Blocked = blocked(m.Get("blocked"))
+	h.DeniedDomains = domains(m.Get("deniedDomains"))
+	h.AllowedDomains = domains(m.Get("allowedDomains"))
+	truth(m.Get("wildcards"), &h.Wildcards)
+	truth(m.Get("namespaceOwnership"), &h.NamespaceOwnership)
+}
+
+func blocked(c document.Cursor) []string {
+	var entries []string
+	for item := range c.List() {
+		entry := item.Text()
+		if err := domain(strings.ToLower(strings.TrimPrefix(entry, "."))); err != nil {
+			item.Errorf("%q blocks nothing: it is not a host name, nor one with a leading dot", entry)
+			continue
+		}
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+func domains(c document.Cursor) []string {
+	var out []string
+	for item := range c.List() {
+		name := strings.ToLower(item.Text())
+		if err := domain(name); err != nil {
+			item.Errorf("%v", err)
+			continue
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// text sets a value that is given and passes its rule.
+func text(c document.Cursor, into *string, rule func(string) error) {
+	if c.IsNull() {
+		return
+	}
+	s := c.Text()
+	if s == "" && *into == "" {
+		return
+	}
+	if err := rule(s); err != nil {
+		c.Errorf("%v", err)
+		return
+	}
+	*into = s
+}
+
+func truth(c document.Cursor, into *bool) {
+	if !c.IsNull() {
+		*into = c.Bool()
+	}
+}
+
+func level(c document.Cursor, into *float64) {
+	f, ok := c.Float()
+	switch {
+	case !ok:
+	case f <= 0:
+		c.Errorf("a commit level is greater than 0; 1.0 is all that there is")
+	default:
+		*into = f
+	}
+}
+
+func namespace(s string) error {
+	if problems := validation.IsDNS1123Label(s); len(problems) > 0 {
+		return fmt.Errorf("%q is not the name of a namespace: %s", s, problems[0])
+	}
+	return nil
+}
+
+func subdomain(s string) error {
+	if problems := validation.IsDNS1123Subdomain(s); len(problems) > 0 {
+		return fmt.Errorf("%q is not a name: %s", s, problems[0])
+	}
+	return nil
+}
+
+// domain is Akash's rule for the ingress domain, and the one for labels.
+func domain(s string) error {
+	if len(validation.IsDNS1123Subdomain(s)) > 0 || slices.ContainsFunc(strings.Split(s, "."), func(l string) bool { return len(l) > 63 }) {
+		return fmt.Errorf("%q is not a domain (lower-case letters, digits and \"-\" in labels joined by \".\")", s)
+	}
+	return nil
+}

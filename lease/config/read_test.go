@@ -1,0 +1,216 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func readFile(t *testing.T, name string) *ProviderConfig {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, problems, err := Read(bytes.NewReader(data), name)
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	return cfg
+}
+
+func TestReadFull(t *testing.T) {
+	got := readFile(t, "testdata/full.yaml")
+	want := &ProviderConfig{
+		Target: TargetHTTPRoute, ManifestNamespace: "manifests", LedgerNamespace: "ledger",
+		Ingress: Ingress{ClassName: "nginx", Domain: "ingress.example.com", StaticHosts: true},
+		Gateway: Gateway{Name: "gw", Namespace: "gw-system", Implementation: "akash"},
+		Hosts: Hosts{
+			Blocked: []string{"example.org", ".Example.net"}, DeniedDomains: []string{"bad.example"},
+			AllowedDomains: []string{"good.example"}, Wildcards: true,
+		},
+		IP: IP{
+			Mode: ModeDedicated, Families: []Family{IPv6, IPv4}, Pool: "public", MetalLBNamespace: "metallb", AnnotationPrefix: "metallb.io",
+		},
+		CommitLevels: CommitLevels{CPU: 2, Memory: 1.5, Storage: 1},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(IP{}, "Ranges")); diff != "" {
+		t.Error(diff)
+	}
+	if n, x := len(got.IP.Ranges.Include), len(got.IP.Ranges.Exclude); n != 3 || x != 1 {
+		t.Errorf("%d ranges, %d excluded; want 3 and 1", n, x)
+	}
+	if _, ok := got.IP.Ranges.Find(netip.MustParseAddr("203.0.113.3")); ok {
+		t.Error("an excluded address is leased")
+	}
+}
+
+func TestReadProvider(t *testing.T) {
+	got := readFile(t, "testdata/provider.yaml")
+	want := Default()
+	want.Target, want.ManifestNamespace = TargetHTTPRoute, "manifests"
+	want.Ingress.Domain, want.Ingress.StaticHosts = "ingress.example.com", true
+	want.Gateway.Name, want.Gateway.Namespace, want.Gateway.ProxyBufferSize = "gw", "gw-system", "32k"
+	want.Hosts.Blocked = []string{"foo.example", ".bar.example", "baz.example"}
+	want.IP.Mode, want.IP.Pool = ModePool, "public"
+	want.CommitLevels = CommitLevels{CPU: 2.5, Memory: 1, Storage: 1.5}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEmptyIsDefault(t *testing.T) {
+	for _, text := range []string{"", "# nothing\n", "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\n"} {
+		cfg, problems, err := Read(strings.NewReader(text), "f")
+		if err != nil || len(problems) > 0 {
+			t.Fatal(err, problems)
+		}
+		if diff := cmp.Diff(Default(), cfg); diff != "" {
+			t.Errorf("%q:\n%s", text, diff)
+		}
+	}
+}
+
+func TestProblems(t *testing.T) {
+	for spec, want := range map[string]string{
+		"target: ingres":                               `f:3:16: spec.target: unknown target "ingres"; ingress and httproute are known`,
+		"target: route":                                `the target "route" is not rendered yet`,
+		"targets: ingress":                             `f:3:8: spec.targets: unknown key "targets"; did you mean "target"?`,
+		"manifestNamespace: A":                         `"A" is not the name of a namespace`,
+		"ingress: {staticHosts: true}":                 "static hosts need ingress.domain",
+		"ingress: {domain: '*.foo.com'}":               `"*.foo.com" is not a domain`,
+		"ingress: {domain: foo.bar.com-}":              "is not a domain",
+		"ingress: {domain: foo.ba!!!r.com}":            "is not a domain",
+		"gateway: {implementation: standard}":          `"standard" is not rendered yet`,
+		"gateway: {proxyBufferSize: big}":              `"big" is not a buffer size`,
+		"hosts: {blocked: ['*.x.com']}":                "blocks nothing",
+		"hosts: {wildcards: maybe}":                    `expected true or false, found the text "maybe"`,
+		"ip: {mode: ranges}":                           `unknown mode "ranges"; range, dedicated and pool are known`,
+		"ip: {families: [IPv5]}":                       `unknown family "IPv5"; IPv4 and IPv6 are known`,
+		"ip: {families: []}":                           "no family is named",
+		"ip: {annotationPrefix: metallb}":              "metallb.universe.tf and metallb.io are known",
+		"ip: {ranges: [203.0.113.1/28]}":               "has host bits set",
+		"ip: {ranges: [203.0.113.0/28, 203.0.113.15]}": "203.0.113.15 overlaps with 203.0.113.0/28",
+		"ip: {ranges: [203.0.113.9-203.0.113.1]}":      "ends before it begins",
+		"dns: {server: x}":                             `unknown key "server"`,
+		"commitLevels: {cpu: 0}":                       "greater than 0",
+		"commitLevels: {cpu: much}":                    `expected a number, found the text "much"`,
+		"target: ingress, target: httproute":           `key "target" is given twice`,
+	} {
+		text := "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\nspec: {" + spec + "}\n"
+		cfg, problems, err := Read(strings.NewReader(text), "f")
+		if err != nil || cfg != nil || !strings.Contains(problems.Error(), want) {
+			t.Errorf("%s: %v, problems %q, want %q", spec, err, problems.Error(), want)
+		}
+	}
+	for text, want := range map[string]string{
+		"spec: {}\n": `"apiVersion" is missing`, "apiVersion: v1\nkind: ConfigMap\n": `the kind "ConfigMap" is no configuration`,
+		"a: 1\n---\nb: 2\n": "f:3:1: a second document", "- a\n": "expected a mapping, found a list",
+		"deployment-ingress-static-hosts: true\n": "static hosts need deployment-ingress-domain",
+		"ingress-mode: traefik\n":                 "ingress and gateway-api are known",
+	} {
+		if _, problems, _ := Read(strings.NewReader(text), "f"); !strings.Contains(problems.Error(), want) {
+			t.Errorf("%q: problems %q, want %q", text, problems.Error(), want)
+		}
+	}
+}
+
+// TestBlockedBy has Akash's cases, and the one where we differ: entries match in any case.
+func TestBlockedBy(t *testing.T) {
+	for _, c := range []struct {
+		name, host string
+		blocked    []string
+		want       string
+	}{
+		{"HS-1", "foobar.com", []string{"foobar.com", "bobsdefi.com"}, "foobar.com"},
+		{"HS-1 other", "other.org", []string{"foobar.com", "bobsdefi.com"}, ""},
+		{"HS-2", "accounts.bobsdefi.com", []string{"foobar.com", ".bobsdefi.com"}, ".bobsdefi.com"},
+		{"HS-3", "bobsdefi.com", []string{".bobsdefi.com"}, ".bobsdefi.com"},
+		{"HS-4", "accounts.bobsdefi.com", []string{"bobsdefi.com"}, ""},
+		{"HS-5", "xbobsdefi.com", []string{".bobsdefi.com"}, ""},
+		{"HS-6", "FOOBAR.com", []string{"foobar.com"}, "foobar.com"},
+		{"HS-7, but matching", "foobar.com", []string{"FOOBAR.com"}, "FOOBAR.com"},
+		{"exact first", "a.x.com", []string{".x.com", "a.x.com"}, "a.x.com"},
+		{"a dot", "x.com", []string{".", ""}, ""},
+	} {
+		if got, ok := (Hosts{Blocked: c.blocked}).BlockedBy(c.host); got != c.want || ok != (c.want != "") {
+			t.Errorf("%s: %q %v, want %q", c.name, got, ok, c.want)
+		}
+	}
+}
+
+type schema struct {
+	Properties map[string]*schema `json:"properties"`
+}
+
+// TestSchemaNamesTheReadersKeys holds the published schema against the reader.
+func TestSchemaNamesTheReadersKeys(t *testing.T) {
+	data, err := os.ReadFile("../../manifests/providerconfig.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root schema
+	if err := json.Unmarshal(data, &root); err != nil {
+		t.Fatal(err)
+	}
+	spec := root.Properties["spec"]
+	for name, c := range map[string]struct {
+		schema *schema
+		keys   []string
+	}{
+		"root": {&root, rootKeys}, "metadata": {root.Properties["metadata"], metadataKeys}, "spec": {spec, specKeys},
+		"ingress": {spec.Properties["ingress"], ingressKeys}, "gateway": {spec.Properties["gateway"], gatewayKeys},
+		"hosts": {spec.Properties["hosts"], hostsKeys}, "ip": {spec.Properties["ip"], ipKeys},
+		"dns": {spec.Properties["dns"], nil}, "commitLevels": {spec.Properties["commitLevels"], commitKeys},
+	} {
+		for key := range c.schema.Properties {
+			if !slices.Contains(c.keys, key) {
+				t.Errorf("%s: the schema has %q, the reader refuses it", name, key)
+			}
+		}
+		for _, key := range c.keys {
+			if c.schema.Properties[key] == nil {
+				t.Errorf("%s: the reader takes %q, the schema has it not", name, key)
+			}
+		}
+	}
+}
+
+func FuzzConfig(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		cfg, problems, err := Read(bytes.NewReader(data), "f")
+		if err != nil || (cfg == nil) != problems.Failed() {
+			t.Fatalf("configuration %v with problems %v, error %v", cfg, problems, err)
+		}
+		if cfg == nil {
+			return
+		}
+		for i, r := range cfg.IP.Ranges.Include {
+			if slices.ContainsFunc(cfg.IP.Ranges.Include[:i], r.Overlaps) {
+				t.Errorf("%s overlaps", r.Text)
+			}
+		}
+		if cfg.Ingress.StaticHosts && cfg.Ingress.Domain == "" {
+			t.Error("static hosts without a domain")
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+)
+
+var prefixes = []string{"metallb.universe.tf", "metallb.io"}
+
+func readIP(c document.Cursor, ip *IP) {
+	m := c.Mapping(ipKeys)
+	switch v := m.Get("mode"); v.Text() {
+	case "":
+	case ModeRange, ModeDedicated, ModePool:
+		ip.Mode = v.Text()
+	default:
+		v.Errorf("unknown mode %q; %s, %s and %s are known", v.Text(), ModeRange, ModeDedicated, ModePool)
+	}
+	readRanges(m.Get("ranges"), &ip.Ranges)
+	if v := m.Get("families"); !v.IsNull() {
+		readFamilies(v, ip)
+	}
+	text(m.Get("pool"), &ip.Pool, subdomain)
+	text(m.Get("metallbNamespace"), &ip.MetalLBNamespace, namespace)
+	if v := m.Get("annotationPrefix"); !v.IsNull() {
+		if !slices.Contains(prefixes, v.Text()) {
+			v.Errorf("unknown annotation prefix %q; %s are known", v.Text(), strings.Join(prefixes, " and "))
+		}
+		ip.AnnotationPrefix = v.Text()
+	}
+}
+
+// readRanges reads the ranges in their order. One that begins with "!" excludes. Ranges that
+// overlap would become overlapping pools, which MetalLB refuses as a whole.
+func readRanges(c document.Cursor, rs *Ranges) {
+	for item := range c.List() {
+		text := item.Text()
+		rest, exclude := strings.CutPrefix(text, "!")
+		r, err := ParseRange(strings.TrimSpace(rest))
+		if err != nil {
+			if text != "" {
+				item.Errorf("%v", err)
+			}
+			continue
+		}
+		if exclude {
+			rs.Exclude = append(rs.Exclude, r)
+			continue
+		}
+		if i := slices.IndexFunc(rs.Include, r.Overlaps); i >= 0 {
+			item.Errorf("%s overlaps with %s", r.Text, rs.Include[i].Text)
+			continue
+		}
+		rs.Include = append(rs.Include, r)
+	}
+}
+
+func readFamilies(c document.Cursor, ip *IP) {
+	var families []Family
+	for item := range c.List() {
+		f := Family(item.Text())
+		switch {
+		case f != IPv4 && f != IPv6:
+			item.Errorf("unknown family %q; %s and %s are known", f, IPv4, IPv6)
+		case slices.Contains(families, f):
+			item.Errorf("the family %s is named twice", f)
+		default:
+			families = append(families, f)
+		}
+	}
+	if c.IsList() && c.Len() == 0 {
+		c.Errorf("no family is named; leave families out for %s", IPv4)
+	}
+	if len(families) > 0 {
+		ip.Families = families
+	}
+}

@@ -1,0 +1,205 @@
+// Package document reads YAML and JSON documents so that every problem can name its file, line,
+// column and path, and so that all problems of a document are found in one reading.
+package document
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// maxProblems is how many problems of one document are kept.
+const maxProblems = 1000
+
+// Document is one document of a stream, and the problems found in it so far.
+type Document struct {
+	// Strict makes an unknown key an error instead of a warning, and a text that stands for a
+	// number or a truth value an error instead of being taken for it.
+	Strict bool
+	// Problems are what was found, in the order in which it was found.
+	Problems lease.Problems
+
+	file string
+	// before is the number of lines of the stream before the document's text; less than 0 where
+	// lines say nothing to the user.
+	before int
+	root   *yaml.Node
+	// visits is how many more nodes may be looked at: aliases can make a small document
+	// endless.
+	visits    int
+	exhausted bool
+}
+
+// Read yields the documents of a stream, one at a time, in memory that depends on the largest of
+// them. Documents without content are left out. A document that is not YAML has a problem and an
+// empty root; reading goes on behind it. The error is that of the reader and ends the stream.
+func Read(r io.Reader, file string) iter.Seq2[*Document, error] {
+	return func(yield func(*Document, error) bool) {
+		s := splitter{r: bufio.NewReaderSize(r, 64<<10)}
+		for {
+			text, before, err := s.next()
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if text == nil {
+				return
+			}
+			if !parse(text, file, before, yield) {
+				return
+			}
+		}
+	}
+}
+
+// Parse reads the one document of an object whose lines say nothing to the user, such as JSON
+// that came from the API server. The place of its problems is the name.
+func Parse(data []byte, name string) *Document {
+	var first *Document
+	parse(data, name, -1, func(d *Document, _ error) bool {
+		first = d
+		return false
+	})
+	if first == nil {
+		first = &Document{file: name, before: -1}
+	}
+	return first
+}
+
+// parse yields the documents of a text: markers without content between them make more than one.
+func parse(text []byte, file string, before int, yield func(*Document, error) bool) bool {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		d := &Document{file: file, before: before, visits: 10_000 + 10*len(text)}
+		node, err := decode(decoder)
+		if errors.Is(err, io.EOF) {
+			return true
+		}
+		if err != nil {
+			d.syntaxError(text, err)
+			return yield(d, nil)
+		}
+		d.root = node
+		if d.Root().IsNull() {
+			continue
+		}
+		if !yield(d, nil) {
+			return false
+		}
+	}
+}
+
+// decode guards against panics of the YAML library: a document must never end the program.
+func decode(decoder *yaml.Decoder) (node *yaml.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			node, err = nil, fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	node = &yaml.Node{}
+	if err := decoder.Decode(node); err != nil {
+		return nil, err
+	}
+	return node, nil
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+
+// syntaxError notes what the YAML library says, at the line it names or, where it names none, at
+// the first character that cannot stand in YAML.
+func (d *Document) syntaxError(text []byte, err error) {
+	message := err.Error()
+	line := 0
+	if m := yamlLine.FindStringSubmatch(message); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		message = m[2]
+	}
+	column := 1
+	if line == 0 {
+		line, column = badCharacter(text)
+	} else if lines := bytes.SplitN(text, []byte("\n"), line+1); line <= len(lines) {
+		l := lines[line-1]
+		column += len(l) - len(bytes.TrimLeft(l, " \t"))
+	}
+	d.add(d.place(line, column, nil), false, "not valid YAML: %s", strings.TrimSpace(message))
+}
+
+func badCharacter(text []byte) (line, column int) {
+	line, column = 1, 1
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == utf8.RuneError && size == 1 || r < ' ' && r != '\n' && r != '\t' && r != '\r' {
+			return line, column
+		}
+		column++
+		if r == '\n' {
+			line, column = line+1, 1
+		}
+		text = text[size:]
+	}
+	return 1, 1
+}
+
+// Root is the document's content.
+func (d *Document) Root() Cursor {
+	if d.root == nil {
+		return Cursor{doc: d}
+	}
+	n := d.root
+	if n.Kind == yaml.DocumentNode {
+		if len(n.Content) == 0 {
+			return Cursor{doc: d}
+		}
+		n = n.Content[0]
+	}
+	return Cursor{doc: d, node: d.resolve(n)}
+}
+
+// resolve follows an alias and counts what is looked at.
+func (d *Document) resolve(n *yaml.Node) *yaml.Node {
+	d.visits--
+	if d.visits < 0 {
+		if !d.exhausted {
+			d.add(d.place(n.Line, n.Column, nil), false, "the document's aliases expand to too much")
+			d.exhausted = true
+		}
+		return nil
+	}
+	for hops := 0; n != nil && n.Kind == yaml.AliasNode; hops++ {
+		if hops > 100 {
+			return nil
+		}
+		n = n.Alias
+	}
+	return n
+}
+
+func (d *Document) place(line, column int, field *lease.Step) lease.Place {
+	if d.before < 0 {
+		return lease.Place{File: d.file, Field: field}
+	}
+	return lease.Place{File: d.file, Line: d.before + line, Column: column, Field: field}
+}
+
+func (d *Document) add(at lease.Place, warning bool, format string, args ...any) {
+	if d.exhausted || len(d.Problems) >= maxProblems {
+		return
+	}
+	d.Problems = append(d.Problems, lease.Problem{At: at, Message: fmt.Sprintf(format, args...), Warning: warning})
+}
+
+// Check judges what was read from the document: the groups of one deployment, or one definition.
+func (d *Document) Check(groups ...*lease.Definition) {
+	d.Problems = append(d.Problems, lease.CheckGroups(groups, d.Problems.Failed())...)
+}

@@ -1,0 +1,257 @@
+package document
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Mapping is a mapping whose keys have been judged. A Mapping that is not there has no keys.
+type Mapping struct {
+	// Cursor is the mapping itself.
+	Cursor
+	path *lease.Step
+	// content are keys and values in turn, merges resolved.
+	content []*yaml.Node
+}
+
+// Present is true for a mapping that is there.
+func (m Mapping) Present() bool { return m.content != nil }
+
+// Mapping reads a mapping that may have the known keys. Unknown keys are an error in a strict
+// document, else a warning; a value of another kind is an error; null is an empty mapping.
+func (c Cursor) Mapping(known []string) Mapping { return c.mapping(known, c.doc.Strict, false) }
+
+// StrictMapping is Mapping with unknown keys an error in any document.
+func (c Cursor) StrictMapping(known []string) Mapping { return c.mapping(known, true, false) }
+
+// SpelledMapping is Mapping that also takes other spellings of the known keys, which differ from
+// them in case and underscores only, with a warning.
+func (c Cursor) SpelledMapping(known []string) Mapping { return c.mapping(known, c.doc.Strict, true) }
+
+// AnyMapping reads a mapping with keys of the user's choice.
+func (c Cursor) AnyMapping() Mapping {
+	m, ok := c.open()
+	if ok {
+		m.flatten()
+	}
+	return m
+}
+
+func (c Cursor) open() (Mapping, bool) {
+	m := Mapping{Cursor: c}
+	if c.IsNull() {
+		return m, false
+	}
+	if !c.IsMapping() {
+		c.Errorf("expected a mapping, found %s", c.kind())
+		return m, false
+	}
+	m.path = c.step()
+	m.content = c.node.Content
+	if m.content == nil {
+		m.content = []*yaml.Node{}
+	}
+	return m, true
+}
+
+func (c Cursor) mapping(known []string, strict, spelled bool) Mapping {
+	m, ok := c.open()
+	if !ok {
+		return m
+	}
+	m.flatten()
+	for i := 0; i+1 < len(m.content); i += 2 {
+		key := m.content[i].Value
+		if slices.Contains(known, key) {
+			continue
+		}
+		if spelled {
+			if same := sameSpelling(key, known); same != "" && m.find(same) == nil {
+				m.keyAt(i).Warnf("%q is read as %q", key, same)
+				m.rename(i, same)
+				continue
+			}
+		}
+		if strict {
+			m.keyAt(i).Errorf("unknown key %q%s", key, lease.Suggest(key, known))
+		} else {
+			m.keyAt(i).Warnf("unknown key %q is ignored%s", key, lease.Suggest(key, known))
+		}
+	}
+	return m
+}
+
+func sameSpelling(key string, known []string) string {
+	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
+	for _, k := range known {
+		if plain(k) == plain(key) {
+			return k
+		}
+	}
+	return ""
+}
+
+func (m *Mapping) rename(i int, key string) {
+	m.content = slices.Clone(m.content)
+	n := *m.content[i]
+	n.Value = key
+	m.content[i] = &n
+}
+
+// flatten judges the keys and resolves merges. The mapping's own keys win over merged ones, and
+// an earlier merge over a later one.
+func (m *Mapping) flatten() {
+	if !m.needsWork() {
+		return
+	}
+	var own, merges []*yaml.Node
+	seen := make(map[string]*yaml.Node, len(m.content)/2)
+	for i := 0; i+1 < len(m.content) && !m.doc.exhausted; i += 2 {
+		k := m.doc.resolve(m.content[i])
+		switch {
+		case k == nil:
+		case k.Kind != yaml.ScalarNode:
+			m.keyAt(i).Errorf("a key must be a text")
+		case k.Tag == "!!merge":
+			merges = append(merges, m.content[i+1])
+		case seen[k.Value] != nil:
+			m.doc.add(m.doc.place(k.Line, k.Column, &lease.Step{Parent: m.path, Key: k.Value}), false,
+				"key %q is given twice (also in line %d)", k.Value, m.doc.before+seen[k.Value].Line)
+		default:
+			seen[k.Value] = k
+			own = append(own, k, m.content[i+1])
+		}
+	}
+	m.content = own
+	if m.content == nil {
+		m.content = []*yaml.Node{}
+	}
+	for _, n := range merges {
+		m.merge(n, seen, 0)
+	}
+}
+
+// needsWork is false for the plain mappings that most are: scalar keys, each once, no merge.
+func (m *Mapping) needsWork() bool {
+	if len(m.content) > 32 {
+		return true
+	}
+	for i := 0; i+1 < len(m.content); i += 2 {
+		k := m.content[i]
+		if k.Kind != yaml.ScalarNode || k.Tag == "!!merge" {
+			return true
+		}
+		for j := 0; j < i; j += 2 {
+			if m.content[j].Value == k.Value {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// merge adds the keys of a merged mapping, or of a list of them, that are not there yet.
+func (m *Mapping) merge(n *yaml.Node, seen map[string]*yaml.Node, depth int) {
+	n = m.doc.resolve(n)
+	if n == nil {
+		return
+	}
+	at := m.doc.place(n.Line, n.Column, m.path)
+	if depth > 100 {
+		m.doc.add(at, false, "merges are nested too deeply")
+		return
+	}
+	switch n.Kind {
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			m.merge(item, seen, depth+1)
+		}
+	case yaml.MappingNode:
+		var nested []*yaml.Node
+		for i := 0; i+1 < len(n.Content) && !m.doc.exhausted; i += 2 {
+			k := m.doc.resolve(n.Content[i])
+			switch {
+			case k == nil || k.Kind != yaml.ScalarNode:
+			case k.Tag == "!!merge":
+				nested = append(nested, n.Content[i+1])
+			case seen[k.Value] == nil:
+				seen[k.Value] = k
+				m.content = append(m.content, k, n.Content[i+1])
+			}
+		}
+		for _, item := range nested {
+			m.merge(item, seen, depth+1)
+		}
+	default:
+		m.doc.add(at, false, "only mappings can be merged by <<")
+	}
+}
+
+// keyAt is the key itself, as the place of a problem.
+func (m Mapping) keyAt(i int) Cursor {
+	k := m.content[i]
+	return Cursor{doc: m.doc, node: k, parent: m.path, key: k.Value}
+}
+
+func (m Mapping) find(key string) *yaml.Node {
+	for i := 0; i+1 < len(m.content); i += 2 {
+		if m.content[i].Value == key {
+			return m.content[i+1]
+		}
+	}
+	return nil
+}
+
+// Get is the value of a key; a value that is not there when the key is missing.
+func (m Mapping) Get(key string) Cursor {
+	c := Cursor{doc: m.doc, parent: m.path, key: key}
+	if n := m.find(key); n != nil {
+		c.node = m.doc.resolve(n)
+	}
+	return c
+}
+
+// Require is Get with a problem when the value is missing.
+func (m Mapping) Require(key string) Cursor {
+	c := m.Get(key)
+	if m.Present() && c.IsNull() {
+		m.Errorf("%q is missing", key)
+	}
+	return c
+}
+
+// Entries yields keys and values in the document's order. The first cursor is the key.
+func (m Mapping) Entries() iter.Seq2[Cursor, Cursor] {
+	return func(yield func(Cursor, Cursor) bool) {
+		for i := 0; i+1 < len(m.content) && !m.doc.exhausted; i += 2 {
+			key := m.keyAt(i)
+			value := key
+			value.node = m.doc.resolve(m.content[i+1])
+			if !yield(key, value) {
+				return
+			}
+		}
+	}
+}
+
+// Key is the key of a mapping under which the value stands.
+func (c Cursor) Key() string { return c.key }
+
+// Peek is the text of a key of a mapping, before anything is known of the mapping; empty when it
+// is missing or no text.
+func (c Cursor) Peek(key string) string {
+	if !c.IsMapping() {
+		return ""
+	}
+	return Mapping{Cursor: c, content: c.node.Content}.Get(key).Raw()
+}
+
+// Has is true when a mapping has the key.
+func (c Cursor) Has(key string) bool {
+	return c.IsMapping() && Mapping{content: c.node.Content}.find(key) != nil
+}

@@ -1,0 +1,207 @@
+package document
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Raw is a scalar as it was written, without a problem for other kinds.
+func (c Cursor) Raw() string {
+	if !c.IsScalar() || c.IsNull() {
+		return ""
+	}
+	return c.node.Value
+}
+
+// Text is a text. In a strict document a number or a truth value must be quoted to be one. Empty
+// when missing, null or of another kind, which is a problem.
+func (c Cursor) Text() string {
+	if c.IsNull() {
+		return ""
+	}
+	if !c.IsScalar() {
+		c.Errorf("expected a text, found %s", c.kind())
+		return ""
+	}
+	if c.doc.Strict && c.node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		switch c.node.Tag {
+		case "!!int", "!!float", "!!bool":
+			c.Errorf("expected a text, found %s; write %s", c.kind(), quote(c.node.Value))
+			return ""
+		}
+	}
+	return c.node.Value
+}
+
+// Word is a text for which a number or a truth value stands too, as it was written.
+func (c Cursor) Word() string {
+	if !c.IsNull() && !c.IsScalar() {
+		c.Errorf("expected a text, found %s", c.kind())
+	}
+	return c.Raw()
+}
+
+// Texts are the texts of a list.
+func (c Cursor) Texts() []string {
+	var texts []string
+	for item := range c.List() {
+		texts = append(texts, item.Text())
+	}
+	return texts
+}
+
+// Uint is a number between least and most. What it should be, such as "a port", is for the
+// message. The second result is false when it is missing or not such a number.
+func (c Cursor) Uint(least, most uint64, what string) (uint64, bool) {
+	if c.IsNull() {
+		return 0, false
+	}
+	if c.IsScalar() && c.node.Tag == "!!str" {
+		if _, err := strconv.ParseUint(c.node.Value, 10, 64); err == nil {
+			c.Errorf("%s is a text, not a number; write %s", quote(c.node.Value), c.node.Value)
+			return 0, false
+		}
+	}
+	n, ok := c.uint()
+	if !ok || n < least || n > most {
+		c.notInRange(least, most, what)
+		return 0, false
+	}
+	return n, true
+}
+
+// Sequence is a number of 1 to most that may also be written as a text, as Akash writes dseq.
+func (c Cursor) Sequence(most uint64, what string) uint64 {
+	if c.IsNull() {
+		return 0
+	}
+	if c.IsScalar() && c.node.Tag == "!!str" {
+		n, err := strconv.ParseUint(c.node.Value, 10, 64)
+		if err == nil && n > 0 && n <= most && c.node.Value == strconv.FormatUint(n, 10) {
+			return n
+		}
+		c.notInRange(1, most, what)
+		return 0
+	}
+	n, _ := c.Uint(1, most, what)
+	return n
+}
+
+func (c Cursor) notInRange(least, most uint64, what string) {
+	found := c.kind()
+	if c.IsScalar() {
+		found = clip(c.node.Value)
+		if c.node.Tag == "!!str" {
+			found = quote(c.node.Value)
+		}
+	}
+	if most >= math.MaxUint32 {
+		c.Errorf("%s is not %s (%d or more)", found, what, least)
+		return
+	}
+	c.Errorf("%s is not %s (%d to %d)", found, what, least, most)
+}
+
+// uint reads what YAML takes for a number: also 0x50, 0o120, 1_000 and 8.08e3.
+func (c Cursor) uint() (uint64, bool) {
+	if !c.IsScalar() {
+		return 0, false
+	}
+	switch c.node.Tag {
+	case "!!int":
+		text := strings.TrimPrefix(strings.ReplaceAll(c.node.Value, "_", ""), "+")
+		n, err := strconv.ParseUint(text, 0, 64)
+		return n, err == nil
+	case "!!float":
+		f, err := strconv.ParseFloat(strings.ReplaceAll(c.node.Value, "_", ""), 64)
+		if err != nil || f < 0 || f != math.Trunc(f) || f >= 1<<53 {
+			return 0, false
+		}
+		return uint64(f), true
+	}
+	return 0, false
+}
+
+// Float is a number; the second result is false when it is missing or none.
+func (c Cursor) Float() (float64, bool) {
+	if c.IsNull() {
+		return 0, false
+	}
+	if n, ok := c.uint(); ok {
+		return float64(n), true
+	}
+	if c.IsScalar() && (c.node.Tag == "!!float" || c.node.Tag == "!!str" && !c.doc.Strict) {
+		if f, err := strconv.ParseFloat(c.node.Value, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
+			return f, true
+		}
+	}
+	c.Errorf("expected a number, found %s", c.kind())
+	return 0, false
+}
+
+// Bool is a truth value; false when missing or of another kind, which is a problem. Where the
+// document is not strict, the words of YAML 1.1 stand for one too.
+func (c Cursor) Bool() bool {
+	if c.IsNull() {
+		return false
+	}
+	if c.IsScalar() {
+		switch {
+		case c.node.Tag == "!!bool":
+			return strings.EqualFold(c.node.Value, "true")
+		case c.doc.Strict:
+		case isOneOf(c.node.Value, "y", "yes", "on"):
+			return true
+		case isOneOf(c.node.Value, "n", "no", "off"):
+			return false
+		}
+	}
+	c.Errorf("expected true or false, found %s", c.kind())
+	return false
+}
+
+func isOneOf(s string, words ...string) bool {
+	for _, w := range words {
+		if s == w || s == strings.ToUpper(w) || len(w) > 1 && s == strings.ToUpper(w[:1])+w[1:] {
+			return true
+		}
+	}
+	return false
+}
+
+// Duration is a text such as 60s, 1m30s or 500ms; 0 when missing or not one, which is a problem.
+func (c Cursor) Duration() time.Duration {
+	if c.IsNull() {
+		return 0
+	}
+	if !c.IsScalar() {
+		c.Errorf("expected a duration, found %s", c.kind())
+		return 0
+	}
+	d, err := time.ParseDuration(c.node.Value)
+	switch {
+	case err != nil || c.node.Tag != "!!str" && c.node.Value != "0":
+		c.Errorf("%s is not a duration such as 60s, 1m30s or 500ms", quote(c.node.Value))
+	case d < 0:
+		c.Errorf("the duration %s is negative", c.node.Value)
+	case d%time.Millisecond != 0:
+		c.Errorf("the duration %s is not a whole number of milliseconds", c.node.Value)
+	default:
+		return d
+	}
+	return 0
+}
+
+// clip shortens what is repeated in a message.
+func clip(s string) string {
+	if len(s) > 100 {
+		return strings.ToValidUTF8(s[:100], "") + "…"
+	}
+	return s
+}
+
+func quote(s string) string { return strconv.Quote(clip(s)) }

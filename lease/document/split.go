@@ -1,0 +1,82 @@
+package document
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// splitter cuts a stream of YAML documents at its "---" lines, so that only one document is held
+// at a time and a syntax error in one does not hide the others.
+type splitter struct {
+	r *bufio.Reader
+	// line is the number of lines read so far.
+	line int
+	// held is a marker line that was read ahead.
+	held []byte
+	eof  bool
+	buf  []byte
+}
+
+// next is the text of the next document, with its marker line, and the number of lines before
+// it. The text is valid until the next call. At the end the text is nil.
+func (s *splitter) next() (text []byte, before int, err error) {
+	s.buf = append(s.buf[:0], s.held...)
+	before = s.line
+	content := false
+	if s.held != nil {
+		content = len(bytes.TrimSpace(s.held[3:])) > 0
+		before--
+		s.held = nil
+	}
+	for !s.eof {
+		start := len(s.buf)
+		if err := s.readLine(); err != nil {
+			return nil, 0, err
+		}
+		line := s.buf[start:]
+		if isMarker(line) && content {
+			s.held = bytes.Clone(line)
+			s.buf = s.buf[:start]
+			return s.buf, before, nil
+		}
+		content = content || isContent(line)
+	}
+	if len(s.buf) == 0 {
+		return nil, 0, nil
+	}
+	return s.buf, before, nil
+}
+
+// readLine appends a line to buf.
+func (s *splitter) readLine() error {
+	for {
+		part, err := s.r.ReadSlice('\n')
+		s.buf = append(s.buf, part...)
+		switch {
+		case err == nil:
+			s.line++
+			return nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
+			s.eof = true
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+func isMarker(line []byte) bool {
+	return bytes.HasPrefix(line, []byte("---")) && (len(line) == 3 || bytes.IndexByte([]byte(" \t\r\n"), line[3]) >= 0)
+}
+
+// isContent is false for what may stand before a document's marker: comments and directives.
+func isContent(line []byte) bool {
+	if isMarker(line) {
+		line = line[3:]
+	}
+	line = bytes.TrimSpace(line)
+	return len(line) > 0 && line[0] != '#' && line[0] != '%'
+}

@@ -1,0 +1,137 @@
+package input
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Document is a LeaseDefinition document as it is written. Its fields are those that the reader
+// takes; what equals a default is left out.
+type Document struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Metadata   Metadata `json:"metadata"`
+	Spec       Spec     `json:"spec"`
+}
+
+// Metadata is a Document's metadata.
+type Metadata struct {
+	Name        string            `json:"name"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// Spec is what a Document says.
+type Spec struct {
+	Lease       Lease        `json:"lease"`
+	Services    []Service    `json:"services"`
+	IPEndpoints []IPEndpoint `json:"ipEndpoints,omitempty"`
+}
+
+// Lease is a lease.ID.
+type Lease struct {
+	Owner    string `json:"owner"`
+	DSeq     uint64 `json:"dseq"`
+	GSeq     uint32 `json:"gseq"`
+	OSeq     uint32 `json:"oseq"`
+	Provider string `json:"provider"`
+}
+
+// Service is a lease.Service.
+type Service struct {
+	Name   string   `json:"name"`
+	Expose []Expose `json:"expose,omitempty"`
+}
+
+// Expose is a lease.Expose.
+type Expose struct {
+	Port     uint16   `json:"port"`
+	As       uint16   `json:"as,omitempty"`
+	Protocol string   `json:"protocol,omitempty"`
+	Global   bool     `json:"global,omitempty"`
+	Hosts    []string `json:"hosts,omitempty"`
+	IP       string   `json:"ip,omitempty"`
+	HTTP     *HTTP    `json:"http,omitempty"`
+}
+
+// HTTP are lease.HTTPOptions, the times as texts.
+type HTTP struct {
+	MaxBodySize uint32   `json:"maxBodySize,omitempty"`
+	ReadTimeout string   `json:"readTimeout,omitempty"`
+	SendTimeout string   `json:"sendTimeout,omitempty"`
+	NextTries   uint32   `json:"nextTries,omitempty"`
+	NextTimeout string   `json:"nextTimeout,omitempty"`
+	NextCases   []string `json:"nextCases,omitempty"`
+}
+
+// IPEndpoint is a lease.IPEndpoint.
+type IPEndpoint struct {
+	Name      string   `json:"name"`
+	Addresses []string `json:"addresses,omitempty"`
+}
+
+// Encode is the LeaseDefinition document that says what the definition says. A definition that
+// Check has passed is equal to what is read from it, but for a missing name, which becomes
+// lease-DSEQ-GSEQ.
+func Encode(def *lease.Definition) *Document {
+	name := def.Name
+	if name == "" {
+		name = fmt.Sprintf("lease-%d-%d", def.Lease.DSeq, def.Lease.GSeq)
+	}
+	doc := &Document{
+		APIVersion: APIVersion,
+		Kind:       Kind,
+		Metadata: Metadata{
+			Name:        name,
+			Annotations: map[string]string{"config.kubernetes.io/local-config": "true"},
+		},
+		Spec: Spec{Lease: Lease(def.Lease), Services: make([]Service, len(def.Services))},
+	}
+	for i, s := range def.Services {
+		doc.Spec.Services[i] = Service{Name: s.Name}
+		for _, e := range s.Expose {
+			doc.Spec.Services[i].Expose = append(doc.Spec.Services[i].Expose, encodeExpose(e))
+		}
+	}
+	for _, e := range def.IPEndpoints {
+		endpoint := IPEndpoint{Name: e.Name}
+		for _, a := range e.Addresses {
+			endpoint.Addresses = append(endpoint.Addresses, a.String())
+		}
+		doc.Spec.IPEndpoints = append(doc.Spec.IPEndpoints, endpoint)
+	}
+	return doc
+}
+
+func encodeExpose(e lease.Expose) Expose {
+	out := Expose{Port: e.Port, As: e.As, Global: e.Global, IP: e.IP}
+	if e.Protocol != lease.TCP {
+		out.Protocol = string(e.Protocol)
+	}
+	for _, h := range e.Hosts {
+		out.Hosts = append(out.Hosts, h.Name)
+	}
+	http := HTTP{
+		MaxBodySize: e.HTTP.MaxBodySize, NextTries: e.HTTP.NextTries, NextCases: e.HTTP.NextCases,
+		ReadTimeout: encodeDuration(e.HTTP.ReadTimeout),
+		SendTimeout: encodeDuration(e.HTTP.SendTimeout),
+		NextTimeout: encodeDuration(e.HTTP.NextTimeout),
+	}
+	if http.MaxBodySize != 0 || http.NextTries != 0 || http.NextCases != nil ||
+		http.ReadTimeout != "" || http.SendTimeout != "" || http.NextTimeout != "" {
+		out.HTTP = &http
+	}
+	return out
+}
+
+// encodeDuration writes whole seconds as such, else milliseconds; nothing for 0.
+func encodeDuration(d time.Duration) string {
+	switch {
+	case d == 0:
+		return ""
+	case d%time.Second == 0:
+		return fmt.Sprintf("%ds", d/time.Second)
+	}
+	return fmt.Sprintf("%dms", d/time.Millisecond)
+}

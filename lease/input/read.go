@@ -1,0 +1,177 @@
+// Package input reads lease definitions in all the formats that are accepted: LeaseDefinition
+// documents, Akash's SDL, manifest JSON and Manifest objects.
+package input
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/sdl"
+)
+
+// APIVersion is that of the project's own documents; Kind that of a lease definition.
+const (
+	APIVersion = "net.akash.network/v1alpha1"
+	Kind       = "LeaseDefinition"
+)
+
+const akashVersion = "akash.network/v2beta2"
+
+// Options say how documents are read.
+type Options struct {
+	// Lease is the lease of documents that name none: an SDL and a manifest as it is sent to a
+	// provider. Documents that name another are refused.
+	Lease *lease.ID
+}
+
+// Read reads a stream of documents and yields a definition for each lease, as it goes. A document
+// with errors is not yielded and does not stop the reading of the next. The error is that of the
+// reader or of yield.
+func Read(r io.Reader, file string, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
+	var problems lease.Problems
+	for doc, err := range document.Read(r, file) {
+		if err != nil {
+			return problems, fmt.Errorf("%s: %w", file, err)
+		}
+		found, err := readDocument(doc, opt, yield)
+		problems = append(problems, found...)
+		if err != nil {
+			return problems, err
+		}
+	}
+	return problems, nil
+}
+
+// ManifestObject reads a Manifest object as the API server gives it, as JSON. The place of its
+// problems is manifests/NAME. The definition is nil when there are errors.
+func ManifestObject(name string, data []byte) (*lease.Definition, lease.Problems) {
+	doc := document.Parse(data, "manifests/"+name)
+	var def *lease.Definition
+	problems, _ := readDocument(doc, Options{}, func(d *lease.Definition) error {
+		def = d
+		return nil
+	})
+	if def == nil && !problems.Failed() {
+		problems.Add(lease.Place{File: "manifests/" + name}, "the object is empty")
+	}
+	return def, problems
+}
+
+// readDocument reads the definitions of one document. Each item of a List stands and falls by
+// itself.
+func readDocument(doc *document.Document, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
+	root := doc.Root()
+	if root.IsNull() {
+		return doc.Problems.Sorted(), nil
+	}
+	if !isList(root) {
+		return readOne(root, opt, yield)
+	}
+	var problems lease.Problems
+	for item := range root.AnyMapping().Get("items").List() {
+		if isList(item) {
+			item.Errorf("a list in a list is not read")
+		}
+		found, err := readOne(item, opt, yield)
+		problems = append(problems, found...)
+		if err != nil {
+			return problems, err
+		}
+	}
+	problems = append(problems, doc.Problems...)
+	return problems, nil
+}
+
+// readOne takes the document's problems over, so that the next item begins with none.
+func readOne(c document.Cursor, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
+	doc := c.Document()
+	var def *lease.Definition
+	if !doc.Problems.Failed() {
+		def = recognise(c, opt)
+	}
+	problems := doc.Problems.Sorted()
+	doc.Problems = nil
+	if def == nil || problems.Failed() {
+		return problems, nil
+	}
+	def.Hash = lease.Sum(def)
+	return problems, yield(def)
+}
+
+func isList(c document.Cursor) bool {
+	if !c.IsMapping() {
+		return false
+	}
+	version, kind := typeOf(c)
+	return kind == "List" && version == "v1" || kind == "ManifestList" && version == akashVersion
+}
+
+func typeOf(c document.Cursor) (version, kind string) {
+	return c.Peek("apiVersion"), c.Peek("kind")
+}
+
+// recognise reads a document by what it is.
+func recognise(c document.Cursor, opt Options) *lease.Definition {
+	if c.IsList() {
+		if id := needLease(c, opt, "a manifest"); id != nil {
+			return sdl.ReadGroups(c, *id)
+		}
+		return nil
+	}
+	if !c.IsMapping() {
+		c.Errorf("expected a lease definition, found something else; " + formats)
+		return nil
+	}
+	version, kind := typeOf(c)
+	switch {
+	case version == "" && kind == "":
+		return recogniseSDL(c, opt)
+	case kind == Kind && version == APIVersion:
+		return sameLease(c, readDefinition(c), opt)
+	case kind == "Manifest" && version == akashVersion:
+		return sameLease(c, sdl.ReadManifest(c), opt)
+	case kind == Kind:
+		c.Errorf("%s has the apiVersion %q; %s is read", kind, version, APIVersion)
+	case kind == "Manifest":
+		c.Errorf("%s has the apiVersion %q; %s is read", kind, version, akashVersion)
+	case kind == "ProviderConfig":
+		c.Errorf("a ProviderConfig is no lease definition; give it with --config")
+	case kind == "":
+		c.Errorf("the document has no kind; %s", formats)
+	default:
+		c.Errorf("a %s is no lease definition; %s", kind, formats)
+	}
+	return nil
+}
+
+const formats = "read are LeaseDefinition, SDL, manifest JSON and Manifest"
+
+func recogniseSDL(c document.Cursor, opt Options) *lease.Definition {
+	if !c.Has("version") && !c.Has("services") && !c.Has("deployment") && !c.Has("profiles") {
+		c.Errorf("the document has no apiVersion and kind and is no SDL; %s", formats)
+		return nil
+	}
+	id := needLease(c, opt, "an SDL")
+	if id == nil {
+		// It is read all the same, so that all its problems are told at once.
+		sdl.Read(c, lease.ID{Owner: "akash1", DSeq: 1, GSeq: 1, OSeq: 1})
+		return nil
+	}
+	return sdl.Read(c, *id)
+}
+
+func needLease(c document.Cursor, opt Options, what string) *lease.ID {
+	if opt.Lease == nil {
+		c.Errorf("%s names no lease; say which with --lease OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", what)
+	}
+	return opt.Lease
+}
+
+func sameLease(c document.Cursor, def *lease.Definition, opt Options) *lease.Definition {
+	if def != nil && opt.Lease != nil && !c.Document().Problems.Failed() && def.Lease != *opt.Lease {
+		c.Errorf("the document is for the lease %s, but --lease says %s; leave --lease out", def.Lease, opt.Lease)
+	}
+	return def
+}

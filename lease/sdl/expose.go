@@ -1,0 +1,215 @@
+package sdl
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+)
+
+type service struct {
+	at       lease.Place
+	cursor   document.Cursor
+	deployed bool
+	exposes  []lease.Expose
+}
+
+var (
+	serviceKeys = []string{"image", "command", "args", "env", "expose", "dependencies", "params", "credentials"}
+	exposeKeys  = []string{"port", "as", "proto", "to", "accept", "http_options"}
+	toKeys      = []string{"service", "global", "ip", "ip_name", "http_options"}
+	httpKeys    = []string{"max_body_size", "proxy_buffer_size", "read_timeout", "send_timeout", "next_tries", "next_timeout", "next_cases"}
+)
+
+// maxProxyBuffer is the limit of an option that Akash checks and its routes do not use.
+const maxProxyBuffer = 1048576
+
+// readServices reads all services, and judges those that the deployment names: of the others
+// Akash's parser wants only that they can be decoded.
+func (r *reader) readServices() {
+	for _, name := range slices.Sorted(maps.Keys(r.services)) {
+		s := r.services[name]
+		m := s.cursor.Mapping(serviceKeys)
+		if !s.deployed && len(r.groups) > 0 {
+			s.cursor.Warnf("service %q is not in the deployment and is ignored", name)
+		}
+		for item := range m.Get("expose").List() {
+			s.exposes = append(s.exposes, r.readExpose(item, s.deployed)...)
+		}
+		if !s.deployed {
+			s.exposes = nil
+			continue
+		}
+		if err := lease.CheckServiceName(name); err != nil {
+			r.root.Document().Problems.Add(s.at, "%v", err)
+		}
+		r.judgeGlobal(s)
+	}
+	if len(r.groups) > 0 && !r.anyGlobal() && !r.root.Document().Problems.Failed() {
+		r.root.Errorf("no service is exposed globally; at least one must be")
+	}
+}
+
+// judgeGlobal drops the exposes that lead nowhere from outside and reserve no host.
+func (r *reader) judgeGlobal(s *service) {
+	s.exposes = slices.DeleteFunc(s.exposes, func(e lease.Expose) bool {
+		return !e.Global && len(e.Hosts) == 0 && e.IP == ""
+	})
+}
+
+func (r *reader) anyGlobal() bool {
+	for _, names := range r.groups {
+		for _, name := range names {
+			s := r.services[name]
+			if s != nil && slices.ContainsFunc(s.exposes, func(e lease.Expose) bool { return e.Global }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// readExpose gives one expose for each "to", or one that is not global.
+func (r *reader) readExpose(c document.Cursor, deployed bool) []lease.Expose {
+	m := c.Mapping(exposeKeys)
+	e := lease.Expose{At: c.At()}
+	e.Port = readPort(m.Get("port"), deployed)
+	if deployed && m.Present() && m.Get("port").IsNull() {
+		m.Errorf("\"port\" is missing")
+	}
+	if as := m.Get("as"); as.Raw() != "0" {
+		e.As = readPort(as, deployed)
+	}
+	e.Protocol = readProtocol(m.Get("proto"), deployed)
+	for item := range m.Get("accept").List() {
+		name := item.Word()
+		if _, err := url.ParseRequestURI("http://" + name); err != nil && !deployed {
+			item.Errorf("%q is not a host name", name)
+		}
+		e.Hosts = append(e.Hosts, lease.Host{Name: name, At: item.At()})
+	}
+	readHTTP(m.Get("http_options"), &e, deployed)
+	var exposes []lease.Expose
+	for item := range m.Get("to").List() {
+		one := e
+		one.Hosts = slices.Clone(e.Hosts)
+		r.readTo(item, &one, deployed)
+		exposes = append(exposes, one)
+	}
+	if exposes == nil {
+		exposes = []lease.Expose{e}
+	}
+	return exposes
+}
+
+// readPort reads a port. That it lies in the range of ports is judged only where it counts.
+func readPort(c document.Cursor, judge bool) uint16 {
+	if !judge {
+		c.Uint(0, math.MaxUint32, "a port")
+		return 0
+	}
+	n, _ := c.Uint(1, math.MaxUint16, "a port")
+	return uint16(n)
+}
+
+func readProtocol(c document.Cursor, judge bool) lease.Protocol {
+	word := c.Word()
+	switch strings.ToUpper(word) {
+	case "", "TCP":
+	case "UDP":
+		return lease.UDP
+	default:
+		if judge {
+			c.Errorf("%q is not a protocol; tcp and udp are", word)
+		}
+	}
+	return lease.TCP
+}
+
+func (r *reader) readTo(c document.Cursor, e *lease.Expose, deployed bool) {
+	m := c.Mapping(toKeys)
+	m.Get("service").Word()
+	e.Global = m.Get("global").Bool()
+	if options := m.Get("http_options"); !options.IsNull() {
+		options.Warnf("http_options of a \"to\" are ignored by Akash; put them beside \"to\"")
+	}
+	ip, named := m.Get("ip"), m.Get("ip_name")
+	e.IP, e.IPAt = ip.Word(), ip.At()
+	if name := named.Word(); name != "" && deployed {
+		if e.IP != "" {
+			named.Warnf("\"ip_name\" is ignored beside \"ip\"")
+		} else {
+			named.Warnf("\"ip_name\" is not part of the SDL and Akash ignores it; it is read as \"ip: %s\" of an IP endpoint", name)
+			e.IP, e.IPAt = name, named.At()
+			if r.endpoints[name] == nil {
+				r.endpoints[name] = &endpoint{IPEndpoint: lease.IPEndpoint{Name: name, At: named.At()}}
+			}
+		}
+	}
+	if e.IP == "" || !deployed {
+		return
+	}
+	if known := r.endpoints[e.IP]; known != nil {
+		known.used = true
+		return
+	}
+	r.root.Document().Problems.Add(e.IPAt, "no endpoint named %q%s", e.IP, r.suggestEndpoint(e.IP))
+}
+
+func (r *reader) suggestEndpoint(name string) string {
+	best := lease.Nearest(name, slices.Sorted(maps.Keys(r.endpoints)))
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q (line %d)?", best, r.endpoints[best].At.Line)
+}
+
+// readHTTP reads options of Akash's SDL: times are milliseconds. Limits are judged with the
+// definition, so only where the service is deployed.
+func readHTTP(c document.Cursor, e *lease.Expose, deployed bool) {
+	m := c.Mapping(httpKeys)
+	if !m.Present() {
+		return
+	}
+	readOptions(m, httpKeys[0], httpKeys[2:], e)
+	buffer := m.Get("proxy_buffer_size")
+	size, _ := buffer.Uint(0, math.MaxUint32, "a number of bytes")
+	switch {
+	case size == 0 || !deployed:
+	case size > maxProxyBuffer:
+		buffer.Errorf("the proxy buffer size %d is greater than %d bytes", size, maxProxyBuffer)
+	default:
+		buffer.Warnf("\"proxy_buffer_size\" is ignored: Akash's routes do not use it")
+	}
+}
+
+// readOptions reads the options under the names that the format gives them: the body's size, then
+// those that follow it in HTTPPlaces.
+func readOptions(m document.Mapping, body string, names []string, e *lease.Expose) {
+	size, read, send := m.Get(body), m.Get(names[0]), m.Get(names[1])
+	tries, next, cases := m.Get(names[2]), m.Get(names[3]), m.Get(names[4])
+	number := func(c document.Cursor, what string) uint32 {
+		n, _ := c.Uint(0, math.MaxUint32, what)
+		return uint32(n)
+	}
+	milliseconds := func(c document.Cursor) time.Duration {
+		return time.Duration(number(c, "a number of milliseconds")) * time.Millisecond
+	}
+	e.HTTP = lease.HTTPOptions{
+		MaxBodySize: number(size, "a number of bytes"), ReadTimeout: milliseconds(read), SendTimeout: milliseconds(send),
+		NextTries: number(tries, "a number of tries"), NextTimeout: milliseconds(next),
+	}
+	for item := range cases.List() {
+		e.HTTP.NextCases = append(e.HTTP.NextCases, item.Word())
+	}
+	e.HTTPAt = &lease.HTTPPlaces{
+		MaxBodySize: size.At(), ReadTimeout: read.At(), SendTimeout: send.At(),
+		NextTries: tries.At(), NextTimeout: next.At(), NextCases: cases.At(),
+	}
+}

@@ -1,0 +1,162 @@
+package sdl
+
+import (
+	"math"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+)
+
+// spelling is how a manifest names its keys: in camelCase as JSON for a provider, in snake_case
+// as an object in the cluster.
+type spelling struct {
+	group, service, expose, http []string
+}
+
+// The keys of an expose that are read have their positions in common.
+const (
+	keyPort = iota
+	keyExternalPort
+	keyProto
+	keyGlobal
+	keyHosts
+	keyHTTP
+	keyIP
+)
+
+var (
+	jsonKeys = spelling{
+		group: []string{"name", "services"},
+		service: []string{"name", "image", "command", "args", "env", "resources", "count", "expose", "params", "credentials",
+			"schedulerParams", "interconnectGroup"},
+		expose: []string{"port", "externalPort", "proto", "global", "hosts", "httpOptions", "ip", "service", "endpointSequenceNumber"},
+		http:   []string{"maxBodySize", "readTimeout", "sendTimeout", "nextTries", "nextTimeout", "nextCases", "proxyBufferSize"},
+	}
+	objectKeys = spelling{
+		group: []string{"name", "services"},
+		service: []string{"name", "image", "command", "args", "env", "resources", "count", "expose", "params", "credentials",
+			"scheduler_params", "interconnect_group"},
+		expose: []string{"port", "external_port", "proto", "global", "hosts", "http_options", "ip", "service", "endpoint_sequence_number"},
+		http:   []string{"max_body_size", "read_timeout", "send_timeout", "next_tries", "next_timeout", "next_cases", "proxy_buffer_size"},
+	}
+	rootKeys    = []string{"apiVersion", "kind", "metadata", "spec", "status"}
+	specKeys    = []string{"lease_id", "group"}
+	leaseIDKeys = []string{"owner", "dseq", "gseq", "oseq", "provider"}
+)
+
+// ReadGroups reads a manifest as it is sent to a provider, a list of groups, and gives the
+// definition of the group with the lease's gseq. All groups are judged; the definition is nil when
+// there is no such group.
+func ReadGroups(c document.Cursor, id lease.ID) *lease.Definition {
+	var defs []*lease.Definition
+	names := map[string]bool{}
+	global := false
+	for item := range c.List() {
+		def := &lease.Definition{Lease: id, At: item.At()}
+		def.Lease.GSeq = uint32(len(defs)) + 1
+		name, anyGlobal := readGroup(item, jsonKeys, def)
+		if names[name] {
+			item.Errorf("there are two groups named %q", name)
+		}
+		names[name] = true
+		global = global || anyGlobal
+		defs = append(defs, def)
+	}
+	if len(defs) == 0 {
+		c.Errorf("the manifest has no groups")
+	} else if !global && !c.Document().Problems.Failed() {
+		c.Errorf("no service is exposed globally; at least one must be")
+	}
+	c.Document().Check(defs...)
+	if int64(id.GSeq) > int64(len(defs)) {
+		if len(defs) > 0 {
+			c.Errorf("there is no group with gseq %d; the manifest has %d", id.GSeq, len(defs))
+		}
+		return nil
+	}
+	return defs[id.GSeq-1]
+}
+
+// ReadManifest reads a Manifest object, which names its lease. Other spellings of its keys than
+// those that Akash's provider writes are read with a warning.
+func ReadManifest(c document.Cursor) *lease.Definition {
+	root := c.Mapping(rootKeys)
+	def := &lease.Definition{At: c.At(), Name: root.Get("metadata").Peek("name")}
+	spec := root.Require("spec").SpelledMapping(specKeys)
+	def.Lease = readLeaseID(spec.Require("lease_id"))
+	readGroup(spec.Require("group"), objectKeys, def)
+	c.Document().Check(def)
+	return def
+}
+
+func readLeaseID(c document.Cursor) lease.ID {
+	m := c.SpelledMapping(leaseIDKeys)
+	address := func(key string) string {
+		v := m.Require(key)
+		s := v.Word()
+		if s != "" {
+			if err := lease.CheckAddress(s); err != nil {
+				v.Errorf("%v", err)
+			}
+		}
+		return s
+	}
+	return lease.ID{
+		Owner:    address("owner"),
+		DSeq:     m.Require("dseq").Sequence(math.MaxUint64, "a number"),
+		GSeq:     uint32(m.Require("gseq").Sequence(math.MaxUint32, "a number")),
+		OSeq:     uint32(m.Require("oseq").Sequence(math.MaxUint32, "a number")),
+		Provider: address("provider"),
+	}
+}
+
+// readGroup adds the group's services to the definition and tells the group's name and whether a
+// port is global.
+func readGroup(c document.Cursor, keys spelling, def *lease.Definition) (name string, global bool) {
+	m := c.SpelledMapping(keys.group)
+	if m.Present() && m.Get("services").Len() == 0 {
+		m.Errorf("the group has no services")
+	}
+	for item := range m.Get("services").List() {
+		sm := item.SpelledMapping(keys.service)
+		nameAt := sm.Require("name")
+		s := lease.Service{Name: nameAt.Word(), At: nameAt.At()}
+		for e := range sm.Get("expose").List() {
+			expose := readManifestExpose(e, keys)
+			global = global || expose.Global
+			if expose.Global || len(expose.Hosts) > 0 || expose.IP != "" {
+				s.Expose = append(s.Expose, expose)
+			}
+		}
+		if len(s.Expose) > 0 {
+			def.Services = append(def.Services, s)
+		} else if err := lease.CheckServiceName(s.Name); err != nil && s.Name != "" {
+			nameAt.Errorf("%v", err)
+		}
+	}
+	addEndpoints(def, func(name string, at lease.Place) lease.IPEndpoint {
+		return lease.IPEndpoint{Name: name, At: at}
+	})
+	return m.Get("name").Word(), global
+}
+
+func readManifestExpose(c document.Cursor, keys spelling) lease.Expose {
+	m := c.SpelledMapping(keys.expose)
+	e := lease.Expose{At: c.At(), Global: m.Get(keys.expose[keyGlobal]).Bool()}
+	m.Require(keys.expose[keyPort])
+	e.Port = readPort(m.Get(keys.expose[keyPort]), true)
+	if as := m.Get(keys.expose[keyExternalPort]); as.Raw() != "0" {
+		e.As = readPort(as, true)
+	}
+	e.Protocol = readProtocol(m.Get(keys.expose[keyProto]), true)
+	for item := range m.Get(keys.expose[keyHosts]).List() {
+		e.Hosts = append(e.Hosts, lease.Host{Name: item.Word(), At: item.At()})
+	}
+	ip := m.Get(keys.expose[keyIP])
+	e.IP, e.IPAt = ip.Word(), ip.At()
+	options := m.Get(keys.expose[keyHTTP]).SpelledMapping(keys.http)
+	if options.Present() {
+		readOptions(options, keys.http[0], keys.http[1:6], &e)
+	}
+	return e
+}

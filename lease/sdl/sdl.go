@@ -1,0 +1,208 @@
+// Package sdl reads the formats in which Akash says what a lease exposes: the SDL (versions 2.0
+// and 2.1), the manifest that is sent to a provider, and the Manifest object that a provider
+// keeps. What is accepted is what Akash's own parser (chain-sdk: go/sdl, go/manifest) accepts,
+// but for the deliberate differences that the documentation of the inputs lists.
+package sdl
+
+import (
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+)
+
+var topKeys = []string{"version", "include", "services", "profiles", "deployment", "endpoints", "reclamation"}
+
+// reader holds the parts of one SDL.
+type reader struct {
+	root      document.Cursor
+	services  map[string]*service
+	computes  map[string]*compute
+	places    map[string]bool
+	endpoints map[string]*endpoint
+	// groups are the services of each placement that the deployment names.
+	groups map[string][]string
+}
+
+type endpoint struct {
+	lease.IPEndpoint
+	used bool
+}
+
+// Read reads an SDL and gives the definition of its group with the lease's gseq. All groups are
+// judged, as Akash does; problems are noted in the document. The definition is nil when the SDL
+// has no such group.
+func Read(c document.Cursor, id lease.ID) *lease.Definition {
+	r := &reader{
+		root: c, services: map[string]*service{}, computes: map[string]*compute{}, places: map[string]bool{},
+		endpoints: map[string]*endpoint{}, groups: map[string][]string{},
+	}
+	top := c.StrictMapping(topKeys)
+	checkVersion(c, top.Get("version"))
+	r.readEndpoints(top.Get("endpoints"))
+	r.readProfiles(top.Get("profiles"))
+	for _, v := range top.Get("services").AnyMapping().Entries() {
+		r.services[v.Key()] = &service{at: v.At(), cursor: v}
+	}
+	deployment := top.Get("deployment")
+	r.readDeployment(deployment)
+	r.readServices()
+	for _, name := range slices.Sorted(maps.Keys(r.endpoints)) {
+		r.judgeEndpoint(name)
+	}
+	defs := r.definitions(id)
+	c.Document().Check(defs...)
+	if len(defs) == 0 || int64(id.GSeq) > int64(len(defs)) {
+		if len(defs) > 0 {
+			deployment.Errorf("there is no group with gseq %d; the SDL has %d", id.GSeq, len(defs))
+		}
+		return nil
+	}
+	return defs[id.GSeq-1]
+}
+
+var versionGrammar = regexp.MustCompile(`^\s*v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9})(-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)?\s*$`)
+
+// checkVersion accepts what Akash's parser does: 2.0.0, and everything from 2.1.0, where missing
+// parts are 0 (chain-sdk: go/sdl/sdl.go).
+func checkVersion(root, c document.Cursor) {
+	if c.IsNull() {
+		root.Errorf("no version found; this program reads \"2.0\" and \"2.1\"")
+		return
+	}
+	m := versionGrammar.FindStringSubmatch(c.Raw())
+	if m == nil {
+		c.Errorf("%q is not a version; this program reads \"2.0\" and \"2.1\"", c.Raw())
+		return
+	}
+	major, _ := strconv.Atoi(m[1])
+	minor, _ := strconv.Atoi(m[2])
+	patch, _ := strconv.Atoi(m[3])
+	pre := m[4] != ""
+	is20 := major == 2 && minor == 0 && patch == 0 && !pre
+	from21 := major > 2 || major == 2 && (minor > 1 || minor == 1 && (patch > 0 || !pre))
+	if major == 3 && minor == 0 && patch == 0 && pre {
+		from21 = true
+	}
+	if !is20 && !from21 {
+		c.Errorf("unsupported version %q; this program reads \"2.0\" and \"2.1\"", c.Raw())
+	}
+}
+
+var endpointKeys = []string{"kind"}
+
+func (r *reader) readEndpoints(c document.Cursor) {
+	for key, v := range c.AnyMapping().Entries() {
+		name := v.Key()
+		kind := v.Mapping(endpointKeys).Get("kind")
+		switch word := kind.Word(); word {
+		case "ip":
+		case "":
+			key.Errorf("endpoint %q has no kind; write \"kind: ip\"", name)
+		default:
+			kind.Errorf("endpoint %q has the unknown kind %q; \"ip\" is known", name, word)
+		}
+		r.endpoints[name] = &endpoint{IPEndpoint: lease.IPEndpoint{Name: name, At: key.At()}}
+	}
+}
+
+// judgeEndpoint says what can be said of an endpoint without its group. Names of endpoints that
+// are used are judged with the definition.
+func (r *reader) judgeEndpoint(name string) {
+	e := r.endpoints[name]
+	if e.used {
+		return
+	}
+	problems := &r.root.Document().Problems
+	if err := lease.CheckEndpointName(name); err != nil {
+		problems.Add(e.At, "%v", err)
+	}
+	problems.Add(e.At, "endpoint %q is declared but never used", name)
+}
+
+var placementKeys = []string{"profile", "count"}
+
+// readDeployment collects the groups: the deployment maps services to placements.
+func (r *reader) readDeployment(c document.Cursor) {
+	if c.IsNull() {
+		r.root.Errorf("no deployment found: it says which services run where")
+		return
+	}
+	services := c.AnyMapping()
+	if !services.Present() {
+		return
+	}
+	for key, v := range services.Entries() {
+		name := v.Key()
+		if s, ok := r.services[name]; ok {
+			s.deployed = true
+		} else {
+			key.Errorf("there is no service named %q%s", name, lease.Suggest(name, slices.Sorted(maps.Keys(r.services))))
+		}
+		for place, p := range v.AnyMapping().Entries() {
+			r.readPlacement(name, place, p)
+		}
+	}
+	if len(r.groups) == 0 && !r.root.Document().Problems.Failed() {
+		c.Errorf("the deployment names no service and placement")
+	}
+}
+
+func (r *reader) readPlacement(name string, place, c document.Cursor) {
+	m := c.Mapping(placementKeys)
+	profile := m.Get("profile")
+	if word := profile.Word(); word == "" {
+		place.Errorf("no profile found: it names the compute profile of %q", name)
+	} else if compute, ok := r.computes[word]; ok {
+		compute.judge()
+	} else {
+		profile.Errorf("there is no compute profile named %q%s", word, lease.Suggest(word, slices.Sorted(maps.Keys(r.computes))))
+	}
+	if !r.places[place.Key()] {
+		place.Errorf("there is no placement profile named %q%s", place.Key(), lease.Suggest(place.Key(), slices.Sorted(maps.Keys(r.places))))
+	}
+	if count := m.Get("count"); count.IsNull() {
+		place.Errorf("no count found: it is how many of %q run", name)
+	} else {
+		count.Uint(1, math.MaxUint32, "a count")
+	}
+	r.groups[place.Key()] = append(r.groups[place.Key()], name)
+}
+
+// definitions are the groups in Akash's order, by the name of the placement; gseq counts them
+// from 1.
+func (r *reader) definitions(id lease.ID) []*lease.Definition {
+	var defs []*lease.Definition
+	for i, name := range slices.Sorted(maps.Keys(r.groups)) {
+		def := &lease.Definition{Lease: id, At: r.root.At()}
+		def.Lease.GSeq = uint32(i) + 1
+		for _, s := range r.groups[name] {
+			if service := r.services[s]; service != nil && len(service.exposes) > 0 {
+				def.Services = append(def.Services, lease.Service{Name: s, At: service.at, Expose: slices.Clone(service.exposes)})
+			}
+		}
+		addEndpoints(def, func(name string, at lease.Place) lease.IPEndpoint {
+			if e := r.endpoints[name]; e != nil {
+				return e.IPEndpoint
+			}
+			return lease.IPEndpoint{Name: name, At: at}
+		})
+		defs = append(defs, def)
+	}
+	return defs
+}
+
+// addEndpoints gives the definition the endpoints that its exposes name.
+func addEndpoints(def *lease.Definition, endpoint func(name string, at lease.Place) lease.IPEndpoint) {
+	for _, s := range def.Services {
+		for _, e := range s.Expose {
+			if e.IP != "" && def.Endpoint(e.IP) == nil {
+				def.IPEndpoints = append(def.IPEndpoints, endpoint(e.IP, e.IPAt))
+			}
+		}
+	}
+}

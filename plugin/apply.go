@@ -1,0 +1,174 @@
+package plugin
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// applyFlags are the flags of apply as they are typed.
+type applyFlags struct {
+	input       inputFlags
+	target      string
+	output      string
+	dryRun      string
+	prune       bool
+	wait        bool
+	timeout     time.Duration
+	concurrency int
+	allowEmpty  bool
+}
+
+// applyOptions are what apply works by.
+type applyOptions struct {
+	applyFlags
+	input *inputOptions
+}
+
+func newApply(c *cli) *cobra.Command {
+	f := &applyFlags{}
+	cmd := &cobra.Command{
+		Use:   "apply -f FILE [--lease LEASE]",
+		Short: "Take what a lease defines, and make it work",
+		Long: templates.LongDesc(`
+			Claim the host names and addresses of lease definitions, write the objects that serve them,
+			remove what a lease no longer defines, and wait until its addresses are granted.
+
+			A lease gets all that it defines, or nothing is changed. What another deployment of the same
+			owner holds is withheld: named, and not taken. What another owner holds ends the work on that
+			lease with exit code 4.`),
+		Example: templates.Examples(`
+			# A lease definition
+			kubectl akash-net apply -f shop.yaml
+
+			# An SDL, as the lease that was made of it
+			kubectl akash-net apply -f deploy.yaml --lease akash1…/8438017/1/1/akash1…
+
+			# Only look
+			kubectl akash-net apply -f shop.yaml --dry-run=server`),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := f.toOptions(c)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), c)
+		},
+	}
+	f.input.add(cmd)
+	addTarget(cmd, &f.target)
+	addDryRun(cmd, &f.dryRun)
+	addOutput(cmd, &f.output)
+	addWait(cmd, &f.wait, &f.timeout, "for the addresses to stand in the Services' status")
+	cmd.Flags().BoolVar(&f.prune, "prune", true, "Remove what the lease no longer defines")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it removes all that the lease has")
+	addConcurrency(cmd, &f.concurrency)
+	return cmd
+}
+
+func (f *applyFlags) toOptions(c *cli) (*applyOptions, error) {
+	in, err := f.input.toOptions(c)
+	if err != nil {
+		return nil, err
+	}
+	o := &applyOptions{applyFlags: *f, input: in}
+	for _, check := range []error{checkDryRun(&o.dryRun), checkTarget(o.target), checkOutput(o.output), checkConcurrency(o.concurrency)} {
+		if check != nil {
+			return nil, check
+		}
+	}
+	if !o.wait {
+		o.timeout = 0
+	}
+	return o, nil
+}
+
+func (o *applyOptions) run(ctx context.Context, c *cli) error {
+	cluster, err := c.connect(o.concurrency)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.configuration(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	if o.target != "" {
+		cfg.Target = o.target
+	}
+	defs, err := o.input.collect(ctx, c, cluster, cfg)
+	if err != nil {
+		return err
+	}
+	if err := notEmpty(defs, o.allowEmpty); err != nil {
+		return err
+	}
+	events := newEvents(c, o.output, o.dryRun)
+	return apply.New(cluster, apply.Options{
+		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Concurrency: o.concurrency, Report: events.report,
+	}).Apply(ctx, defs)
+}
+
+// notEmpty refuses definitions that define nothing: with them, everything would be pruned.
+func notEmpty(defs []*lease.Definition, allowed bool) error {
+	if allowed {
+		return nil
+	}
+	if len(defs) == 0 {
+		return lease.Problems{{Message: "the input holds no lease definition"}}
+	}
+	var problems lease.Problems
+	for _, def := range defs {
+		if !def.Exposes() {
+			problems.Add(def.At, "lease %s defines no host and no address; --allow-empty takes it all the same", def.Lease)
+		}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	return nil
+}
+
+func addTarget(cmd *cobra.Command, value *string) {
+	cmd.Flags().StringVar(value, "target", "", "The kind of route: ingress or httproute. The provider's configuration says which where it is not given")
+	completeFlag(cmd, "target", "ingress", "httproute")
+}
+
+func checkTarget(value string) error {
+	if value != "" && value != "ingress" && value != "httproute" {
+		return usage("--target must be 'ingress' or 'httproute', not %q", value)
+	}
+	return nil
+}
+
+func addOutput(cmd *cobra.Command, value *string) {
+	cmd.Flags().StringVarP(value, "output", "o", "", "One of 'events' (a JSON object a line) or 'name'")
+	completeFlag(cmd, "output", outputEvents, outputName)
+}
+
+func checkOutput(value string) error {
+	if value != "" && value != outputEvents && value != outputName {
+		return usage("--output must be 'events' or 'name', not %q", value)
+	}
+	return nil
+}
+
+func addWait(cmd *cobra.Command, wait *bool, timeout *time.Duration, what string) {
+	cmd.Flags().BoolVar(wait, "wait", true, "Wait "+what)
+	cmd.Flags().DurationVar(timeout, "timeout", time.Minute, "How long to wait; exit code 5 tells that it was not enough")
+}
+
+func addConcurrency(cmd *cobra.Command, value *int) {
+	cmd.Flags().IntVar(value, "concurrency", 8, "How many requests are under way at a time, at most")
+}
+
+func checkConcurrency(value int) error {
+	if value < 1 {
+		return usage("--concurrency must be at least 1")
+	}
+	return nil
+}

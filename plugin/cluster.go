@@ -1,0 +1,50 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// connect makes the connection that the kubectl flags describe.
+func (c *cli) connect(concurrency int) (*apply.Cluster, error) {
+	rest, err := c.connection.ToRESTConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errors.New("no cluster is configured; name a kubeconfig with --kubeconfig or KUBECONFIG, or one of its contexts with --context")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
+	}
+	rest.UserAgent = "kubectl-akash_net/" + versionOf().Version
+	return apply.Connect(rest, concurrency)
+}
+
+// configuration is the provider's: of the file that --config names, else of the cluster's
+// ConfigMap, else the defaults. Without a cluster the ConfigMap is not looked for.
+func (c *cli) configuration(ctx context.Context, cluster *apply.Cluster) (*config.ProviderConfig, error) {
+	switch {
+	case c.configFile != "":
+		f, err := os.Open(c.configFile)
+		if err != nil {
+			return nil, usage("--config: %w", err)
+		}
+		defer f.Close() //nolint:errcheck // only read
+		return c.readConfig(f, c.configFile)
+	case cluster != nil:
+		text, place, err := cluster.Config(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if text != "" {
+			return c.readConfig(strings.NewReader(text), place)
+		}
+	}
+	return config.Default(), nil
+}

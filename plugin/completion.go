@@ -1,0 +1,71 @@
+package plugin
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"k8s.io/kubectl/pkg/util/templates"
+)
+
+func newCompletion(c *cli) *cobra.Command {
+	var install bool
+	cmd := &cobra.Command{
+		Use:   "completion bash|zsh|fish|powershell | completion --install",
+		Short: "Complete this plugin's words on the command line",
+		Long: templates.LongDesc(`
+			Completion of "kubectl akash-net …" is kubectl's own: it asks a program named
+			kubectl_complete-akash_net on the PATH. This program answers when it is called by that name, so a
+			link is all that is needed: --install makes one beside the program.
+
+			With the name of a shell, the script that completes the program itself
+			(kubectl-akash_net …) is printed.`),
+		Example: templates.Examples(`
+			kubectl akash-net completion --install
+
+			source <(kubectl-akash_net completion bash)`),
+		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
+		Args: func(cmd *cobra.Command, args []string) error {
+			if install {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if install {
+				return c.installCompletion()
+			}
+			root := cmd.Root()
+			root.Annotations = nil // the script completes the program, not kubectl
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(c.Out, true)
+			case "zsh":
+				return root.GenZshCompletion(c.Out)
+			case "fish":
+				return root.GenFishCompletion(c.Out, true)
+			}
+			return root.GenPowerShellCompletionWithDesc(c.Out)
+		},
+	}
+	cmd.Flags().BoolVar(&install, "install", false, "Make the link by which kubectl finds the completions, beside this program")
+	return cmd
+}
+
+func (c *cli) installCompletion() error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	link := filepath.Join(filepath.Dir(program), completionName+"akash_net")
+	if target, err := os.Readlink(link); err == nil && target == filepath.Base(program) {
+		fmt.Fprintf(c.Out, "%s is there already\n", link)
+		return nil
+	}
+	if err := os.Symlink(filepath.Base(program), link); err != nil {
+		return fmt.Errorf("the link for completion could not be made: %w; make it in a folder of your PATH: ln -s %s DIR/%sakash_net", err, program, completionName)
+	}
+	fmt.Fprintf(c.Out, "%s created\n", link)
+	return nil
+}

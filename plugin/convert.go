@@ -1,0 +1,99 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+func newConvert(c *cli) *cobra.Command {
+	var in inputFlags
+	var output string
+	cmd := &cobra.Command{
+		Use:   "convert -f FILE [--lease LEASE]",
+		Short: "Turn an SDL or a manifest into a lease definition",
+		Long: templates.LongDesc(`
+			Turn an Akash SDL, a manifest (as JSON or as an object of kind Manifest) or a lease definition
+			into lease definitions. Of an SDL's groups the one with the lease's gseq is taken.`),
+		Example: templates.Examples(`
+			# An SDL, as the lease that was made of it
+			kubectl akash-net convert -f deploy.yaml --lease akash1…/8438017/1/1/akash1…
+
+			# All leases that Akash's provider has in the cluster
+			kubectl akash-net convert --from-cluster`),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := in.toOptions(c)
+			if err != nil {
+				return err
+			}
+			if output != "yaml" && output != "json" {
+				return usage("--output must be 'yaml' or 'json', not %q", output)
+			}
+			return c.convert(cmd.Context(), o, output)
+		},
+	}
+	in.add(cmd)
+	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "One of 'yaml' or 'json'")
+	completeFlag(cmd, "output", "json", "yaml")
+	return cmd
+}
+
+func (c *cli) convert(ctx context.Context, o *inputOptions, output string) error {
+	var cluster *apply.Cluster
+	cfg := config.Default()
+	if o.fromCluster {
+		var err error
+		if cluster, err = c.connect(1); err != nil {
+			return err
+		}
+		if cfg, err = c.configuration(ctx, cluster); err != nil {
+			return err
+		}
+	}
+	defs, err := o.collect(ctx, c, cluster, cfg)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := writeDefinitions(&out, defs, output); err != nil {
+		return err
+	}
+	_, err = out.WriteTo(c.Out)
+	return err
+}
+
+func writeDefinitions(out *bytes.Buffer, defs []*lease.Definition, output string) error {
+	if output == "yaml" {
+		for i, def := range defs {
+			if i > 0 {
+				out.WriteString("---\n")
+			}
+			if err := render.WriteYAML(out, input.Encode(def)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	documents := make([]*input.Document, len(defs))
+	for i, def := range defs {
+		documents[i] = input.Encode(def)
+	}
+	var value any = map[string]any{"apiVersion": "v1", "kind": "List", "items": documents}
+	if len(documents) == 1 {
+		value = documents[0]
+	}
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(value)
+}

@@ -1,0 +1,184 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// Exit codes. Scripts rely on them; docs/commands.md has the table.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitInvalid = 3
+	exitHeld    = 4
+	exitTimeout = 5
+)
+
+// usageError is a command line that cannot be understood.
+type usageError struct{ error }
+
+func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// end prints an error and chooses the exit code.
+func (c *cli) end(ctx context.Context, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	code := exitFailed
+	if !c.running {
+		err = &usageError{err}
+	}
+	for _, e := range flatten(err) {
+		code = max(code, c.print(e))
+	}
+	if ctx.Err() != nil {
+		fmt.Fprintln(c.ErrOut, "Interrupted. The same command, run again, finishes the work; `kubectl akash-net release LEASE` undoes it.")
+	}
+	return code
+}
+
+// flatten takes joined errors apart: each is printed by itself.
+func flatten(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only the outermost layer joins leases
+	if _, isFormatted := err.(interface{ Format() }); ok && !isFormatted {
+		var out []error
+		for _, e := range joined.Unwrap() {
+			out = append(out, flatten(e)...)
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return []error{err}
+}
+
+// print writes one error and returns the exit code that it asks for.
+func (c *cli) print(err error) int {
+	var problems lease.Problems
+	var problem lease.Problem
+	var held *apply.HeldError
+	var exhausted *apply.ExhaustedError
+	var timeout *apply.TimeoutError
+	var missing *render.MissingAddressError
+	var wrong *usageError
+	switch {
+	case errors.As(err, &problems):
+		c.printProblems(problems)
+		return exitInvalid
+	case errors.As(err, &problem), errors.As(err, &missing):
+		fmt.Fprintf(c.ErrOut, "%v\n", err)
+		return exitInvalid
+	case errors.As(err, &held):
+		c.printHeld(held)
+		return exitHeld
+	case errors.As(err, &exhausted):
+		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed. Release leases that are over, or widen ip.ranges in the provider's configuration.\n", err)
+		return exitHeld
+	case errors.As(err, &timeout):
+		fmt.Fprintf(c.ErrOut, "Error: %v\nWhat was written stays; the same command, run again, goes on waiting.\n", err)
+		return exitTimeout
+	case errors.As(err, &wrong):
+		fmt.Fprintf(c.ErrOut, "Error: %v\nSee 'kubectl akash-net --help' for usage.\n", err)
+		return exitUsage
+	}
+	fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
+	return exitFailed
+}
+
+// printProblems lists what is wrong with the input, a line each, and counts it by file.
+func (c *cli) printProblems(problems lease.Problems) {
+	counts := map[string]int{}
+	for _, p := range problems.Errors() {
+		fmt.Fprintln(c.ErrOut, p)
+		counts[p.At.File]++
+	}
+	files := make([]string, 0, len(counts))
+	for f := range counts {
+		files = append(files, f)
+	}
+	slices.Sort(files)
+	for _, f := range files {
+		what, plural := f, "s"
+		switch f {
+		case "-":
+			what = "standard input"
+		case "":
+			what = "the input"
+		}
+		if counts[f] == 1 {
+			plural = ""
+		}
+		fmt.Fprintf(c.ErrOut, "Error: %s has %d error%s\n", what, counts[f], plural)
+	}
+}
+
+func (c *cli) warn(problems lease.Problems) {
+	for _, p := range problems.Warnings() {
+		fmt.Fprintf(c.ErrOut, "Warning: %v\n", p)
+	}
+}
+
+func (c *cli) printHeld(e *apply.HeldError) {
+	things := make([]string, len(e.Held))
+	for i, h := range e.Held {
+		things[i] = h.Thing
+	}
+	verb := "is"
+	if len(things) > 1 {
+		verb = "are"
+	}
+	fmt.Fprintf(c.ErrOut, "Error: %s %s held by another lease\n\n", strings.Join(things, ", "), verb)
+	w := printers.GetNewTabWriter(c.ErrOut)
+	fmt.Fprintf(w, "  %s\tHELD BY\tNAMESPACE\tSINCE\tROUTED TO\n", strings.ToUpper(string(e.Held[0].Kind)))
+	for _, h := range e.Held {
+		writeHeld(w, h)
+	}
+	_ = w.Flush() // to stderr
+	fmt.Fprintf(c.ErrOut, "\nNothing was changed for lease %s.\nThe holder can release it: kubectl akash-net release %s\n", e.Lease, holderArgument(e.Held[0]))
+}
+
+func writeHeld(w io.Writer, h apply.HeldThing) {
+	by, since, routed := h.By.Object, "-", "-"
+	switch {
+	case h.By.Lease != (lease.ID{}):
+		by = fmt.Sprintf("%s/%d", h.By.Lease.Group(), h.By.Lease.OSeq)
+	case by == "" && h.By.Owner != "":
+		by = h.By.Owner
+	}
+	if !h.By.Since.IsZero() {
+		since = h.By.Since.UTC().Format(time.RFC3339)
+	}
+	if h.By.Service != "" {
+		routed = fmt.Sprintf("%s:%d", h.By.Service, h.By.Port)
+	}
+	if h.By.Reason != "" {
+		by += " (" + h.By.Reason + ")"
+	}
+	fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", h.Thing, by, dash(h.By.Namespace), since, routed)
+}
+
+func holderArgument(h apply.HeldThing) string {
+	if h.By.Lease != (lease.ID{}) {
+		return h.By.Lease.Group().String()
+	}
+	return "LEASE"
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,133 @@
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// events prints what a run tells: a line for people, or a JSON object a line.
+type events struct {
+	c      *cli
+	output string
+	suffix string
+}
+
+// The outputs of commands that change something.
+const (
+	outputEvents = "events"
+	outputName   = "name"
+)
+
+func newEvents(c *cli, output, dryRun string) *events {
+	e := &events{c: c, output: output}
+	switch dryRun {
+	case apply.DryRunClient:
+		e.suffix = " (dry run)"
+	case apply.DryRunServer:
+		e.suffix = " (server dry run)"
+	}
+	return e
+}
+
+// line is the JSON form of an event, one a line.
+type line struct {
+	Schema    string   `json:"schema"`
+	Time      string   `json:"time"`
+	Action    string   `json:"action"`
+	Lease     string   `json:"lease,omitempty"`
+	Kind      string   `json:"kind,omitempty"`
+	Namespace string   `json:"namespace,omitempty"`
+	Name      string   `json:"name,omitempty"`
+	Message   string   `json:"message,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	DryRun    bool     `json:"dryRun,omitempty"`
+	Hosts     []string `json:"hosts,omitempty"`
+	Addresses []string `json:"addresses,omitempty"`
+	Withheld  int      `json:"withheld,omitempty"`
+	Changed   *bool    `json:"changed,omitempty"`
+	Seconds   float64  `json:"seconds,omitempty"`
+}
+
+// eventSchema is the version of the lines; a change that is not additive counts it up.
+const eventSchema = "net.akash.network/events/v1"
+
+func (e *events) report(event apply.Event) {
+	switch e.output {
+	case outputEvents:
+		e.json(event)
+	case outputName:
+		if event.Action != apply.Failed && event.Action != apply.Done {
+			fmt.Fprintf(e.c.Out, "%s/%s\n", event.Kind, event.Name)
+		}
+	default:
+		e.text(event)
+	}
+}
+
+func (e *events) text(event apply.Event) {
+	switch event.Action {
+	case apply.Failed: // printed once, at the end
+	case apply.Done:
+		fmt.Fprintln(e.c.Out, summary(event, e.suffix))
+	case apply.Granted:
+		fmt.Fprintf(e.c.Out, "%s/%s granted %s\n", event.Kind, event.Name, event.Message)
+	default:
+		s := fmt.Sprintf("%s/%s %s", event.Kind, event.Name, event.Action)
+		if event.Message != "" {
+			s += " (" + event.Message + ")"
+		}
+		fmt.Fprintln(e.c.Out, s+e.suffix)
+	}
+}
+
+func (e *events) json(event apply.Event) {
+	l := line{
+		Schema: eventSchema, Time: event.Time.UTC().Format(time.RFC3339Nano), Action: string(event.Action),
+		Kind: event.Kind, Namespace: event.Namespace, Name: event.Name, Message: event.Message, DryRun: e.suffix != "",
+	}
+	if event.Lease != (lease.ID{}) {
+		l.Lease = event.Lease.String()
+	}
+	if event.Err != nil {
+		l.Error = event.Err.Error()
+	}
+	if s := event.Summary; s != nil {
+		l.Hosts, l.Addresses, l.Withheld, l.Changed, l.Seconds = s.Hosts, s.Addresses, s.Withheld, &s.Changed, s.Took.Seconds()
+	}
+	if err := json.NewEncoder(e.c.Out).Encode(l); err != nil {
+		fmt.Fprintf(e.c.ErrOut, "Error: %v\n", err)
+	}
+}
+
+// summary is the last line of a lease.
+func summary(event apply.Event, suffix string) string {
+	s := event.Summary
+	parts := []string{count(len(s.Hosts), "host")}
+	if len(s.Addresses) > 0 {
+		parts = append(parts, fmt.Sprintf("%s (%s)", count(len(s.Addresses), "address"), strings.Join(s.Addresses, ", ")))
+	}
+	if s.Withheld > 0 {
+		parts = append(parts, fmt.Sprintf("%d withheld", s.Withheld))
+	}
+	if !s.Changed {
+		parts = append(parts, "unchanged")
+	}
+	parts = append(parts, s.Took.Round(100*time.Millisecond).String())
+	verb := event.Message
+	return fmt.Sprintf("lease %s is %s: %s%s", event.Lease.Group(), verb, strings.Join(parts, ", "), suffix)
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if strings.HasSuffix(noun, "s") {
+		noun += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,192 @@
+package plugin
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
+)
+
+// extensions are those of the files that -f takes from a folder, as kubectl does.
+var extensions = []string{".json", ".yaml", ".yml"}
+
+// inputFlags say where lease definitions come from.
+type inputFlags struct {
+	files       []string
+	recursive   bool
+	lease       string
+	fromCluster bool
+}
+
+func (f *inputFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVarP(&f.files, "filename", "f", nil, "Files, or folders with files, that hold lease definitions, SDLs or manifests; - is standard input")
+	cmd.Flags().BoolVarP(&f.recursive, "recursive", "R", false, "Read the folders below the folders of --filename too")
+	cmd.Flags().StringVar(&f.lease, "lease", "", "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER: the lease of an input that names none (an SDL, a manifest)")
+	cmd.Flags().BoolVar(&f.fromCluster, "from-cluster", false, "Read the Manifest objects of Akash's provider from the cluster; with --lease that lease's alone")
+	for _, extension := range extensions {
+		extension = strings.TrimPrefix(extension, ".")
+		cobra.CheckErr(cmd.Flags().SetAnnotation("filename", cobra.BashCompFilenameExt, append(cmd.Flags().Lookup("filename").Annotations[cobra.BashCompFilenameExt], extension)))
+	}
+}
+
+// inputOptions are input flags that make sense.
+type inputOptions struct {
+	inputFlags
+	id *lease.ID
+}
+
+func (f *inputFlags) toOptions(c *cli) (*inputOptions, error) {
+	o := &inputOptions{inputFlags: *f}
+	if len(f.files) == 0 && !f.fromCluster {
+		return nil, usage("must specify one of -f and --from-cluster")
+	}
+	if len(f.files) > 0 && f.fromCluster {
+		return nil, usage("-f and --from-cluster cannot be used together")
+	}
+	if f.lease == "" {
+		return o, nil
+	}
+	id, err := lease.ParseID(f.lease)
+	if err != nil {
+		return nil, usage("--lease: %w", err)
+	}
+	o.id = &id
+	for _, address := range []string{id.Owner, id.Provider} {
+		if !lease.ChecksumOK(address) {
+			fmt.Fprintf(c.ErrOut, "Warning: --lease: the checksum of %s is wrong; is there a typing error?\n", address)
+		}
+	}
+	return o, nil
+}
+
+// read yields the definitions of all inputs. Problems of the inputs are its error when there are
+// errors among them; warnings are printed.
+func (o *inputOptions) read(ctx context.Context, c *cli, cluster *apply.Cluster, cfg *config.ProviderConfig, yield func(*lease.Definition) error) error {
+	var problems lease.Problems
+	note := func(found lease.Problems) {
+		c.warn(found)
+		problems = append(problems, found.Errors()...)
+	}
+	if o.fromCluster {
+		if err := o.readCluster(ctx, cluster, cfg, note, yield); err != nil {
+			return err
+		}
+	}
+	for _, name := range o.files {
+		if err := o.readPath(ctx, c, name, note, yield); err != nil {
+			return err
+		}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	return nil
+}
+
+func (o *inputOptions) readCluster(ctx context.Context, cluster *apply.Cluster, cfg *config.ProviderConfig, note func(lease.Problems), yield func(*lease.Definition) error) error {
+	found := false
+	err := cluster.Manifests(ctx, cfg.ManifestNamespace, func(name string, data []byte) error {
+		if o.id != nil && name != o.id.Namespace() {
+			return nil
+		}
+		found = true
+		def, problems := input.ManifestObject(name, data)
+		note(problems)
+		if def == nil {
+			return nil
+		}
+		return yield(def)
+	})
+	if err == nil && o.id != nil && !found {
+		return lease.Problems{{Message: fmt.Sprintf("no Manifest object of lease %s is in namespace %s", o.id, cfg.ManifestNamespace)}}
+	}
+	return err
+}
+
+func (o *inputOptions) readPath(ctx context.Context, c *cli, name string, note func(lease.Problems), yield func(*lease.Definition) error) error {
+	if name == "-" {
+		return o.readStream(ctx, bufio.NewReaderSize(c.In, 1<<16), name, note, yield)
+	}
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return lease.Problems{{Message: fmt.Sprintf("the path %q does not exist", name)}}
+	}
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return o.readFile(ctx, name, note, yield)
+	}
+	count := 0
+	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != name && !o.recursive:
+			return filepath.SkipDir
+		case entry.IsDir() || !slices.Contains(extensions, filepath.Ext(path)):
+			return nil
+		}
+		count++
+		return o.readFile(ctx, path, note, yield)
+	})
+	if err == nil && count == 0 {
+		return lease.Problems{{Message: fmt.Sprintf("the folder %q has no %s files", name, strings.Join(extensions, ", "))}}
+	}
+	return err
+}
+
+func (o *inputOptions) readFile(ctx context.Context, name string, note func(lease.Problems), yield func(*lease.Definition) error) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	return o.readStream(ctx, f, name, note, yield)
+}
+
+func (o *inputOptions) readStream(ctx context.Context, r io.Reader, name string, note func(lease.Problems), yield func(*lease.Definition) error) error {
+	problems, err := input.Read(r, name, input.Options{Lease: o.id}, func(def *lease.Definition) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return yield(def)
+	})
+	note(problems)
+	return err
+}
+
+// collect reads all definitions.
+func (o *inputOptions) collect(ctx context.Context, c *cli, cluster *apply.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
+	var defs []*lease.Definition
+	err := o.read(ctx, c, cluster, cfg, func(def *lease.Definition) error {
+		defs = append(defs, def)
+		return nil
+	})
+	return defs, err
+}
+
+func (c *cli) readConfig(r io.Reader, name string) (*config.ProviderConfig, error) {
+	cfg, problems, err := config.Read(r, name)
+	if err != nil {
+		return nil, err
+	}
+	c.warn(problems)
+	if errs := problems.Errors(); len(errs) > 0 {
+		return nil, errs
+	}
+	return cfg, nil
+}

@@ -1,0 +1,115 @@
+package plugin
+
+import (
+	"context"
+	"os"
+
+	"github.com/spf13/cobra"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+)
+
+func newInstall(c *cli) *cobra.Command {
+	var dryRun string
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Bring a cluster what the ledger needs",
+		Long: templates.LongDesc(`
+			Bring a cluster what the ledger needs: Akash's resource definitions, the namespaces, a role for
+			operators and one for those who only look, and the ConfigMap with the provider's configuration.
+
+			Resource definitions that Akash's provider has installed are left alone, and so is a
+			configuration that exists, unless --config names another one.`),
+		Example: templates.Examples(`
+			# With the default configuration
+			kubectl akash-net install
+
+			# With a provider's own
+			kubectl akash-net install --config provider.yaml
+
+			# Let a user operate the leases
+			kubectl create clusterrolebinding alice --clusterrole=akash-net-operator --user=alice
+			kubectl -n akash-net create rolebinding alice --role=akash-net-operator --user=alice`),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkDryRun(&dryRun); err != nil {
+				return err
+			}
+			return c.install(cmd.Context(), dryRun)
+		},
+	}
+	addDryRun(cmd, &dryRun)
+	return cmd
+}
+
+func (c *cli) install(ctx context.Context, dryRun string) error {
+	cfg, err := c.configuration(ctx, nil)
+	if err != nil {
+		return err
+	}
+	document := ""
+	if c.configFile != "" {
+		text, err := os.ReadFile(c.configFile)
+		if err != nil {
+			return err
+		}
+		document = string(text)
+	}
+	cluster, err := c.connect(1)
+	if err != nil {
+		return err
+	}
+	events := newEvents(c, "", dryRun)
+	return apply.New(cluster, apply.Options{Config: cfg, DryRun: dryRun, Report: events.report}).Install(ctx, document)
+}
+
+func newUninstall(c *cli) *cobra.Command {
+	var dryRun string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Remove what install brought",
+		Long: templates.LongDesc(`
+			Remove what install brought. While claims exist it refuses, unless it is forced: the ledger goes
+			with its namespace. Resource definitions of which objects exist stay.`),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkDryRun(&dryRun); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			cluster, err := c.connect(1)
+			if err != nil {
+				return err
+			}
+			cfg, err := c.configuration(ctx, cluster)
+			if err != nil {
+				return err
+			}
+			events := newEvents(c, "", dryRun)
+			return apply.New(cluster, apply.Options{Config: cfg, DryRun: dryRun, Report: events.report}).Uninstall(ctx, force)
+		},
+	}
+	addDryRun(cmd, &dryRun)
+	cmd.Flags().BoolVar(&force, "force", false, "Remove the ledger with all its claims")
+	return cmd
+}
+
+// addDryRun adds kubectl's flag; without a value it means client, as it long did there.
+func addDryRun(cmd *cobra.Command, value *string) {
+	cmd.Flags().StringVar(value, "dry-run", "none", `Must be "none", "server", or "client". With client nothing is sent, only told; with server each write is sent and not kept`)
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
+	completeFlag(cmd, "dry-run", "none", "client", "server")
+}
+
+func checkDryRun(value *string) error {
+	switch *value {
+	case "none":
+		*value = ""
+	case "", apply.DryRunClient, apply.DryRunServer:
+	default:
+		return usage(`--dry-run must be "none", "server", or "client", not %q`, *value)
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package plugin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// renderFlags are the flags of render as they are typed.
+type renderFlags struct {
+	input      inputFlags
+	target     string
+	output     string
+	ledger     string
+	allowEmpty bool
+}
+
+// renderOptions are what render works by.
+type renderOptions struct {
+	renderFlags
+	input *inputOptions
+}
+
+func newRender(c *cli) *cobra.Command {
+	f := &renderFlags{}
+	cmd := &cobra.Command{
+		Use:   "render -f FILE [--lease LEASE]",
+		Short: "Print the objects that a lease needs",
+		Long: templates.LongDesc(`
+			Print the objects that give leases their host names and addresses. The same input gives the same
+			bytes: no cluster and no clock is looked at. Nothing is printed when anything is wrong.
+
+			An IP endpoint needs an address: from the definition, or with --ledger from the cluster or from a
+			folder of YAML files, which give a lease the address that it has, or propose a free one. What is
+			printed claims nothing; "apply" does.
+
+			With a ResourceList on standard input it is a KRM function: lease definitions among the items
+			are joined by their objects, and functionConfig may be the provider's configuration.`),
+		Example: templates.Examples(`
+			# The objects of an SDL, for kubectl
+			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… | kubectl apply --server-side -f -
+
+			# All leases of a folder, for the Gateway API
+			kubectl akash-net render -R -f leases/ --target httproute`),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if isFunction, err := c.resourceListOnStdin(f.input.files); isFunction || err != nil {
+				if err == nil {
+					err = c.function(f)
+				}
+				return err
+			}
+			o, err := f.toOptions(c)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), c)
+		},
+	}
+	f.input.add(cmd)
+	addTarget(cmd, &f.target)
+	cmd.Flags().StringVarP(&f.output, "output", "o", render.FormatYAML, "One of 'yaml', 'json' or 'kyaml'")
+	completeFlag(cmd, "output", render.FormatYAML, render.FormatJSON, render.FormatKYAML)
+	cmd.Flags().StringVar(&f.ledger, "ledger", "", "Where addresses come from: 'cluster', or a folder with the cluster's objects as YAML")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, when the leases need no object")
+	return cmd
+}
+
+func (f *renderFlags) toOptions(c *cli) (*renderOptions, error) {
+	in, err := f.input.toOptions(c)
+	if err != nil {
+		return nil, err
+	}
+	switch f.output {
+	case render.FormatYAML, render.FormatJSON, render.FormatKYAML:
+	default:
+		return nil, usage("--output must be 'yaml', 'json' or 'kyaml', not %q", f.output)
+	}
+	return &renderOptions{renderFlags: *f, input: in}, checkTarget(f.target)
+}
+
+// run renders to a spool and copies it when nothing was wrong: an error leaves no bytes behind.
+func (o *renderOptions) run(ctx context.Context, c *cli) error {
+	r, err := o.renderer(ctx, c)
+	if err != nil {
+		return err
+	}
+	spool := &spool{}
+	defer spool.close()
+	encoder, err := render.NewEncoder(spool, o.output)
+	if err != nil {
+		return err
+	}
+	count := 0
+	emit := func(objects []render.Object) error {
+		for _, object := range objects {
+			count++
+			if err := encoder.Encode(object); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err = pipeline(ctx, func(ctx context.Context, yield func(*lease.Definition) error) error {
+		return o.input.read(ctx, c, r.cluster, r.cfg, yield)
+	}, func(def *lease.Definition) error {
+		objects, err := r.lease(def)
+		if err != nil || len(r.problems) > 0 {
+			return err
+		}
+		return emit(objects)
+	})
+	if err := joinProblems(err, r.problems); err != nil {
+		return err
+	}
+	pools, err := r.pools()
+	if err != nil {
+		return err
+	}
+	if err := emit(pools); err != nil {
+		return err
+	}
+	if count == 0 && !o.allowEmpty {
+		return lease.Problems{{Message: "the input needs no objects; whoever applies an empty output with pruning deletes everything (--allow-empty prints it all the same)"}}
+	}
+	if err := encoder.Close(); err != nil {
+		return err
+	}
+	return spool.copyTo(c.Out)
+}
+
+func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error) {
+	var cluster *apply.Cluster
+	if o.ledger == "cluster" || o.input.fromCluster {
+		var err error
+		if cluster, err = c.connect(8); err != nil {
+			return nil, err
+		}
+	}
+	r := newRenderer(nil)
+	r.cluster = cluster
+	configuredBy := cluster
+	if o.ledger != "cluster" {
+		configuredBy = nil
+	}
+	var err error
+	if r.cfg, err = c.configuration(ctx, configuredBy); err != nil {
+		return nil, err
+	}
+	if o.target != "" {
+		r.cfg.Target = o.target
+	}
+	switch {
+	case o.ledger == "cluster":
+		known, err := cluster.Addresses(ctx, r.cfg.LedgerNamespace)
+		if err != nil {
+			return nil, err
+		}
+		r.picker = state.NewPicker(known)
+	case o.ledger != "":
+		known, err := readLedger(o.ledger)
+		if err != nil {
+			return nil, err
+		}
+		r.picker = state.NewPicker(known)
+	}
+	return r, nil
+}
+
+// resourceListOnStdin is true when standard input is read and holds a ResourceList, as KRM
+// functions get it. What was looked at is still there to be read.
+func (c *cli) resourceListOnStdin(files []string) (bool, error) {
+	if len(files) > 1 || len(files) == 1 && files[0] != "-" || len(files) == 0 && isTerminal(c.In) {
+		return false, nil
+	}
+	in := bufio.NewReaderSize(c.In, 1<<16)
+	c.In = in
+	head, err := in.Peek(4096)
+	if len(head) == 0 {
+		return false, nil //nolint:nilerr // an empty input is for the reader to judge
+	}
+	_ = err // what is there is enough to look at
+	return bytes.Contains(head, []byte("ResourceList")) && bytes.Contains(head, []byte("config.kubernetes.io/v1")), nil
+}
+
+// joinProblems adds the problems of rendering to those of reading.
+func joinProblems(err error, problems lease.Problems) error {
+	if len(problems) == 0 {
+		return err
+	}
+	if read, ok := err.(lease.Problems); ok || err == nil { //nolint:errorlint // made by our own reader, never wrapped
+		return append(read, problems...)
+	}
+	return fmt.Errorf("%w (and %d errors in the input)", err, len(problems))
+}

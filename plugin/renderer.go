@@ -1,0 +1,210 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"net/netip"
+	"os"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/kyaml/kio"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// renderer renders one lease after the other. What it remembers of each is a few bytes: which
+// things were claimed, to refuse a second claim, and which addresses need a pool.
+type renderer struct {
+	cfg      *config.ProviderConfig
+	cluster  *apply.Cluster
+	picker   *state.Picker
+	problems lease.Problems
+	seed     maphash.Seed
+	seen     map[uint64]compactPlace
+	files    []string
+	used     map[netip.Addr]bool
+	// poolNames are the pools for which an address stands in used.
+	poolNames map[string]bool
+}
+
+func newRenderer(cfg *config.ProviderConfig) *renderer {
+	return &renderer{cfg: cfg, seed: maphash.MakeSeed(), seen: map[uint64]compactPlace{}, used: map[netip.Addr]bool{}, poolNames: map[string]bool{}}
+}
+
+// compactPlace is where a thing was claimed first.
+type compactPlace struct{ file, line uint32 }
+
+// lease renders a lease; what is wrong with its definition is added to the problems.
+func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
+	request, problems := state.NewRequest(def, r.cfg)
+	r.problems = append(r.problems, problems.Errors()...)
+	r.once("lease "+def.Lease.Group().String(), def.At)
+	for _, h := range request.Hosts {
+		r.once("host "+h.Host, h.At)
+	}
+	addresses := render.Addresses{}
+	for _, e := range request.Endpoints {
+		for _, p := range e.Ports {
+			r.once("IP port "+lease.LeasedIPName(e.SharingKey, p.Protocol, p.ExternalPort), p.At)
+		}
+		if r.cfg.IP.Mode == config.ModePool {
+			continue
+		}
+		as, err := r.addresses(request.Lease.Owner, e)
+		if err != nil {
+			return nil, err
+		}
+		addresses[e.Name] = as
+		for _, a := range as {
+			// In range mode the pool is that of the range: one address of it is enough.
+			if name, ok := r.cfg.PoolFor(a); ok {
+				r.usePool(name, a)
+			}
+		}
+	}
+	if problems.Failed() {
+		return nil, nil
+	}
+	objects, err := render.Lease(def, r.cfg, addresses)
+	if missing := (*render.MissingAddressError)(nil); errors.As(err, &missing) {
+		for _, e := range flatten(err) {
+			if errors.As(e, &missing) {
+				r.problems.Add(missing.At, "%s", missing.Reason())
+			}
+		}
+		return nil, nil
+	}
+	if problem := (lease.Problem{}); errors.As(err, &problem) {
+		r.problems = append(r.problems, problem)
+		return nil, nil
+	}
+	return objects, err
+}
+
+// addresses are those of the definition, or those that the ledger has or proposes.
+func (r *renderer) addresses(owner string, e state.EndpointWant) ([]netip.Addr, error) {
+	if len(e.Addresses) > 0 || r.picker == nil {
+		return e.Addresses, nil
+	}
+	var out []netip.Addr
+	for _, family := range e.Families {
+		a, ok := r.picker.Next(owner, e.SharingKey, family, r.cfg.IP.Ranges, nil)
+		if !ok {
+			return nil, &apply.ExhaustedError{Endpoint: e.Name, Ranges: r.cfg.IP.Ranges.Texts(family), At: e.At}
+		}
+		out = append(out, a)
+	}
+	slices.SortFunc(out, netip.Addr.Compare)
+	return out, nil
+}
+
+// once refuses a thing that an earlier lease of the same run has claimed.
+func (r *renderer) once(thing string, at lease.Place) {
+	key := maphash.String(r.seed, thing)
+	first, twice := r.seen[key]
+	if !twice {
+		r.seen[key] = r.compact(at)
+		return
+	}
+	where := lease.Place{File: r.files[first.file], Line: int(first.line), Column: 1}
+	r.problems.Add(at, "%s is claimed twice in one run (first near %s)", thing, where)
+}
+
+func (r *renderer) compact(at lease.Place) compactPlace {
+	if len(r.files) == 0 || r.files[len(r.files)-1] != at.File {
+		r.files = append(r.files, at.File)
+	}
+	return compactPlace{file: uint32(len(r.files) - 1), line: uint32(at.Line)} //nolint:gosec // a file has fewer lines
+}
+
+func (r *renderer) usePool(name string, a netip.Addr) {
+	if !r.poolNames[name] {
+		r.poolNames[name] = true
+		r.used[a] = true
+	}
+}
+
+// pools are the pools that the rendered leases need.
+func (r *renderer) pools() ([]render.Object, error) {
+	addresses := make([]netip.Addr, 0, len(r.used))
+	for a := range r.used {
+		addresses = append(addresses, a)
+	}
+	slices.SortFunc(addresses, netip.Addr.Compare)
+	return render.Pools(r.cfg, addresses)
+}
+
+// readLedger reads the claims and Services in the YAML files of a folder: a Git repository, or
+// what kubectl get -o yaml wrote, is a ledger too.
+func readLedger(folder string) (*state.Addresses, error) {
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return nil, usage("--ledger must be 'cluster' or a folder; there is no folder %q", folder)
+	}
+	nodes, err := kio.LocalPackageReader{PackagePath: folder, IncludeSubpackages: true, OmitReaderAnnotations: true, WrapBareSeqNode: true}.Read()
+	if err != nil {
+		return nil, lease.Problems{{At: lease.Place{File: folder}, Message: err.Error()}}
+	}
+	var claims []*state.Claim
+	var uses []state.Use
+	for _, n := range nodes {
+		m, err := n.Map()
+		if err != nil {
+			return nil, lease.Problems{{At: lease.Place{File: folder}, Message: err.Error()}}
+		}
+		o := &unstructured.Unstructured{Object: m}
+		switch o.GetAPIVersion() + "/" + o.GetKind() {
+		case "coordination.k8s.io/v1/Lease":
+			meta := metav1.ObjectMeta{
+				Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
+				UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
+			}
+			if claim, ok := state.ReadClaim(&meta); ok {
+				claims = append(claims, &claim)
+			}
+		case "v1/Service":
+			uses = append(uses, state.AddressUses(o)...)
+		}
+	}
+	return state.NewAddresses(claims, uses), nil
+}
+
+// pipeline reads on one processor and works on another; the order is that of the input. After an
+// error of the work, reading ends.
+func pipeline(ctx context.Context, read func(context.Context, func(*lease.Definition) error) error, work func(*lease.Definition) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defs := make(chan *lease.Definition, 256)
+	done := make(chan error, 1)
+	go func() {
+		defer close(defs)
+		done <- read(ctx, func(def *lease.Definition) error {
+			select {
+			case defs <- def:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		})
+	}()
+	for def := range defs {
+		if ctx.Err() != nil {
+			continue
+		}
+		if err := work(def); err != nil {
+			cancel(err)
+		}
+	}
+	err := <-done
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
+}

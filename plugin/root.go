@@ -1,0 +1,89 @@
+package plugin
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/kubectl/pkg/util/templates"
+)
+
+// cli is what all commands share.
+type cli struct {
+	genericiooptions.IOStreams
+	connection *genericclioptions.ConfigFlags
+	// configFile is the provider's configuration, where it does not come from the cluster.
+	configFile string
+	// running is true once the words of the command line have been understood: what goes wrong
+	// earlier is wrong usage.
+	running bool
+}
+
+func newRoot(c *cli) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kubectl-akash_net",
+		Short: "Give the leases of an Akash provider their host names and addresses",
+		Long: templates.LongDesc(`
+			Give the leases of an Akash provider their host names and static IP addresses, without an
+			operator in the cluster.
+
+			Who holds what is recorded in the cluster itself: each host name and each address that is
+			taken is one object of kind Lease, whose name is the thing taken.`),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl akash-net"},
+		PersistentPreRun: func(*cobra.Command, []string) {
+			c.running = true
+		},
+		Run: func(cmd *cobra.Command, _ []string) { _ = cmd.Help() },
+	}
+	root.SetIn(c.In)
+	root.SetOut(c.Out)
+	root.SetErr(c.ErrOut)
+	c.connection = genericclioptions.NewConfigFlags(true).WithWarningPrinter(c.IOStreams)
+	c.connection.AddFlags(root.PersistentFlags())
+	root.PersistentFlags().StringVar(&c.configFile, "config", "", "File with the provider's configuration, instead of the cluster's ConfigMap")
+	groups := templates.CommandGroups{
+		{Message: "Documents:", Commands: []*cobra.Command{newRender(c), newConvert(c)}},
+		{Message: "Leases in the cluster:", Commands: []*cobra.Command{newApply(c), newRelease(c), newState(c)}},
+		{Message: "The cluster:", Commands: []*cobra.Command{newInstall(c), newUninstall(c)}},
+		{Message: "The plugin:", Commands: []*cobra.Command{newCompletion(c), newVersion(c)}},
+	}
+	groups.Add(root)
+	templates.ActsAsRootCommand(root, []string{"options", "help"}, groups...)
+	root.SetUsageFunc(asPlugin(root.UsageFunc()))
+	root.AddCommand(newOptions(c))
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	return root
+}
+
+// asPlugin makes the one line of kubectl's help template that knows the program by its file name
+// know it by the words that people type.
+func asPlugin(usage func(*cobra.Command) error) func(*cobra.Command) error {
+	return func(cmd *cobra.Command) error {
+		out := cmd.OutOrStderr()
+		var text bytes.Buffer
+		cmd.SetOut(&text)
+		err := usage(cmd)
+		cmd.SetOut(out)
+		fmt.Fprint(out, strings.ReplaceAll(text.String(), "kubectl-akash_net <command>", "kubectl akash-net <command>"))
+		return err
+	}
+}
+
+// newOptions shows the flags that all commands take, as kubectl does.
+func newOptions(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "options",
+		Short: "List the flags that all commands take",
+		Args:  cobra.NoArgs,
+		Run:   func(cmd *cobra.Command, _ []string) { _ = cmd.Usage() },
+	}
+	cmd.SetOut(c.Out)
+	cmd.SetErr(c.Out)
+	templates.UseOptionsTemplates(cmd)
+	return cmd
+}

@@ -1,0 +1,78 @@
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// version is set by the linker; a build without it says what the module system knows.
+var version string
+
+// buildInfo is what `version -o json` prints.
+type buildInfo struct {
+	Version    string `json:"version"`
+	Commit     string `json:"gitCommit,omitempty"`
+	GoVersion  string `json:"goVersion"`
+	Platform   string `json:"platform"`
+	Kubernetes string `json:"clientGoVersion,omitempty"`
+}
+
+func versionOf() buildInfo {
+	info := buildInfo{Version: version, GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return info
+	}
+	if info.Version == "" {
+		info.Version = build.Main.Version
+	}
+	for _, s := range build.Settings {
+		if s.Key == "vcs.revision" {
+			info.Commit = s.Value
+		}
+	}
+	for _, dep := range build.Deps {
+		if dep.Path == "k8s.io/client-go" {
+			info.Kubernetes = dep.Version
+		}
+	}
+	return info
+}
+
+func newVersion(c *cli) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of the plugin",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			info := versionOf()
+			switch output {
+			case "":
+				_, err := fmt.Fprintf(c.Out, "kubectl akash-net %s\n", info.Version)
+				return err
+			case "json":
+				e := json.NewEncoder(c.Out)
+				e.SetIndent("", "  ")
+				return e.Encode(info)
+			case "yaml":
+				return render.WriteYAML(c.Out, info)
+			}
+			return usage("--output must be 'yaml' or 'json', not %q", output)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'yaml' or 'json'")
+	completeFlag(cmd, "output", "json", "yaml")
+	return cmd
+}
+
+// completeFlag gives a flag its possible values.
+func completeFlag(cmd *cobra.Command, flag string, values ...string) {
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
+}

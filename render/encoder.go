@@ -1,0 +1,120 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"sigs.k8s.io/yaml/kyaml"
+)
+
+// The formats of an Encoder.
+const (
+	FormatYAML  = "yaml"
+	FormatJSON  = "json"
+	FormatKYAML = "kyaml"
+)
+
+// flushAt is how much output an Encoder gathers before it writes.
+const flushAt = 32 << 10
+
+// Encoder writes objects as one stream, each with sorted keys: YAML and KYAML as documents, JSON
+// as one List. It keeps nothing of an object that it has written.
+type Encoder struct {
+	w      io.Writer
+	format string
+	tree   *tree
+	out    []byte
+	count  int
+}
+
+// NewEncoder returns an encoder for one of the formats. Close ends the stream.
+func NewEncoder(w io.Writer, format string) (*Encoder, error) {
+	e := &Encoder{w: w, format: format, tree: newTree()}
+	switch format {
+	case FormatYAML, FormatKYAML:
+	case FormatJSON:
+		e.out = append(e.out, "{\n    \"apiVersion\": \"v1\",\n    \"items\": ["...)
+	default:
+		return nil, fmt.Errorf("output format %q is not one of yaml, json, kyaml", format)
+	}
+	return e, nil
+}
+
+// Encode writes one object.
+func (e *Encoder) Encode(o Object) error {
+	root, err := e.tree.load(o.Config)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o, err)
+	}
+	switch e.format {
+	case FormatJSON:
+		if e.count > 0 {
+			e.out = append(e.out, ',')
+		}
+		e.out = appendIndent(append(e.out, '\n'), 8)
+		e.out = e.tree.appendJSON(e.out, root, 8)
+	case FormatKYAML:
+		err = e.appendKYAML(root)
+	default:
+		if e.count > 0 {
+			e.out = append(e.out, "---\n"...)
+		}
+		e.out = e.tree.appendYAML(e.out, root)
+	}
+	e.count++
+	if err != nil || len(e.out) < flushAt {
+		return err
+	}
+	return e.flush()
+}
+
+// Close writes what is left and the end of the stream. It does not close the writer.
+func (e *Encoder) Close() error {
+	if e.format == FormatJSON {
+		if e.count > 0 {
+			e.out = append(e.out, "\n    "...)
+		}
+		e.out = append(e.out, "],\n    \"kind\": \"List\"\n}\n"...)
+	}
+	return e.flush()
+}
+
+func (e *Encoder) flush() error {
+	_, err := e.w.Write(e.out)
+	e.out = e.out[:0]
+	return err
+}
+
+// appendKYAML leaves the format to the library, which keeps the order of the keys that it reads.
+func (e *Encoder) appendKYAML(root node) error {
+	out := bytes.NewBuffer(e.out)
+	err := new(kyaml.Encoder).FromYAML(bytes.NewReader(e.tree.appendYAML(nil, root)), out)
+	e.out = out.Bytes()
+	return err
+}
+
+// appendJSON appends a value, indented as kubectl does.
+func (t *tree) appendJSON(b []byte, n node, indent int) []byte {
+	if n.text != "{" && n.text != "[" {
+		return append(b, n.text...)
+	}
+	b = append(b, n.text...)
+	for i, child := range t.nodes[n.from:n.to] {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendIndent(append(b, '\n'), indent+4)
+		if n.text == "{" {
+			b = append(append(b, child.key...), ": "...)
+		}
+		b = t.appendJSON(b, child, indent+4)
+	}
+	if n.from < n.to {
+		b = appendIndent(append(b, '\n'), indent)
+	}
+	if n.text == "{" {
+		return append(b, '}')
+	}
+	return append(b, ']')
+}

@@ -1,0 +1,88 @@
+package render
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// poolSpec is the part of an IPAddressPool's spec that is written. AutoAssign is false: only a
+// Service that asks for an address gets one.
+type poolSpec struct {
+	Addresses  []string `json:"addresses"`
+	AutoAssign bool     `json:"autoAssign"`
+}
+
+type advertisementSpec struct {
+	IPAddressPools []string `json:"ipAddressPools"`
+}
+
+// Pools renders the IPAddressPools that serve the addresses, each followed by its
+// L2Advertisement: in range mode one pair for each configured range, in dedicated mode one for
+// each address, in pool mode none. Leases share them, so no lease owns them. An address that no
+// pool can serve is an error.
+func Pools(cfg *config.ProviderConfig, addrs []netip.Addr) ([]Object, error) {
+	if cfg.IP.Mode == config.ModePool {
+		return nil, nil
+	}
+	addrs = slices.SortedFunc(slices.Values(addrs), netip.Addr.Compare)
+	var objects []Object
+	done := map[string]bool{}
+	for _, a := range addrs {
+		name, ok := cfg.PoolFor(a)
+		if !ok {
+			return nil, fmt.Errorf("address %s is in none of the provider's ranges: "+
+				"add it to spec.ip.ranges of the configuration, or lease another (configured: %s)", a, describe(cfg.IP.Ranges))
+		}
+		if done[name] {
+			continue
+		}
+		done[name] = true
+		addresses := []string{config.Range{First: a, Last: a}.MetalLB()}
+		if cfg.IP.Mode == config.ModeRange {
+			addresses = pieces(cfg.IP.Ranges, a)
+		}
+		objects = append(objects, pool(cfg, name, addresses)...)
+	}
+	return objects, nil
+}
+
+func pool(cfg *config.ProviderConfig, name string, addresses []string) []Object {
+	m := meta{
+		Labels:    map[string]string{lease.LabelOurs: "true"},
+		Name:      name,
+		Namespace: cfg.IP.MetalLBNamespace,
+	}
+	return []Object{
+		newCustom(IPAddressPool, m, poolSpec{Addresses: addresses}),
+		newCustom(L2Advertisement, m, advertisementSpec{IPAddressPools: []string{name}}),
+	}
+}
+
+// pieces are the range that leases the address, without what is excluded.
+func pieces(ranges config.Ranges, a netip.Addr) []string {
+	r, _ := ranges.Find(a)
+	var texts []string
+	for _, p := range ranges.Pieces(r) {
+		texts = append(texts, p.MetalLB())
+	}
+	return texts
+}
+
+func describe(ranges config.Ranges) string {
+	var texts []string
+	for _, r := range ranges.Include {
+		texts = append(texts, r.MetalLB())
+	}
+	for _, r := range ranges.Exclude {
+		texts = append(texts, "!"+r.MetalLB())
+	}
+	if texts == nil {
+		return "none"
+	}
+	return strings.Join(texts, ", ")
+}

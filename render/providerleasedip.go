@@ -1,0 +1,52 @@
+package render
+
+import (
+	"strconv"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// providerLeasedIPSpec is the spec of Akash's ProviderLeasedIP (provider:
+// pkg/apis/akash.network/v2beta2/provider_lease_ip.go).
+type providerLeasedIPSpec struct {
+	ExternalPort uint16         `json:"external_port"`
+	LeaseID      leaseIDSpec    `json:"lease_id"`
+	Port         uint16         `json:"port"`
+	Protocol     lease.Protocol `json:"protocol"`
+	ServiceName  string         `json:"service_name"`
+	SharingKey   string         `json:"sharing_key"`
+}
+
+// leaseIDSpec is a lease ID in Akash's objects. DSeq is a string here.
+type leaseIDSpec struct {
+	DSeq     string `json:"dseq"`
+	GSeq     uint32 `json:"gseq"`
+	OSeq     uint32 `json:"oseq"`
+	Owner    string `json:"owner"`
+	Provider string `json:"provider"`
+}
+
+// providerLeasedIP is the object by which Akash's IP operator knows the leased port. The last
+// three labels have no prefix, as Akash writes them.
+func (l *leased) providerLeasedIP(service string, e lease.Expose) Object {
+	key := lease.SharingKey(l.id.Owner, e.IP)
+	return newCustom(ProviderLeasedIP, meta{
+		Annotations: l.annotations(),
+		Labels: l.labelsAnd(
+			"service-name", service,
+			"external-port", strconv.Itoa(int(e.ExternalPort())),
+			"proto", string(e.Protocol)),
+		Name:      lease.LeasedIPName(key, e.Protocol, e.ExternalPort()),
+		Namespace: l.cfg.ManifestNamespace,
+	}, providerLeasedIPSpec{
+		ExternalPort: e.ExternalPort(),
+		LeaseID: leaseIDSpec{
+			DSeq: strconv.FormatUint(l.id.DSeq, 10), GSeq: l.id.GSeq, OSeq: l.id.OSeq,
+			Owner: l.id.Owner, Provider: l.id.Provider,
+		},
+		Port:        e.Port,
+		Protocol:    e.Protocol,
+		ServiceName: service,
+		SharingKey:  key,
+	})
+}

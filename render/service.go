@@ -1,0 +1,76 @@
+package render
+
+import (
+	"fmt"
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	coreac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// SecondFamilySuffix ends the name of the Service for the IPv6 address of a port that has an IPv4
+// address too. There are two Services because MetalLB gives a Service only addresses of one pool
+// (MetalLB 0.15: poolFor in internal/allocator), and no pool of ours has both families.
+const SecondFamilySuffix = "-v6"
+
+// maxLabel is the longest name of a Service.
+const maxLabel = 63
+
+// services are the LoadBalancer Services of one leased port: one for each address, IPv4 first; in
+// pool mode one that names no address.
+func (l *leased) services(name string, e lease.Expose, ips []netip.Addr) ([]Object, error) {
+	object := lease.IPServiceName(name, e.ExternalPort(), e.Protocol)
+	if len(ips) == 0 {
+		return []Object{l.service(object, name, e, netip.Addr{})}, nil
+	}
+	objects := []Object{l.service(object, name, e, ips[0])}
+	if len(ips) == 2 {
+		second := object + SecondFamilySuffix
+		if len(second) > maxLabel {
+			return nil, lease.Problem{At: e.At, Message: fmt.Sprintf(
+				"the Service for the IPv6 address would be named %q, which has more than %d characters: shorten the service's name", second, maxLabel)}
+		}
+		objects = append(objects, l.service(second, name, e, ips[1]))
+	}
+	return objects, nil
+}
+
+// service is a LoadBalancer Service as Akash writes it (provider:
+// cluster/kube/operators/clients/metallb/client.go), which asks for the address where there is
+// one. IPv4 is the family that a cluster gives by itself.
+func (l *leased) service(object, name string, e lease.Expose, ip netip.Addr) Object {
+	spec := coreac.ServiceSpec().
+		WithType(corev1.ServiceTypeLoadBalancer).
+		WithSelector(map[string]string{lease.LabelManaged: "true", lease.LabelService: name}).
+		WithPorts(coreac.ServicePort().
+			WithName(lease.IPServiceName(name, e.ExternalPort(), e.Protocol)).
+			WithProtocol(corev1.Protocol(e.Protocol)).
+			WithPort(int32(e.ExternalPort())).
+			WithTargetPort(intstr.FromInt32(int32(e.Port))))
+	if ip.Is6() {
+		spec.WithIPFamilyPolicy(corev1.IPFamilyPolicySingleStack).WithIPFamilies(corev1.IPv6Protocol)
+	}
+	service := coreac.Service(object, l.namespace).
+		WithLabels(l.labelsAnd(lease.LabelServiceTarget, lease.ServiceTargetMetalLB)).
+		WithAnnotations(l.serviceAnnotations(e.IP, ip)).
+		WithSpec(spec)
+	return Object{Kind: Service, Namespace: l.namespace, Name: object, Config: service}
+}
+
+// serviceAnnotations are what MetalLB is told. It reads them under both prefixes (MetalLB 0.15:
+// controller/service.go).
+func (l *leased) serviceAnnotations(endpoint string, ip netip.Addr) map[string]string {
+	prefix := l.cfg.IP.AnnotationPrefix + "/"
+	a := l.annotations()
+	a[prefix+"allow-shared-ip"] = lease.SharingKey(l.id.Owner, endpoint)
+	switch {
+	case ip.IsValid():
+		a[prefix+"loadBalancerIPs"] = ip.String()
+	case l.cfg.IP.Pool != "default":
+		a[prefix+"address-pool"] = l.cfg.IP.Pool
+	}
+	return a
+}

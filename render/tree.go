@@ -1,0 +1,119 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// node is one JSON value within a tree. Children of a node stand next to each other.
+type node struct {
+	// key is the JSON literal of the member's name; empty for an element of an array.
+	key string
+	// text is the JSON literal of a scalar; for an object or array its opening bracket.
+	text     string
+	from, to int
+}
+
+// tree is a JSON document, parsed for writing it again with sorted keys. It is reused from
+// document to document, so that writing many costs no memory for each.
+type tree struct {
+	buf   bytes.Buffer
+	enc   *json.Encoder
+	in    string
+	pos   int
+	nodes []node
+	open  []node
+}
+
+func newTree() *tree {
+	t := &tree{}
+	t.enc = json.NewEncoder(&t.buf)
+	t.enc.SetEscapeHTML(false)
+	return t
+}
+
+// load takes the JSON form of a value. What encoding/json has written is valid and has no white
+// space, so the parser need not check anything.
+func (t *tree) load(value any) (node, error) {
+	t.buf.Reset()
+	if err := t.enc.Encode(value); err != nil {
+		return node{}, err
+	}
+	t.in, t.pos = t.buf.String(), 0
+	t.nodes, t.open = t.nodes[:0], t.open[:0]
+	return t.value(""), nil
+}
+
+func (t *tree) value(key string) node {
+	n := node{key: key}
+	start := t.pos
+	switch t.in[t.pos] {
+	case '{', '[':
+		n.text = t.in[start : start+1]
+		t.pos++
+		n.from, n.to = t.children(n.text == "{")
+	case '"':
+		n.text = t.str()
+	default:
+		for strings.IndexByte(",]}\n", t.in[t.pos]) < 0 {
+			t.pos++
+		}
+		n.text = t.in[start:t.pos]
+	}
+	return n
+}
+
+// children reads up to the closing bracket. They wait in t.open until all are known, because
+// their own children come first in t.nodes.
+func (t *tree) children(named bool) (from, to int) {
+	base := len(t.open)
+	for t.in[t.pos] != ']' && t.in[t.pos] != '}' {
+		if t.in[t.pos] == ',' {
+			t.pos++
+		}
+		key := ""
+		if named {
+			key = t.str()
+			t.pos++ // the colon
+		}
+		t.open = append(t.open, t.value(key))
+	}
+	t.pos++
+	from = len(t.nodes)
+	t.nodes = append(t.nodes, t.open[base:]...)
+	t.open = t.open[:base]
+	if named {
+		slices.SortFunc(t.nodes[from:], func(a, b node) int {
+			return strings.Compare(a.key[1:len(a.key)-1], b.key[1:len(b.key)-1])
+		})
+	}
+	return from, len(t.nodes)
+}
+
+// str reads a string literal: up to the next quote that no backslash takes away.
+func (t *tree) str() string {
+	start := t.pos
+	for t.pos++; ; t.pos++ {
+		t.pos += strings.IndexByte(t.in[t.pos:], '"')
+		before := strings.TrimRight(t.in[start+1:t.pos], `\`)
+		if (t.pos-start-1-len(before))%2 == 0 {
+			break
+		}
+	}
+	t.pos++
+	return t.in[start:t.pos]
+}
+
+// unquote is the string that a JSON literal stands for.
+func unquote(literal string) string {
+	s := literal[1 : len(literal)-1]
+	if strings.IndexByte(s, '\\') < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var out string
+	_ = json.Unmarshal([]byte(literal), &out) // a literal that encoding/json has let through
+	return out
+}

@@ -1,0 +1,142 @@
+package state
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// Addresses is what is known of addresses at one moment: who claimed them and which Services use
+// them.
+type Addresses struct {
+	claims map[netip.Addr]*Claim
+	byKey  map[string][]*Claim
+	uses   map[netip.Addr][]Use
+}
+
+// NewAddresses indexes claims and uses by address; claims on hosts are passed over.
+func NewAddresses(claims []*Claim, uses []Use) *Addresses {
+	as := &Addresses{claims: map[netip.Addr]*Claim{}, byKey: map[string][]*Claim{}, uses: map[netip.Addr][]Use{}}
+	for _, c := range claims {
+		if c.Kind == Address {
+			as.claims[c.Addr()] = c
+			as.byKey[c.SharingKey] = append(as.byKey[c.SharingKey], c)
+		}
+	}
+	for _, key := range as.byKey {
+		slices.SortFunc(key, func(a, b *Claim) int {
+			return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name(), b.Name()))
+		})
+	}
+	for _, u := range uses {
+		as.uses[u.Address] = append(as.uses[u.Address], u)
+	}
+	return as
+}
+
+// Claim is the claim on the address, or nil.
+func (as *Addresses) Claim(a netip.Addr) *Claim { return as.claims[a] }
+
+// Foreign are the uses of the address by Services that do not carry the sharing key: whoever they
+// belong to, MetalLB will not let the two share.
+func (as *Addresses) Foreign(a netip.Addr, sharingKey string) []Use {
+	var out []Use
+	for _, u := range as.uses[a] {
+		if u.SharingKey != sharingKey {
+			u.HasLease = false
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// Next is the address that an IP endpoint of an owner is to have in a family: the one its sharing
+// key has already, else one that MetalLB has given the key, else the lowest free one of the
+// ranges. skip are addresses that were lost to others meanwhile. ok is false when none is left.
+func (as *Addresses) Next(owner, sharingKey string, family config.Family, ranges config.Ranges, skip map[netip.Addr]bool) (a netip.Addr, ok bool) {
+	for _, c := range as.byKey[sharingKey] {
+		if a := c.Addr(); c.Owner == owner && !c.Deleting && config.FamilyOf(a) == family && !skip[a] {
+			return a, true
+		}
+	}
+	for _, a := range as.granted(sharingKey) {
+		if _, leased := ranges.Find(a); leased && config.FamilyOf(a) == family && !skip[a] && as.free(a, sharingKey) {
+			return a, true
+		}
+	}
+	for a := range ranges.Addresses(family) {
+		if !skip[a] && as.free(a, sharingKey) {
+			return a, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+func (as *Addresses) free(a netip.Addr, sharingKey string) bool {
+	return as.claims[a] == nil && len(as.Foreign(a, sharingKey)) == 0
+}
+
+// granted are the addresses that stand in the status of Services with the key, in order.
+func (as *Addresses) granted(sharingKey string) []netip.Addr {
+	var out []netip.Addr
+	for a, uses := range as.uses {
+		if slices.ContainsFunc(uses, func(u Use) bool { return u.Granted && u.SharingKey == sharingKey }) {
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, netip.Addr.Compare)
+	return out
+}
+
+// Picker gives addresses to the leases of one run, which take theirs at the same time: what one
+// of them has picked the others leave alone, unless they share its key. It may be used by several
+// goroutines.
+type Picker struct {
+	Known  *Addresses
+	mu     sync.Mutex
+	picked map[netip.Addr]string
+}
+
+// NewPicker makes a picker on top of what is known.
+func NewPicker(known *Addresses) *Picker {
+	return &Picker{Known: known, picked: map[netip.Addr]string{}}
+}
+
+// Next picks as Addresses.Next does. lost are addresses that turned out to be taken.
+func (p *Picker) Next(owner, sharingKey string, family config.Family, ranges config.Ranges, lost map[netip.Addr]bool) (netip.Addr, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	skip := map[netip.Addr]bool{}
+	for a := range lost {
+		skip[a] = true
+	}
+	for a, key := range p.picked {
+		if key == sharingKey && config.FamilyOf(a) == family && !skip[a] {
+			return a, true
+		}
+		skip[a] = skip[a] || key != sharingKey
+	}
+	a, ok := p.Known.Next(owner, sharingKey, family, ranges, skip)
+	if ok {
+		p.picked[a] = sharingKey
+	}
+	return a, ok
+}
+
+// Drop forgets an address that was lost to somebody else.
+func (p *Picker) Drop(a netip.Addr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.picked, a)
+}
+
+// LeaseNamespaceLabels are the labels of a lease's namespace as Akash's provider makes it.
+func LeaseNamespaceLabels(id lease.ID) map[string]string {
+	labels := id.Labels()
+	labels[lease.LabelNamespace] = id.Namespace()
+	return labels
+}

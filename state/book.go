@@ -1,0 +1,214 @@
+package state
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// Subject is one list of the book.
+type Subject string
+
+// The subjects, in the order in which they are shown.
+const (
+	SubjectHosts  Subject = "hosts"
+	SubjectIPs    Subject = "ips"
+	SubjectLeases Subject = "leases"
+	SubjectPools  Subject = "pools"
+)
+
+// Subjects are all subjects in their order.
+var Subjects = []Subject{SubjectHosts, SubjectIPs, SubjectLeases, SubjectPools}
+
+// The states of a row.
+const (
+	// StateActive is a host that a route of its holder serves, or an address that MetalLB has
+	// granted.
+	StateActive = "Active"
+	// StatePending is an address that a Service asks for and has not been granted.
+	StatePending = "Pending"
+	// StateReserved is what is held and not used.
+	StateReserved = "Reserved"
+	// StateClaiming is what a run has just taken: it is under way, or has crashed.
+	StateClaiming = "Claiming"
+	// StatePartial is a lease of which a part is active.
+	StatePartial = "Partial"
+	// StateTerminating is a claim that is being deleted.
+	StateTerminating = "Terminating"
+	// StateUnreadable is a claim that cannot be understood; nobody can take what it stands for.
+	StateUnreadable = "Unreadable"
+	// StateReleased is a row that a watch saw go.
+	StateReleased = "Released"
+)
+
+// Book is who holds what, as computed at one moment. Its JSON form is a public format: one list
+// for each subject that was asked for.
+type Book struct {
+	metav1.TypeMeta `json:",inline"`
+
+	Hosts  []HostRow  `json:"hosts,omitzero"`
+	IPs    []IPRow    `json:"ips,omitzero"`
+	Leases []LeaseRow `json:"leases,omitzero"`
+	Pools  []PoolRow  `json:"pools,omitzero"`
+}
+
+// Tenant is the lease that a row belongs to. Only Owner may be known: the labels of foreign
+// objects are not always whole.
+type Tenant struct {
+	// Lease is owner/dseq/gseq/oseq/provider, empty where it is not known.
+	Lease     string `json:"lease"`
+	Owner     string `json:"owner"`
+	DSeq      uint64 `json:"dseq"`
+	GSeq      uint32 `json:"gseq"`
+	OSeq      uint32 `json:"oseq"`
+	Provider  string `json:"provider"`
+	Namespace string `json:"namespace"`
+}
+
+// Labels are the labels by which the tenant's rows are selected: those that Akash writes on the
+// objects and the namespace of a lease.
+func (t *Tenant) Labels() map[string]string {
+	labels := map[string]string{lease.LabelManaged: "true"}
+	if t.Owner != "" {
+		labels[lease.LabelOwner] = t.Owner
+	}
+	if t.Lease != "" {
+		labels[lease.LabelDSeq] = strconv.FormatUint(t.DSeq, 10)
+		labels[lease.LabelGSeq] = strconv.FormatUint(uint64(t.GSeq), 10)
+		labels[lease.LabelOSeq] = strconv.FormatUint(uint64(t.OSeq), 10)
+		labels[lease.LabelProvider] = t.Provider
+		labels[lease.LabelNamespace] = t.Namespace
+	}
+	return labels
+}
+
+// Contents is what the cluster holds of the things that the book is about. A list that no asked
+// subject needs may be missing.
+type Contents struct {
+	Claims []*Claim
+	// Hosts are ProviderHosts and the routes with Akash's label.
+	Hosts []HostObject
+	// Ports are ProviderLeasedIPs.
+	Ports []PortObject
+	// Services are the LoadBalancer Services of leased ports.
+	Services []ServiceObject
+	// Pools are MetalLB's IPAddressPools.
+	Pools []PoolObject
+}
+
+// NewBook computes the book. Of what a claim stands for the claim's holder is shown, whatever
+// other objects say; things without a claim, as Akash's provider leaves them, are shown by the
+// objects that stand for them.
+func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book {
+	f := folder{cfg: cfg, tenants: map[lease.ID]*Tenant{}}
+	b := &Book{TypeMeta: metav1.TypeMeta{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book"}}
+	var hosts []HostRow
+	var ips []IPRow
+	both := slices.Contains(subjects, SubjectLeases)
+	if both || slices.Contains(subjects, SubjectHosts) {
+		hosts = f.hosts(in.Claims, in.Hosts)
+	}
+	if both || slices.Contains(subjects, SubjectIPs) {
+		ips = f.ips(in.Claims, in.Ports, in.Services)
+	}
+	for _, s := range subjects {
+		switch s {
+		case SubjectHosts:
+			b.Hosts = hosts
+		case SubjectIPs:
+			b.IPs = ips
+		case SubjectLeases:
+			b.Leases = leaseRows(hosts, ips)
+		case SubjectPools:
+			b.Pools = f.pools(in.Claims, in.Services, in.Pools)
+		}
+	}
+	return b
+}
+
+// folder computes one book. The rows of a lease share their tenant.
+type folder struct {
+	cfg     *config.ProviderConfig
+	tenants map[lease.ID]*Tenant
+}
+
+func (f *folder) tenant(id lease.ID) *Tenant {
+	t := f.tenants[id]
+	if t == nil {
+		t = &Tenant{
+			Lease: id.String(), Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq, OSeq: id.OSeq,
+			Provider: id.Provider, Namespace: id.Namespace(),
+		}
+		f.tenants[id] = t
+	}
+	return t
+}
+
+// tenantOf is the tenant that an object's labels name, as far as they do.
+func (f *folder) tenantOf(o Labelled) *Tenant {
+	if o.HasLease {
+		return f.tenant(o.Lease)
+	}
+	return &Tenant{Owner: o.Owner, Namespace: o.Namespace}
+}
+
+// Select keeps the rows of the tenants for which keep says so. Pools belong to no tenant and stay.
+func (b *Book) Select(keep func(*Tenant) bool) {
+	known := map[*Tenant]bool{}
+	drop := func(t *Tenant) bool {
+		kept, ok := known[t]
+		if !ok {
+			kept = keep(t)
+			known[t] = kept
+		}
+		return !kept
+	}
+	b.Hosts = slices.DeleteFunc(b.Hosts, func(r HostRow) bool { return drop(r.Tenant) })
+	b.IPs = slices.DeleteFunc(b.IPs, func(r IPRow) bool { return drop(r.Tenant) })
+	b.Leases = slices.DeleteFunc(b.Leases, func(r LeaseRow) bool { return drop(r.Tenant) })
+}
+
+// Changes is the book of the rows that are new or different since an earlier book. A row that is
+// gone appears once more as Released; a pool that is gone does not.
+func (b *Book) Changes(earlier *Book) *Book {
+	return &Book{
+		TypeMeta: b.TypeMeta,
+		Hosts:    changes(earlier.Hosts, b.Hosts, HostRow.key, func(r *HostRow) { r.State = StateReleased }),
+		IPs:      changes(earlier.IPs, b.IPs, IPRow.key, func(r *IPRow) { r.State = StateReleased }),
+		Leases:   changes(earlier.Leases, b.Leases, LeaseRow.key, func(r *LeaseRow) { r.State = StateReleased }),
+		Pools:    changes(earlier.Pools, b.Pools, PoolRow.key, nil),
+	}
+}
+
+// Empty is true for a book without rows.
+func (b *Book) Empty() bool { return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools) == 0 }
+
+func changes[R any](before, now []R, key func(R) string, gone func(*R)) []R {
+	if now == nil {
+		return nil
+	}
+	known := make(map[string]R, len(before))
+	for _, r := range before {
+		known[key(r)] = r
+	}
+	out := []R{}
+	for _, r := range now {
+		old, ok := known[key(r)]
+		if !ok || !reflect.DeepEqual(old, r) {
+			out = append(out, r)
+		}
+		delete(known, key(r))
+	}
+	for _, r := range before {
+		if _, left := known[key(r)]; left && gone != nil {
+			gone(&r)
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,124 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// HostRow is one host, or one path of it that has a holder of its own.
+type HostRow struct {
+	Host string `json:"host"`
+	// Path is empty for the root, which is the whole host where no other path is held.
+	Path    string `json:"path,omitempty"`
+	*Tenant `json:",inline"`
+	// Service and Port are the backend.
+	Service string `json:"service"`
+	Port    uint16 `json:"port"`
+	// Target is the kind of route that serves the host: ingress, httproute, or empty.
+	Target string `json:"target"`
+	// State is Active, Reserved, Claiming, Terminating or Unreadable. What has no claim is Active
+	// or Reserved as it is seen.
+	State string `json:"state"`
+	// Claimed is false for what only Akash's objects stand for: another tenant's provider may hand
+	// it on without asking the ledger.
+	Claimed bool        `json:"claimed"`
+	Since   metav1.Time `json:"since"`
+	Message string      `json:"message,omitempty"`
+}
+
+func (r HostRow) key() string { return r.Host + r.Path }
+
+// hosts lists the hosts that are claimed, and those that objects stand for without a claim, by
+// name.
+func (f *folder) hosts(claims []*Claim, objects []HostObject) []HostRow {
+	byHost := make(map[string][]HostObject, len(objects))
+	for _, o := range objects {
+		byHost[o.Name] = append(byHost[o.Name], o)
+	}
+	rows := make([]HostRow, 0, max(len(claims), len(byHost)))
+	for _, c := range claims {
+		if c.Kind != Address {
+			rows = f.claimedHost(rows, c, byHost[c.Thing])
+			delete(byHost, c.Thing)
+		}
+	}
+	for host, objects := range byHost {
+		rows = append(rows, f.unclaimedHost(host, objects))
+	}
+	slices.SortFunc(rows, func(a, b HostRow) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path))
+	})
+	return rows
+}
+
+func (f *folder) claimedHost(rows []HostRow, c *Claim, objects []HostObject) []HostRow {
+	row := HostRow{Host: c.Thing, Claimed: true, Since: metav1.NewTime(c.Created), Message: c.Unreadable}
+	if len(c.Parts) == 0 {
+		row.Tenant, row.State = &Tenant{Owner: c.Owner}, claimState(c, Part{}, StateReserved)
+		return append(rows, row)
+	}
+	for _, p := range c.Parts {
+		row.Tenant = f.tenant(p.Lease)
+		row.Path = strings.TrimSuffix(p.Path, "/")
+		row.Service, row.Port = p.Service, p.Port
+		row.Target, row.Message = "", c.Unreadable
+		seen := StateReserved
+		for _, o := range objects {
+			switch {
+			case o.Kind == providerHost:
+			case o.of(p.Lease.Group()):
+				row.Target, seen = o.Kind, StateActive
+			case !slices.ContainsFunc(c.Parts, func(p Part) bool { return o.of(p.Lease.Group()) }):
+				row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
+			}
+		}
+		row.State = claimState(c, p, seen)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// claimState is how a part of a claim stands; seen is what the objects say of it.
+func claimState(c *Claim, p Part, seen string) string {
+	switch {
+	case c.Unreadable != "":
+		return StateUnreadable
+	case c.Deleting:
+		return StateTerminating
+	case p.Run != "":
+		return StateClaiming
+	}
+	return seen
+}
+
+// unclaimedHost shows a host by its ProviderHost or, without one, by the oldest of its routes.
+func (f *folder) unclaimedHost(host string, objects []HostObject) HostRow {
+	slices.SortFunc(objects, func(a, b HostObject) int {
+		if (a.Kind == providerHost) != (b.Kind == providerHost) {
+			if a.Kind == providerHost {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind))
+	})
+	holder := objects[0]
+	row := HostRow{
+		Host: host, Tenant: f.tenantOf(holder.Labelled), Service: holder.Service, Port: holder.Port,
+		State: StateReserved, Since: metav1.NewTime(holder.Since),
+	}
+	for _, o := range objects {
+		switch {
+		case o.Kind == providerHost:
+		case row.Target == "" && (o == holder || holder.HasLease && o.of(holder.Lease.Group())):
+			row.Target, row.State = o.Kind, StateActive
+		case !holder.HasLease || !o.of(holder.Lease.Group()):
+			row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
+		}
+	}
+	return row
+}

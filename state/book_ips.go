@@ -1,0 +1,199 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// IPRow is one port of a leased address.
+type IPRow struct {
+	// Address is the zero Addr, "" in JSON, while none has been granted.
+	Address netip.Addr    `json:"address"`
+	Family  config.Family `json:"family"`
+	*Tenant `json:",inline"`
+	// SharingKey is the IP endpoint of the owner.
+	SharingKey string         `json:"sharingKey"`
+	Protocol   lease.Protocol `json:"protocol"`
+	// Port is the port on the address, ContainerPort the one of the workload Service.
+	Port          uint16 `json:"port"`
+	Service       string `json:"service"`
+	ContainerPort uint16 `json:"containerPort"`
+	Pool          string `json:"pool"`
+	// State is Active, Pending, Reserved, Claiming, Terminating or Unreadable.
+	State string `json:"state"`
+	// Claimed is false for what only Akash's objects or a Service stand for.
+	Claimed bool        `json:"claimed"`
+	Since   metav1.Time `json:"since"`
+	Message string      `json:"message,omitempty"`
+}
+
+func (r IPRow) key() string {
+	return fmt.Sprintf("%s %s/%d %s %s", r.Address, r.Protocol, r.Port, r.SharingKey, r.Namespace)
+}
+
+// portKey is a port of an IP endpoint as a deployment group has it.
+type portKey struct {
+	group      lease.Group
+	sharingKey string
+	protocol   lease.Protocol
+	port       uint16
+}
+
+// keyOf is the port of an object. One that names no lease has it for itself.
+func keyOf(o Labelled, sharingKey string, protocol lease.Protocol, port uint16) portKey {
+	group := lease.Group{Owner: o.Namespace + "/" + o.Name}
+	if o.HasLease {
+		group = o.Lease.Group()
+	}
+	return portKey{group, strings.ToLower(sharingKey), protocol, port}
+}
+
+// ipFold is what is known of leased ports while the rows are made.
+type ipFold struct {
+	*folder
+	services map[portKey][]*ServiceObject
+	ports    map[portKey]*PortObject
+	// shown are the addresses of a port that have a row.
+	shown map[portKey][]netip.Addr
+	rows  []IPRow
+}
+
+// ips lists the ports of leased addresses, by address and port; those without an address yet come
+// last.
+func (f *folder) ips(claims []*Claim, ports []PortObject, services []ServiceObject) []IPRow {
+	x := ipFold{
+		folder: f, services: map[portKey][]*ServiceObject{}, ports: map[portKey]*PortObject{},
+		shown: map[portKey][]netip.Addr{}, rows: []IPRow{},
+	}
+	for i, s := range services {
+		key := keyOf(s.Labelled, s.SharingKey, s.Protocol, s.Port)
+		x.services[key] = append(x.services[key], &services[i])
+	}
+	for i, p := range ports {
+		x.ports[keyOf(p.Labelled, p.SharingKey, p.Protocol, p.Port)] = &ports[i]
+	}
+	for _, c := range claims {
+		if c.Kind == Address {
+			x.claim(c)
+		}
+	}
+	for i := range services {
+		x.service(&services[i])
+	}
+	for i := range ports {
+		x.port(&ports[i])
+	}
+	slices.SortStableFunc(x.rows, compareIPs)
+	return x.rows
+}
+
+func compareIPs(a, b IPRow) int {
+	if a.Address.IsValid() != b.Address.IsValid() {
+		if a.Address.IsValid() {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(a.Address.Compare(b.Address), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol),
+		cmp.Compare(a.SharingKey, b.SharingKey), cmp.Compare(a.Namespace, b.Namespace))
+}
+
+func (x *ipFold) claim(c *Claim) {
+	a := c.Addr()
+	row := IPRow{
+		Address: a, Family: config.FamilyOf(a), SharingKey: c.SharingKey, Claimed: true, Since: metav1.NewTime(c.Created),
+	}
+	row.Pool, _ = x.cfg.PoolFor(a)
+	if len(c.Parts) == 0 {
+		row.Tenant, row.State, row.Message = &Tenant{Owner: c.Owner}, claimState(c, Part{}, StateReserved), c.Unreadable
+		x.rows = append(x.rows, row)
+		return
+	}
+	for _, p := range c.Parts {
+		row.Tenant = x.tenant(p.Lease)
+		row.Protocol, row.Port = p.ProtocolPort()
+		row.Service, row.ContainerPort = p.Service, p.Port
+		key := portKey{p.Lease.Group(), strings.ToLower(c.SharingKey), row.Protocol, row.Port}
+		seen := StateReserved
+		row.Message = c.Unreadable
+		for _, s := range x.services[key] {
+			if state, message := s.stands(a); state != "" && seen != StateActive {
+				seen, row.Message = state, cmp.Or(c.Unreadable, message)
+			}
+		}
+		row.State = claimState(c, p, seen)
+		x.shown[key] = append(x.shown[key], a)
+		x.rows = append(x.rows, row)
+	}
+}
+
+// stands says how a Service stands to an address that is claimed for its port; the state is empty
+// when it is the Service of the other family.
+func (s *ServiceObject) stands(a netip.Addr) (state, message string) {
+	other := func(b netip.Addr) bool { return b.BitLen() == a.BitLen() && b != a }
+	sameFamily := func(b netip.Addr) bool { return b.BitLen() == a.BitLen() }
+	if slices.Contains(s.Granted, a) {
+		return StateActive, ""
+	}
+	if len(s.Asked) > 0 && !slices.ContainsFunc(s.Asked, sameFamily) {
+		return "", ""
+	}
+	if i := slices.IndexFunc(s.Granted, other); i >= 0 {
+		return StatePending, fmt.Sprintf("MetalLB granted %s instead", s.Granted[i])
+	}
+	if i := slices.IndexFunc(s.Asked, other); i >= 0 && !slices.Contains(s.Asked, a) {
+		return StatePending, fmt.Sprintf("service %s/%s asks for %s", s.Namespace, s.Name, s.Asked[i])
+	}
+	return StatePending, ""
+}
+
+// service shows the addresses of a Service that are not claimed for it; one that waits for an
+// address is shown without.
+func (x *ipFold) service(s *ServiceObject) {
+	key := keyOf(s.Labelled, s.SharingKey, s.Protocol, s.Port)
+	row := IPRow{
+		Tenant: x.tenantOf(s.Labelled), SharingKey: s.SharingKey, Protocol: s.Protocol, Port: s.Port,
+		Service: s.Service, ContainerPort: s.ContainerPort, Pool: s.Pool, Since: metav1.NewTime(s.Since),
+	}
+	if p := x.ports[key]; p != nil {
+		row.Since = metav1.NewTime(p.Since)
+	}
+	if len(s.Granted) == 0 && !slices.ContainsFunc(x.shown[key], func(a netip.Addr) bool {
+		state, _ := s.stands(a)
+		return state != ""
+	}) {
+		row.State = StatePending
+		x.shown[key] = append(x.shown[key], netip.Addr{})
+		x.rows = append(x.rows, row)
+	}
+	for _, a := range s.Granted {
+		if slices.Contains(x.shown[key], a) {
+			continue
+		}
+		row.Address, row.Family, row.State = a, config.FamilyOf(a), StateActive
+		if pool, ok := x.cfg.PoolFor(a); ok && s.Pool == "" {
+			row.Pool = pool
+		}
+		x.shown[key] = append(x.shown[key], a)
+		x.rows = append(x.rows, row)
+	}
+}
+
+// port shows a ProviderLeasedIP for which there is neither a claim nor a Service.
+func (x *ipFold) port(p *PortObject) {
+	if len(x.shown[keyOf(p.Labelled, p.SharingKey, p.Protocol, p.Port)]) > 0 {
+		return
+	}
+	x.rows = append(x.rows, IPRow{
+		Tenant: x.tenantOf(p.Labelled), SharingKey: p.SharingKey, Protocol: p.Protocol, Port: p.Port,
+		Service: p.Service, State: StateReserved, Since: metav1.NewTime(p.Since),
+	})
+}

@@ -1,0 +1,158 @@
+package state
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// Labelled is what the metadata of an object of a lease says, whoever wrote it.
+type Labelled struct {
+	// Kind is the kind in lower case.
+	Kind, Namespace, Name string
+	// Lease is the lease that the labels name; HasLease is false where they name none.
+	Lease    lease.ID
+	HasLease bool
+	// Owner is the owner's label, which may be there without the others.
+	Owner string
+	Since time.Time
+}
+
+func labelled(kind string, o metav1.Object) Labelled {
+	l := Labelled{
+		Kind: strings.ToLower(kind), Namespace: o.GetNamespace(), Name: o.GetName(),
+		Owner: o.GetLabels()[lease.LabelOwner], Since: o.GetCreationTimestamp().Time,
+	}
+	l.Lease, l.HasLease = lease.IDFromLabels(o.GetLabels())
+	return l
+}
+
+func (l Labelled) of(g lease.Group) bool { return l.HasLease && l.Lease.Group() == g }
+
+// HostObject is a ProviderHost, or a route of a lease. Both are named after the host, whether
+// Akash's provider wrote them or we did.
+type HostObject struct {
+	Labelled
+	// Service and Port are the backend, known only of a ProviderHost that was read whole.
+	Service string
+	Port    uint16
+}
+
+// HostObjectOf reads an object's metadata.
+func HostObjectOf(kind string, o metav1.Object) HostObject {
+	return HostObject{Labelled: labelled(kind, o)}
+}
+
+// Complete adds what a whole ProviderHost says.
+func (h *HostObject) Complete(o *unstructured.Unstructured) {
+	spec := field(o.Object, "spec")
+	h.Service, _ = field(spec, "service_name").(string)
+	h.Port = portNumber(field(spec, "external_port"))
+}
+
+// providerHost is the kind of the objects that stand for a host; the other kinds serve it.
+const providerHost = "providerhost"
+
+// PortObject is a ProviderLeasedIP: one port of an IP endpoint.
+type PortObject struct {
+	Labelled
+	SharingKey string
+	Protocol   lease.Protocol
+	Port       uint16
+	Service    string
+}
+
+// PortObjectOf reads a ProviderLeasedIP's metadata: its labels name the port, and its name begins
+// with the sharing key.
+func PortObjectOf(o metav1.Object) PortObject {
+	labels := o.GetLabels()
+	port, _ := strconv.ParseUint(labels["external-port"], 10, 16)
+	p := PortObject{
+		Labelled: labelled("ProviderLeasedIP", o), Service: labels["service-name"],
+		Protocol: lease.Protocol(strings.ToUpper(labels["proto"])), Port: uint16(port),
+	}
+	p.SharingKey = strings.TrimSuffix(p.Name, lease.LeasedIPName("", p.Protocol, p.Port))
+	return p
+}
+
+// ServiceObject is the LoadBalancer Service of a leased port.
+type ServiceObject struct {
+	Labelled
+	SharingKey string
+	Protocol   lease.Protocol
+	// Port is the port on the address, ContainerPort the one of the workload Service.
+	Port, ContainerPort uint16
+	Service             string
+	// Pool is the pool that MetalLB took the address from, or is told to.
+	Pool           string
+	Asked, Granted []netip.Addr
+}
+
+// ServiceObjectOf reads a Service.
+func ServiceObjectOf(o *unstructured.Unstructured) ServiceObject {
+	s := ServiceObject{Labelled: labelled("Service", o)}
+	for _, u := range AddressUses(o) {
+		if u.Granted {
+			s.Granted = append(s.Granted, u.Address)
+		} else {
+			s.Asked = append(s.Asked, u.Address)
+		}
+	}
+	annotations := o.GetAnnotations()
+	for _, name := range []string{"address-pool", "ip-allocated-from-pool"} {
+		for _, prefix := range []string{"metallb.universe.tf/", "metallb.io/"} {
+			if pool := annotations[prefix+name]; pool != "" {
+				s.Pool = pool
+			}
+			if key := annotations[prefix+"allow-shared-ip"]; key != "" {
+				s.SharingKey = key
+			}
+		}
+	}
+	port := first(field(o.Object, "spec"), "ports")
+	protocol, _ := field(port, "protocol").(string)
+	s.Protocol = lease.Protocol(protocol)
+	if s.Protocol == "" {
+		s.Protocol = lease.TCP
+	}
+	s.Port, s.ContainerPort = portNumber(field(port, "port")), portNumber(field(port, "targetPort"))
+	s.Service, _ = field(o.Object, "spec", "selector", lease.LabelService).(string)
+	return s
+}
+
+// PoolObject is an IPAddressPool.
+type PoolObject struct {
+	Name string
+	// Texts are its addresses as they stand there, Ranges those that can be understood.
+	Texts  []string
+	Ranges []config.Range
+	// Assigned and Available are MetalLB's own count, known where Counted is true (MetalLB 0.15).
+	Assigned, Available int64
+	Counted             bool
+}
+
+// PoolObjectOf reads an IPAddressPool.
+func PoolObjectOf(o *unstructured.Unstructured) PoolObject {
+	p := PoolObject{Name: o.GetName()}
+	p.Texts, _, _ = unstructured.NestedStringSlice(o.Object, "spec", "addresses")
+	for _, text := range p.Texts {
+		if r, err := config.ParseRange(text); err == nil {
+			p.Ranges = append(p.Ranges, r)
+		}
+	}
+	status := field(o.Object, "status")
+	for _, family := range []string{"IPv4", "IPv6"} {
+		assigned, isCount := field(status, "assigned"+family).(int64)
+		available, _ := field(status, "available"+family).(int64)
+		p.Counted = p.Counted || isCount
+		p.Assigned, p.Available = saturated(p.Assigned, assigned), saturated(p.Available, available)
+	}
+	return p
+}

@@ -1,0 +1,291 @@
+package state
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Kind is what sort of thing is claimed.
+type Kind string
+
+// The kinds of claim, in the order in which a run takes them.
+const (
+	Address Kind = "address"
+	Host    Kind = "host"
+)
+
+// Labels and annotations of a claim.
+const (
+	LabelKind  = lease.Domain + "/kind"
+	LabelOwner = lease.Domain + "/owner"
+
+	AnnotationLedger     = lease.Domain + "/ledger"
+	AnnotationSharingKey = lease.Domain + "/sharing-key"
+
+	routePrefix = "route." + lease.Domain + "/"
+	portPrefix  = "port." + lease.Domain + "/"
+
+	// ledgerVersion is the only version of the protocol that this program writes and trusts.
+	ledgerVersion = "v1"
+)
+
+// Limits of one claim: an object's annotations have 256 KiB together, and a write costs more the
+// more managers an object has (2.7 ms with ten, 100 ms with a hundred).
+const (
+	MaxGroups = 100
+	MaxParts  = 500
+)
+
+// Claim is the exclusive hold of one thing by one owner, read from the metadata of an object of
+// kind Lease. Deployment groups of the owner hold its parts.
+type Claim struct {
+	Kind Kind
+	// Thing is what is claimed: a host name or an address in its shortest form.
+	Thing string
+	// Owner is the only owner whose groups may hold parts.
+	Owner string
+	// SharingKey is the IP endpoint that an address belongs to; empty for a host.
+	SharingKey string
+	// Parts are sorted by their key.
+	Parts []Part
+
+	UID             types.UID
+	ResourceVersion string
+	// Created is when the claim was made, by the API server's clock.
+	Created time.Time
+	// Deleting is true for a claim that is going: it is no claim any more, but its name is not
+	// free yet.
+	Deleting bool
+	// Unreadable says why the claim cannot be understood; such a claim shuts out everybody.
+	Unreadable string
+}
+
+// Part is what one deployment group holds of a claim: a path of a host, or a port of an address.
+// Its annotation's value contains the lease, so that two leases never write the same value and
+// server-side apply never lets both own it.
+type Part struct {
+	// Key is the annotation that is the part's lock.
+	Key string `json:"-"`
+	// Lease is the holder.
+	Lease lease.ID `json:"-"`
+	// LeaseText is Lease as it is stored.
+	LeaseText string `json:"lease"`
+	// Path is the part of a host; Service and Port are the backend it leads to.
+	Path    string `json:"path,omitempty"`
+	Service string `json:"service,omitempty"`
+	Port    uint16 `json:"port,omitempty"`
+	// Run is the nonce of the run that took the part and has not ended yet.
+	Run string `json:"run,omitempty"`
+}
+
+// RouteKey is the annotation key for a path of a host. The root path may be written "" or "/".
+func RouteKey(path string) string {
+	return routePrefix + lease.Hash(cmp.Or(path, "/"))
+}
+
+// PortKey is the annotation key for a port of an address.
+func PortKey(protocol lease.Protocol, port uint16) string {
+	return portPrefix + strings.ToLower(string(protocol)) + "-" + strconv.Itoa(int(port))
+}
+
+// AddressName is the name of the claim on an address: dashes for dots and colons, IPv6 in full.
+func AddressName(a netip.Addr) string {
+	return "ip--" + strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
+}
+
+// HostName is the name of the claim on a host.
+func HostName(host string) string { return host }
+
+// parseAddressName is the address of a claim's name.
+func parseAddressName(name string) (netip.Addr, bool) {
+	text, ok := strings.CutPrefix(name, "ip--")
+	if !ok {
+		return netip.Addr{}, false
+	}
+	separator := "."
+	if strings.Count(text, "-") == 7 {
+		separator = ":"
+	}
+	a, err := netip.ParseAddr(strings.ReplaceAll(text, "-", separator))
+	return a, err == nil && AddressName(a) == name
+}
+
+// Name is the name of the object that is the claim.
+func (c *Claim) Name() string {
+	if c.Kind == Address {
+		a, _ := netip.ParseAddr(c.Thing)
+		return AddressName(a)
+	}
+	return HostName(c.Thing)
+}
+
+// Addr is the claimed address; the zero Addr for a host.
+func (c *Claim) Addr() netip.Addr {
+	a, _ := netip.ParseAddr(c.Thing)
+	return a
+}
+
+// ReadClaim understands an object of kind Lease in the ledger's namespace by its metadata alone.
+// Holders are computed from values, never from managedFields. ok is false for an object that has
+// nothing to do with the ledger.
+func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
+	version, isClaim := meta.Annotations[AnnotationLedger]
+	if !isClaim && meta.Labels[LabelKind] == "" {
+		return Claim{}, false
+	}
+	c = Claim{
+		Kind:            Kind(meta.Labels[LabelKind]),
+		Thing:           meta.Name,
+		Owner:           meta.Labels[LabelOwner],
+		SharingKey:      meta.Annotations[AnnotationSharingKey],
+		UID:             meta.UID,
+		ResourceVersion: meta.ResourceVersion,
+		Created:         meta.CreationTimestamp.Time,
+		Deleting:        meta.DeletionTimestamp != nil,
+	}
+	if a, isAddress := parseAddressName(meta.Name); isAddress {
+		c.Kind, c.Thing = Address, a.String()
+	} else if c.Kind == Address {
+		c.Unreadable = "its name is not that of an address"
+	}
+	if version != ledgerVersion {
+		c.Unreadable = fmt.Sprintf("it was written for version %q of the ledger, which this program does not know", version)
+		return c, true
+	}
+	for key, value := range meta.Annotations {
+		if !strings.HasPrefix(key, routePrefix) && !strings.HasPrefix(key, portPrefix) {
+			continue
+		}
+		part, err := readPart(key, value)
+		if err != nil {
+			c.Unreadable = err.Error()
+			continue
+		}
+		if part.Lease.Owner != c.Owner {
+			c.Unreadable = fmt.Sprintf("annotation %s names an owner who is not the claim's", key)
+		}
+		c.Parts = append(c.Parts, part)
+	}
+	slices.SortFunc(c.Parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
+	return c, true
+}
+
+func readPart(key, value string) (Part, error) {
+	p := Part{Key: key}
+	if err := json.Unmarshal([]byte(value), &p); err != nil {
+		return p, fmt.Errorf("annotation %s is not JSON", key)
+	}
+	id, err := lease.ParseID(p.LeaseText)
+	if err != nil {
+		return p, fmt.Errorf("annotation %s: %w", key, err)
+	}
+	p.Lease = id
+	return p, nil
+}
+
+// value is the annotation that holds the part.
+func (p Part) value() string {
+	p.LeaseText = p.Lease.String()
+	out, _ := json.Marshal(p) // a struct of strings and a number
+	return string(out)
+}
+
+// Protocol and port of a part of an address; empty and 0 for a path.
+func (p Part) ProtocolPort() (lease.Protocol, uint16) {
+	protocol, port, _ := strings.Cut(strings.TrimPrefix(p.Key, portPrefix), "-")
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || !strings.HasPrefix(p.Key, portPrefix) {
+		return "", 0
+	}
+	return lease.Protocol(strings.ToUpper(protocol)), uint16(n)
+}
+
+// Part is the part of the key, or nil.
+func (c *Claim) Part(key string) *Part {
+	if c == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(c.Parts, func(p Part) bool { return p.Key == key }); i >= 0 {
+		return &c.Parts[i]
+	}
+	return nil
+}
+
+// PartsOf are the parts that a deployment group holds.
+func (c *Claim) PartsOf(g lease.Group) []Part {
+	var out []Part
+	if c != nil {
+		for _, p := range c.Parts {
+			if p.Lease.Group() == g {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// Groups are the deployment groups that hold a part, in order.
+func (c *Claim) Groups() []lease.Group {
+	var out []lease.Group
+	for _, p := range c.Parts {
+		if g := p.Lease.Group(); !slices.Contains(out, g) {
+			out = append(out, g)
+		}
+	}
+	slices.SortFunc(out, lease.Group.Compare)
+	return out
+}
+
+// Marked is true while a run that took a part has not ended, or has crashed.
+func (c *Claim) Marked() bool {
+	return slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Run != "" })
+}
+
+// Configuration is what a deployment group applies to hold exactly these parts of the claim. A
+// UID and a resource version pin it to the object that was read; a claim that is to be made has
+// none.
+func (c *Claim) Configuration(namespace string, parts []Part) *coordinationv1.LeaseApplyConfiguration {
+	ac := c.pinned(namespace).
+		WithLabels(map[string]string{LabelKind: string(c.Kind), LabelOwner: c.Owner}).
+		WithAnnotations(map[string]string{AnnotationLedger: ledgerVersion}).
+		WithSpec(coordinationv1.LeaseSpec().WithHolderIdentity(c.Owner))
+	if c.Kind == Address {
+		ac.WithAnnotations(map[string]string{AnnotationSharingKey: c.SharingKey})
+	}
+	for _, p := range parts {
+		ac.WithAnnotations(map[string]string{p.Key: p.value()})
+	}
+	return ac
+}
+
+// Withdrawal is what a deployment group applies to hold nothing of the claim any more while
+// others go on holding their parts.
+func (c *Claim) Withdrawal(namespace string) *coordinationv1.LeaseApplyConfiguration {
+	return c.pinned(namespace)
+}
+
+func (c *Claim) pinned(namespace string) *coordinationv1.LeaseApplyConfiguration {
+	ac := coordinationv1.Lease(c.Name(), namespace)
+	if c.UID != "" {
+		ac.WithUID(c.UID).WithResourceVersion(c.ResourceVersion)
+	}
+	return ac
+}
+
+// PortText is a part of an address as people read it: 443/tcp.
+func (p Part) PortText() string {
+	protocol, port := p.ProtocolPort()
+	return strconv.Itoa(int(port)) + "/" + strings.ToLower(string(protocol))
+}

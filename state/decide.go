@@ -1,0 +1,127 @@
+package state
+
+import (
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Verdict is what may be done with a thing that a lease wants.
+type Verdict int
+
+// The verdicts.
+const (
+	// Free may be taken.
+	Free Verdict = iota
+	// Mine is held by the deployment group itself.
+	Mine
+	// Withheld is held by another deployment group of the same owner: it is not taken, and that
+	// is no error.
+	Withheld
+	// Held is held by another owner.
+	Held
+	// Going is a claim that is being deleted: it is free when it is gone.
+	Going
+)
+
+// Finding is a verdict with its reason.
+type Finding struct {
+	Verdict Verdict
+	// By is the holder when the verdict is Withheld or Held.
+	By Holder
+}
+
+// Holder is who holds a thing, as far as the cluster tells.
+type Holder struct {
+	// Owner is the holding wallet; empty where the object names none.
+	Owner string
+	// Lease is the holding lease; the zero ID where it is not known.
+	Lease lease.ID
+	// Object is the object that holds the thing, where that is no claim.
+	Object string
+	// Namespace is the namespace of the holder's routes.
+	Namespace string
+	// Since is when the thing was taken, by the API server's clock.
+	Since   time.Time
+	Service string
+	Port    uint16
+	// Running is true while a run is under way that took the thing and may yet give it back.
+	Running bool
+	// Reason is set where the claim itself is the trouble.
+	Reason string
+}
+
+// Decide says what a deployment group may do with one part of what it wants to hold. claim is the
+// claim on the thing, nil where there is none; then what others have written for the same thing
+// counts (uses). That second check is best effort by nature: nobody who writes a route without a
+// claim can be kept from it.
+func Decide(group lease.Group, want Hold, key string, claim *Claim, uses []Use) Finding {
+	switch {
+	case claim == nil:
+		return decideUses(group, uses)
+	case claim.Deleting:
+		return Finding{Verdict: Going, By: claim.holder(nil)}
+	case claim.Unreadable != "" || claim.Owner != group.Owner:
+		return Finding{Verdict: Held, By: claim.holder(claim.Part(key))}
+	case claim.SharingKey != want.SharingKey:
+		h := claim.holder(nil)
+		h.Reason = "the address is leased for " + claim.SharingKey
+		return Finding{Verdict: Held, By: h}
+	}
+	part := claim.Part(key)
+	switch {
+	case part == nil && claim.full(group):
+		h := claim.holder(nil)
+		h.Reason = "the claim has as many holders or parts as one claim may have"
+		return Finding{Verdict: Held, By: h}
+	case part == nil:
+		return Finding{Verdict: Free}
+	case part.Lease.Group() == group:
+		return Finding{Verdict: Mine}
+	default:
+		return Finding{Verdict: Withheld, By: claim.holder(part)}
+	}
+}
+
+func decideUses(group lease.Group, uses []Use) Finding {
+	finding := Finding{Verdict: Free}
+	for _, u := range uses {
+		if u.Of(group) {
+			continue
+		}
+		by := Holder{Object: u.String(), Namespace: u.Namespace, Since: u.Since, Service: u.Service, Port: u.Port}
+		if u.HasLease {
+			by.Owner, by.Lease, by.Namespace = u.Lease.Owner, u.Lease, u.Lease.Namespace()
+		}
+		if by.Owner == group.Owner {
+			if finding.Verdict == Free {
+				finding = Finding{Verdict: Withheld, By: by}
+			}
+			continue
+		}
+		return Finding{Verdict: Held, By: by}
+	}
+	return finding
+}
+
+// holder describes who holds the claim; part is the one that is in the way, nil for any.
+func (c *Claim) holder(part *Part) Holder {
+	h := Holder{Owner: c.Owner, Since: c.Created, Running: c.Marked(), Reason: c.Unreadable}
+	if part == nil && len(c.Parts) > 0 {
+		part = &c.Parts[0]
+	}
+	if part != nil {
+		h.Lease, h.Namespace = part.Lease, part.Lease.Namespace()
+		h.Service, h.Port = part.Service, part.Port
+	}
+	return h
+}
+
+// HeldBy is the holder of the claim as others see it.
+func (c *Claim) HeldBy() Holder { return c.holder(nil) }
+
+func (c *Claim) full(group lease.Group) bool {
+	groups := c.Groups()
+	return len(c.Parts) >= MaxParts || len(groups) >= MaxGroups && !slices.Contains(groups, group)
+}

@@ -1,0 +1,172 @@
+package state
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// Request is what a lease must hold before its objects may be written.
+type Request struct {
+	Lease     lease.ID
+	Hosts     []HostWant
+	Endpoints []EndpointWant
+}
+
+// HostWant is a host name that a lease must hold. The root path is the part it takes.
+type HostWant struct {
+	Host    string
+	Service string
+	Port    uint16
+	At      lease.Place
+}
+
+// EndpointWant is an IP endpoint for which a lease must hold an address, with the ports it takes
+// of it.
+type EndpointWant struct {
+	Name       string
+	SharingKey string
+	// Addresses are those that the definition asks for; without any, one of each of Families is
+	// leased.
+	Addresses []netip.Addr
+	Families  []config.Family
+	Ports     []PortWant
+	At        lease.Place
+}
+
+// PortWant is one port of an IP endpoint.
+type PortWant struct {
+	Protocol     lease.Protocol
+	ExternalPort uint16
+	Service      string
+	Port         uint16
+	At           lease.Place
+}
+
+// Hold is what a deployment group wants, or has, of one claim.
+type Hold struct {
+	Kind       Kind
+	Thing      string
+	SharingKey string
+	Parts      []Part
+	At         lease.Place
+}
+
+// NewRequest computes what a lease must hold. Its problems are those that depend on the
+// provider's configuration; the definition itself has been checked by lease.Check.
+func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lease.Problems) {
+	var problems lease.Problems
+	req := Request{Lease: def.Lease}
+	for _, s := range def.Services {
+		ingress := false
+		for _, e := range s.Expose {
+			ingress = ingress || e.IsIngress()
+			for _, h := range e.Hosts {
+				if entry, blocked := cfg.Hosts.BlockedBy(h.Name); blocked {
+					problems.Add(h.At, "%s is blocked by this provider (%s)", h.Name, entry)
+				}
+				req.Hosts = append(req.Hosts, HostWant{Host: h.Name, Service: s.Name, Port: e.ExternalPort(), At: h.At})
+			}
+			if e.IsIngress() && len(e.Hosts) == 0 && !cfg.Ingress.StaticHosts {
+				problems.Add(e.At, "service %s exposes port %d over HTTP without a host name; add one, or let the provider give it one (ingress.staticHosts)", s.Name, e.ExternalPort())
+			}
+			if e.IP != "" {
+				req.port(def, cfg, e, s.Name)
+			}
+		}
+		if ingress && cfg.Ingress.StaticHosts {
+			req.Hosts = append(req.Hosts, HostWant{Host: def.Lease.StaticHost(s.Name, cfg.Ingress.Domain), Service: s.Name, Port: 80, At: s.At})
+		}
+	}
+	if cfg.IP.Mode != config.ModePool {
+		for _, e := range req.Endpoints {
+			for _, a := range e.Addresses {
+				if _, ok := cfg.IP.Ranges.Find(a); !ok && len(cfg.IP.Ranges.Include) > 0 {
+					problems.Add(e.At, "%s is in none of the provider's ranges (ip.ranges)", a)
+				}
+			}
+			if len(e.Addresses) == 0 && len(cfg.IP.Ranges.Include) == 0 {
+				problems.Add(e.At, "no address can be leased: the provider's configuration has no ip.ranges")
+			}
+		}
+	}
+	slices.SortFunc(req.Hosts, func(a, b HostWant) int { return cmp.Compare(a.Host, b.Host) })
+	slices.SortFunc(req.Endpoints, func(a, b EndpointWant) int { return cmp.Compare(a.Name, b.Name) })
+	return req, problems
+}
+
+func (r *Request) port(def *lease.Definition, cfg *config.ProviderConfig, e lease.Expose, service string) {
+	i := slices.IndexFunc(r.Endpoints, func(w EndpointWant) bool { return w.Name == e.IP })
+	if i < 0 {
+		want := EndpointWant{Name: e.IP, SharingKey: lease.SharingKey(def.Lease.Owner, e.IP), Families: cfg.IP.Families, At: e.IPAt}
+		if endpoint := def.Endpoint(e.IP); endpoint != nil {
+			want.Addresses = endpoint.Addresses
+		}
+		i = len(r.Endpoints)
+		r.Endpoints = append(r.Endpoints, want)
+	}
+	r.Endpoints[i].Ports = append(r.Endpoints[i].Ports, PortWant{
+		Protocol: e.Protocol, ExternalPort: e.ExternalPort(), Service: service, Port: e.Port, At: e.IPAt,
+	})
+}
+
+// Empty is true for a request that wants nothing.
+func (r Request) Empty() bool { return len(r.Hosts) == 0 && len(r.Endpoints) == 0 }
+
+// Hold is the claim on the host that the lease wants.
+func (w HostWant) Hold(id lease.ID) Hold {
+	return Hold{Kind: Host, Thing: w.Host, At: w.At, Parts: []Part{{
+		Key: RouteKey("/"), Lease: id, Path: "/", Service: w.Service, Port: w.Port,
+	}}}
+}
+
+// Hold is the claim on an address for the endpoint's ports.
+func (w EndpointWant) Hold(id lease.ID, a netip.Addr) Hold {
+	h := Hold{Kind: Address, Thing: a.String(), SharingKey: w.SharingKey, At: w.At}
+	for _, p := range w.Ports {
+		h.Parts = append(h.Parts, Part{Key: PortKey(p.Protocol, p.ExternalPort), Lease: id, Service: p.Service, Port: p.Port})
+	}
+	slices.SortFunc(h.Parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
+	return h
+}
+
+// Name is the name of the claim that is held.
+func (h Hold) Name() string { return h.Claim().Name() }
+
+// Claim is the claim as it is when it has just been made and nobody holds a part yet.
+func (h Hold) Claim() *Claim {
+	owner := ""
+	if len(h.Parts) > 0 {
+		owner = h.Parts[0].Lease.Owner
+	}
+	return &Claim{Kind: h.Kind, Thing: h.Thing, SharingKey: h.SharingKey, Owner: owner}
+}
+
+// Compare orders holds by kind, then name: the one order in which every run takes them, so that
+// of two runs that want the same things one gets them all.
+func (h Hold) Compare(other Hold) int {
+	return cmp.Or(cmp.Compare(h.Kind, other.Kind), cmp.Compare(h.Name(), other.Name()))
+}
+
+// Granted is the definition without the hosts and the IP ports that are withheld: what is
+// rendered. The definition's hash stays.
+func Granted(def *lease.Definition, withheldHosts map[string]bool, withheldPorts map[string]bool) *lease.Definition {
+	if len(withheldHosts) == 0 && len(withheldPorts) == 0 {
+		return def
+	}
+	out := *def
+	out.Services = slices.Clone(def.Services)
+	for i, s := range out.Services {
+		out.Services[i].Expose = slices.Clone(s.Expose)
+		for j, e := range s.Expose {
+			out.Services[i].Expose[j].Hosts = slices.DeleteFunc(slices.Clone(e.Hosts), func(h lease.Host) bool { return withheldHosts[h.Name] })
+			if e.IP != "" && withheldPorts[lease.LeasedIPName(lease.SharingKey(def.Lease.Owner, e.IP), e.Protocol, e.ExternalPort())] {
+				out.Services[i].Expose[j].IP = ""
+			}
+		}
+	}
+	return &out
+}

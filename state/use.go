@@ -1,0 +1,155 @@
+package state
+
+import (
+	"net/netip"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Use is what an object that is not a claim says of a host or of an address: a route that serves
+// it, a ProviderHost that stands for it, a Service that was given it.
+type Use struct {
+	Kind, Namespace, Name string
+	// Host is the host that is used; empty where an address is.
+	Host string
+	// Address is the address that is used, SharingKey the endpoint it is used for.
+	Address    netip.Addr
+	SharingKey string
+	// Lease is the lease that the object's labels name; HasLease is false where they name none.
+	Lease    lease.ID
+	HasLease bool
+	// Service and Port are the backend, where the object names one.
+	Service string
+	Port    uint16
+	Since   time.Time
+	UID     types.UID
+	// Granted is true for an address that stands in the Service's status.
+	Granted bool
+}
+
+// String is kind namespace/name, for messages.
+func (u Use) String() string {
+	if u.Namespace == "" {
+		return u.Kind + " " + u.Name
+	}
+	return u.Kind + " " + u.Namespace + "/" + u.Name
+}
+
+// Of is true when the object's labels say that it belongs to the deployment group.
+func (u Use) Of(g lease.Group) bool { return u.HasLease && u.Lease.Group() == g }
+
+func newUse(kind string, meta metav1.Object) Use {
+	u := Use{Kind: kind, Namespace: meta.GetNamespace(), Name: meta.GetName(), Since: meta.GetCreationTimestamp().Time, UID: meta.GetUID()}
+	u.Lease, u.HasLease = lease.IDFromLabels(meta.GetLabels())
+	return u
+}
+
+// solverLabel marks the Ingresses and HTTPRoutes with which cert-manager answers an ACME HTTP-01
+// challenge. They serve a host for a minute on behalf of whoever holds it.
+const solverLabel = "acme.cert-manager.io/http01-solver"
+
+// HostUses are the hosts that a ProviderHost, an Ingress or an HTTPRoute uses.
+func HostUses(o *unstructured.Unstructured) []Use {
+	if o.GetLabels()[solverLabel] == "true" {
+		return nil
+	}
+	use := newUse(strings.ToLower(o.GetKind()), o)
+	var hosts []string
+	switch o.GetKind() {
+	case "ProviderHost":
+		hosts = []string{o.GetName()}
+		use.Service, _, _ = unstructured.NestedString(o.Object, "spec", "service_name")
+		port, _, _ := unstructured.NestedInt64(o.Object, "spec", "external_port")
+		use.Port = uint16(port) //nolint:gosec // a wrong number is shown, not used
+	case "Ingress":
+		hosts = ingressHosts(o, &use)
+	case "HTTPRoute":
+		hosts, _, _ = unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
+		backend := first(first(field(o.Object, "spec", "rules")), "backendRefs")
+		use.Service, _ = field(backend, "name").(string)
+		use.Port = portNumber(field(backend, "port"))
+	}
+	uses := make([]Use, 0, len(hosts))
+	for _, h := range hosts {
+		use.Host = strings.ToLower(h)
+		uses = append(uses, use)
+	}
+	return uses
+}
+
+func ingressHosts(o *unstructured.Unstructured, use *Use) []string {
+	var hosts []string
+	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+	for _, r := range rules {
+		if h, ok := field(r, "host").(string); ok && h != "" {
+			hosts = append(hosts, h)
+		}
+		service := field(first(field(r, "http", "paths")), "backend", "service")
+		use.Service, _ = field(service, "name").(string)
+		use.Port = portNumber(field(service, "port", "number"))
+	}
+	return hosts
+}
+
+// AddressUses are the addresses that a Service asks MetalLB for or was granted.
+func AddressUses(o *unstructured.Unstructured) []Use {
+	use := newUse("service", o)
+	annotations := o.GetAnnotations()
+	var asked []string
+	for _, prefix := range []string{"metallb.universe.tf", "metallb.io"} {
+		if key := annotations[prefix+"/allow-shared-ip"]; key != "" {
+			use.SharingKey = key
+		}
+		asked = append(asked, strings.Split(annotations[prefix+"/loadBalancerIPs"], ",")...)
+	}
+	legacy, _, _ := unstructured.NestedString(o.Object, "spec", "loadBalancerIP")
+	var uses []Use
+	add := func(text string, granted bool) {
+		a, err := netip.ParseAddr(strings.TrimSpace(text))
+		if err == nil {
+			use.Address, use.Granted = a, granted
+			uses = append(uses, use)
+		}
+	}
+	for _, text := range append(asked, legacy) {
+		add(text, false)
+	}
+	ingress, _, _ := unstructured.NestedSlice(o.Object, "status", "loadBalancer", "ingress")
+	for _, i := range ingress {
+		if ip, ok := field(i, "ip").(string); ok {
+			add(ip, true)
+		}
+	}
+	return uses
+}
+
+// field walks into nested maps; it is nil where the path ends early.
+func field(v any, path ...string) any {
+	for _, name := range path {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[name]
+	}
+	return v
+}
+
+// first is the first element of a list, or of the list at a field.
+func first(v any, path ...string) any {
+	if list, ok := field(v, path...).([]any); ok && len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
+
+func portNumber(v any) uint16 {
+	n, _ := v.(int64)
+	return uint16(n) //nolint:gosec // a wrong number is shown, not used
+}
