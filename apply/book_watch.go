@@ -26,8 +26,9 @@ type watched struct {
 }
 
 // watchAll watches what the subjects are computed from. The channel has a value when something
-// has changed since it was last read from. All watches stand when it returns, so that a book that
-// is read afterwards misses nothing. A kind that the cluster may lack and does is not watched.
+// has changed since it was last read from. Each watch begins at a version from before the return,
+// so that nothing falls between a watch and a book that is read afterwards. A kind that the
+// cluster may lack, and does, is not watched.
 func (c *Cluster) watchAll(ctx context.Context, cfg *config.ProviderConfig, subjects []state.Subject) (<-chan struct{}, error) {
 	changed := make(chan struct{}, 1)
 	resources := []watched{{resource: leases, namespace: cfg.LedgerNamespace}}

@@ -110,9 +110,7 @@ func (o *renderOptions) run(ctx context.Context, c *cli) error {
 		}
 		return nil
 	}
-	err = pipeline(ctx, func(ctx context.Context, yield func(*lease.Definition) error) error {
-		return o.input.read(ctx, c, r.cluster, r.cfg, yield)
-	}, func(def *lease.Definition) error {
+	err = o.input.read(ctx, c, r.cluster, r.cfg, func(def *lease.Definition) error {
 		objects, err := r.lease(def)
 		if err != nil || len(r.problems) > 0 {
 			return err

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"context"
 	"errors"
 	"hash/maphash"
 	"net/netip"
@@ -174,37 +173,4 @@ func readLedger(folder string) (*state.Addresses, error) {
 		}
 	}
 	return state.NewAddresses(claims, uses), nil
-}
-
-// pipeline reads on one processor and works on another; the order is that of the input. After an
-// error of the work, reading ends.
-func pipeline(ctx context.Context, read func(context.Context, func(*lease.Definition) error) error, work func(*lease.Definition) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defs := make(chan *lease.Definition, 256)
-	done := make(chan error, 1)
-	go func() {
-		defer close(defs)
-		done <- read(ctx, func(def *lease.Definition) error {
-			select {
-			case defs <- def:
-				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		})
-	}()
-	for def := range defs {
-		if ctx.Err() != nil {
-			continue
-		}
-		if err := work(def); err != nil {
-			cancel(err)
-		}
-	}
-	err := <-done
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		return cause
-	}
-	return err
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // spoolInMemory is how much output is kept in memory before it goes to a temporary file.
-const spoolInMemory = 8 << 20
+const spoolInMemory = 1 << 20
 
 // spool keeps output until it is known that all of it is good.
 type spool struct {

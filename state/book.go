@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
@@ -49,7 +47,8 @@ const (
 // Book is who holds what, as computed at one moment. Its JSON form is a public format: one list
 // for each subject that was asked for.
 type Book struct {
-	metav1.TypeMeta `json:",inline"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
 
 	Hosts  []HostRow  `json:"hosts,omitzero"`
 	IPs    []IPRow    `json:"ips,omitzero"`
@@ -106,7 +105,7 @@ type Contents struct {
 // objects that stand for them.
 func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book {
 	f := folder{cfg: cfg, tenants: map[lease.ID]*Tenant{}}
-	b := &Book{TypeMeta: metav1.TypeMeta{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book"}}
+	b := &Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book"}
 	var hosts []HostRow
 	var ips []IPRow
 	both := slices.Contains(subjects, SubjectLeases)
@@ -174,15 +173,20 @@ func (b *Book) Select(keep func(*Tenant) bool) {
 }
 
 // Changes is the book of the rows that are new or different since an earlier book. A row that is
-// gone appears once more as Released; a pool that is gone does not.
+// gone appears once more as Released; a pool that is gone does not, nor does a port that has got
+// the address it waited for.
 func (b *Book) Changes(earlier *Book) *Book {
-	return &Book{
-		TypeMeta: b.TypeMeta,
-		Hosts:    changes(earlier.Hosts, b.Hosts, HostRow.key, func(r *HostRow) { r.State = StateReleased }),
-		IPs:      changes(earlier.IPs, b.IPs, IPRow.key, func(r *IPRow) { r.State = StateReleased }),
-		Leases:   changes(earlier.Leases, b.Leases, LeaseRow.key, func(r *LeaseRow) { r.State = StateReleased }),
-		Pools:    changes(earlier.Pools, b.Pools, PoolRow.key, nil),
+	out := &Book{
+		APIVersion: b.APIVersion, Kind: b.Kind,
+		Hosts:  changes(earlier.Hosts, b.Hosts, HostRow.key, func(r *HostRow) { r.State = StateReleased }),
+		IPs:    changes(earlier.IPs, b.IPs, IPRow.key, func(r *IPRow) { r.State = StateReleased }),
+		Leases: changes(earlier.Leases, b.Leases, LeaseRow.key, func(r *LeaseRow) { r.State = StateReleased }),
+		Pools:  changes(earlier.Pools, b.Pools, PoolRow.key, nil),
 	}
+	out.IPs = slices.DeleteFunc(out.IPs, func(gone IPRow) bool {
+		return gone.State == StateReleased && !gone.Address.IsValid() && slices.ContainsFunc(b.IPs, gone.samePort)
+	})
+	return out
 }
 
 // Empty is true for a book without rows.

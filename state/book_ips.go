@@ -39,6 +39,10 @@ func (r IPRow) key() string {
 	return fmt.Sprintf("%s %s/%d %s %s", r.Address, r.Protocol, r.Port, r.SharingKey, r.Namespace)
 }
 
+func (r IPRow) samePort(o IPRow) bool {
+	return r.Namespace == o.Namespace && r.SharingKey == o.SharingKey && r.Protocol == o.Protocol && r.Port == o.Port
+}
+
 // portKey is a port of an IP endpoint as a deployment group has it.
 type portKey struct {
 	group      lease.Group

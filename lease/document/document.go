@@ -41,23 +41,55 @@ type Document struct {
 	exhausted bool
 }
 
-// Read yields the documents of a stream, one at a time, in memory that depends on the largest of
-// them. Documents without content are left out. A document that is not YAML has a problem and an
-// empty root; reading goes on behind it. The error is that of the reader and ends the stream.
-func Read(r io.Reader, file string) iter.Seq2[*Document, error] {
-	return func(yield func(*Document, error) bool) {
+// Text is the text of one document of a stream, before it is parsed.
+type Text struct {
+	data   []byte
+	file   string
+	before int
+}
+
+// Size is the length of the text in bytes.
+func (t Text) Size() int { return len(t.data) }
+
+// Texts yields the texts of the documents of a stream, one at a time, in memory that depends on
+// the largest of them. The error is that of the reader and ends the stream.
+func Texts(r io.Reader, file string) iter.Seq2[Text, error] {
+	return func(yield func(Text, error) bool) {
 		s := splitter{r: bufio.NewReaderSize(r, 64<<10)}
 		for {
 			text, before, err := s.next()
 			if err != nil {
+				yield(Text{}, err)
+				return
+			}
+			if text == nil || !yield(Text{data: bytes.Clone(text), file: file, before: before}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Documents yields the documents of the text: one, or more where markers stand without content
+// between them. A document without content is left out; one that is not YAML has a problem and an
+// empty root.
+func (t Text) Documents() iter.Seq[*Document] {
+	return func(yield func(*Document) bool) {
+		parse(t.data, t.file, t.before, func(d *Document, _ error) bool { return yield(d) })
+	}
+}
+
+// Read yields the documents of a stream, one after the other; see Texts and Documents.
+func Read(r io.Reader, file string) iter.Seq2[*Document, error] {
+	return func(yield func(*Document, error) bool) {
+		for text, err := range Texts(r, file) {
+			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if text == nil {
-				return
-			}
-			if !parse(text, file, before, yield) {
-				return
+			for d := range text.Documents() {
+				if !yield(d, nil) {
+					return
+				}
 			}
 		}
 	}

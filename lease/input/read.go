@@ -3,6 +3,7 @@
 package input
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -26,22 +27,42 @@ type Options struct {
 	Lease *lease.ID
 }
 
-// Read reads a stream of documents and yields a definition for each lease, as it goes. A document
-// with errors is not yielded and does not stop the reading of the next. The error is that of the
-// reader or of yield.
+// Read reads a stream of documents and yields a definition for each lease, in the order of the
+// input. A document with errors is not yielded and does not stop the reading of the next. The
+// error is that of the reader or of yield. Documents are parsed on all processors; memory does not
+// grow with their number.
 func Read(r io.Reader, file string, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
 	var problems lease.Problems
-	for doc, err := range document.Read(r, file) {
-		if err != nil {
-			return problems, fmt.Errorf("%s: %w", file, err)
+	err := inOrder(batches(document.Texts(r, file)), func(texts []document.Text) (found outcome) {
+		for _, text := range texts {
+			for doc := range text.Documents() {
+				ps, _ := readDocument(doc, opt, func(def *lease.Definition) error {
+					found.defs = append(found.defs, def)
+					return nil
+				})
+				found.problems = append(found.problems, ps...)
+			}
 		}
-		found, err := readDocument(doc, opt, yield)
-		problems = append(problems, found...)
-		if err != nil {
-			return problems, err
+		return found
+	}, func(found outcome) error {
+		problems = append(problems, found.problems...)
+		for _, def := range found.defs {
+			if err := yield(def); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if failed := (*readError)(nil); errors.As(err, &failed) {
+		err = fmt.Errorf("%s: %w", file, failed.error)
 	}
-	return problems, nil
+	return problems, err
+}
+
+// outcome is what a batch of documents came to.
+type outcome struct {
+	defs     []*lease.Definition
+	problems lease.Problems
 }
 
 // ManifestObject reads a Manifest object as the API server gives it, as JSON. The place of its

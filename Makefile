@@ -1,0 +1,71 @@
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= $(or $(shell git describe --tags --match 'v*' --dirty 2>/dev/null),v0.0.0-$(or $(shell git rev-parse --short HEAD 2>/dev/null),unknown))
+LDFLAGS := -s -w -X github.com/akash-net/kubectl-akash-net/plugin.version=$(VERSION)
+FUZZTIME ?= 30s
+
+TESTBED := go run ./test/testbed/cmd/testbed
+LINT := "$$($(TESTBED) path golangci-lint)" run ./...
+# The packages whose code runs concurrently, or is called so; the race detector needs a C compiler.
+RACE := ./lease/... ./state/... ./apply/...
+RACEFLAG := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null && echo -race)
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+
+.PHONY: build
+build: ## build the plugin into bin/, with the link that completion needs
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kubectl-akash_net ./cmd/kubectl-akash_net
+	@ln -sf kubectl-akash_net bin/kubectl_complete-akash_net
+
+.PHONY: testbed
+testbed: ## build what tests and demo run: a control plane, MetalLB, kubectl, krew (once, about 8 minutes)
+	@$(TESTBED) build etcd kubernetes metallb krew
+
+.PHONY: test
+test: testbed ## lint, then all tests: unit, golden files, scripts, and end to end on a real control plane
+	@$(TESTBED) build lint
+	@status=0; \
+	echo "golangci-lint run ./..."; $(LINT) || status=1; \
+	race="$$(go list $(RACE))"; \
+	rest="$$(go list ./... | grep -vxF "$$race")"; \
+	echo "go test $(RACEFLAG) $(RACE)"; go test $(RACEFLAG) -timeout 20m $$race || status=1; \
+	echo "go test, all other packages"; go test -timeout 20m $$rest || status=1; \
+	exit $$status
+
+.PHONY: lint
+lint: ## check the code with golangci-lint (built from its module once, about 2 minutes)
+	@$(TESTBED) build lint
+	@$(LINT)
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for FUZZTIME (30s)
+	@go test -list '^Fuzz' ./... \
+	| awk '/^Fuzz/ {targets[n++] = $$1} /^ok/ {for (i = 0; i < n; i++) print $$2, targets[i]; n = 0}' \
+	| while read -r package target; do \
+		echo "$$package $$target, $(FUZZTIME)"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null; \
+	done
+
+.PHONY: bench
+bench: build testbed ## compare with helm, kustomize and kubectl on the same inputs, in one run
+	go run ./bench
+
+.PHONY: demo
+demo: build testbed ## two tenants on a real control plane that goes on running
+	@test/demo/demo.sh
+
+.PHONY: demo-down
+demo-down: ## end the demo's control plane and remove its data
+	@$(TESTBED) down
+
+.PHONY: krew-manifest
+krew-manifest: ## build a release's archives into dist/ and write their digests into krew.yaml (VERSION=v1.2.3)
+	go run ./test/release/cmd/release $(VERSION)
+
+.PHONY: clean
+clean: demo-down ## remove all that make has built
+	rm -rf bin dist .cache

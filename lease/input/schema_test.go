@@ -1,0 +1,56 @@
+package input
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+)
+
+type schema struct {
+	Ref        string             `json:"$ref"`
+	Defs       map[string]*schema `json:"$defs"`
+	Properties map[string]*schema `json:"properties"`
+	Items      *schema            `json:"items"`
+}
+
+// TestSchemaNamesTheReadersKeys holds the published schema against the reader.
+func TestSchemaNamesTheReadersKeys(t *testing.T) {
+	data, err := os.ReadFile("../../manifests/leasedefinition.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root schema
+	if err := json.Unmarshal(data, &root); err != nil {
+		t.Fatal(err)
+	}
+	spec := root.Properties["spec"]
+	expose := root.Defs["expose"]
+	for name, c := range map[string]struct {
+		schema *schema
+		keys   []string
+	}{
+		"root": {&root, rootKeys}, "metadata": {root.Properties["metadata"], metadataKeys}, "spec": {spec, specKeys},
+		"lease": {spec.Properties["lease"], leaseKeys}, "service": {root.Defs["service"], serviceKeys},
+		"expose": {expose, exposeKeys}, "http": {root.Defs["http"], httpKeys}, "endpoint": {root.Defs["endpoint"], endpointKeys},
+	} {
+		for key := range c.schema.Properties {
+			if !slices.Contains(c.keys, key) {
+				t.Errorf("%s: the schema has %q, the reader refuses it", name, key)
+			}
+		}
+		for _, key := range c.keys {
+			if c.schema.Properties[key] == nil {
+				t.Errorf("%s: the reader takes %q, the schema has it not", name, key)
+			}
+		}
+	}
+	for _, ref := range []struct{ got, want string }{
+		{spec.Properties["services"].Items.Ref, "#/$defs/service"}, {spec.Properties["ipEndpoints"].Items.Ref, "#/$defs/endpoint"},
+		{root.Defs["service"].Properties["expose"].Items.Ref, "#/$defs/expose"}, {expose.Properties["http"].Ref, "#/$defs/http"},
+	} {
+		if ref.got != ref.want {
+			t.Errorf("the schema refers to %q where %q is read", ref.got, ref.want)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// bookPrinter prints a book, or the rows of one that have changed.
+type bookPrinter func(*state.Book) error
+
+// bookPrintFlags are kubectl's output flags.
+type bookPrintFlags struct {
+	output    string
+	noHeaders bool
+	documents *genericclioptions.JSONYamlPrintFlags
+	templates *genericclioptions.KubeTemplatePrintFlags
+}
+
+func newBookPrintFlags() bookPrintFlags {
+	return bookPrintFlags{
+		documents: &genericclioptions.JSONYamlPrintFlags{ShowManagedFields: true}, // a book has none
+		templates: genericclioptions.NewKubeTemplatePrintFlags(),
+	}
+}
+
+// bookFormats are the formats of --output; a template follows those that end in "=".
+var bookFormats = []string{
+	"wide", "json", "yaml", "kyaml", "name", columnsFormat + "=",
+	"jsonpath=", "jsonpath-as-json=", "jsonpath-file=", "go-template=", "go-template-file=",
+}
+
+func (f *bookPrintFlags) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "Output format, one of: "+strings.Join(bookFormats, ", "))
+	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Print tables without their headers")
+	f.templates.AddFlags(cmd)
+	completeFlag(cmd, "output", bookFormats...)
+}
+
+func (f *bookPrintFlags) isTable() bool { return f.output == "" || f.output == "wide" }
+
+// printer chooses the printer that --output asks for. now is the moment from which ages count.
+func (f *bookPrintFlags) printer(subjects []state.Subject, out io.Writer, now func() time.Time) (bookPrinter, error) {
+	format, template, hasTemplate := strings.Cut(f.output, "=")
+	if !hasTemplate {
+		template = *f.templates.TemplateArgument
+	}
+	switch format {
+	case "", "wide":
+		if *f.templates.TemplateArgument != "" {
+			break // kubectl takes --template alone for a Go template
+		}
+		return newTables(subjects, out, format == "wide", f.noHeaders, now).print, nil
+	case "name":
+		return func(b *state.Book) error { return printNames(out, b, subjects) }, nil
+	case columnsFormat:
+		columns, err := parseColumns(template)
+		if err != nil {
+			return nil, err
+		}
+		return newColumnPrinter(columns, subjects, out, f.noHeaders).print, nil
+	case "json", "yaml", "kyaml":
+		p, err := f.documents.ToPrinter(format)
+		if err != nil {
+			return nil, usage("--output: %w", err)
+		}
+		return func(b *state.Book) error { return p.PrintObj(&bookObject{b}, out) }, nil
+	}
+	p, err := f.templates.ToPrinter(f.output)
+	if genericclioptions.IsNoCompatiblePrinterError(err) {
+		return nil, usage("--output: unknown format %q; one of: %s", f.output, strings.Join(bookFormats, ", "))
+	}
+	if err != nil {
+		return nil, usage("--output: %w", err)
+	}
+	return func(b *state.Book) error {
+		o, err := plain(b)
+		if err != nil {
+			return err
+		}
+		return p.PrintObj(&unstructured.Unstructured{Object: o}, out)
+	}, nil
+}
+
+// bookObject is a book as kubectl's printers take one.
+type bookObject struct{ *state.Book }
+
+func (b *bookObject) GetObjectKind() schema.ObjectKind {
+	return &metav1.TypeMeta{APIVersion: b.APIVersion, Kind: b.Kind}
+}
+
+// DeepCopyObject is asked for by printers that change what they print; none of these does.
+func (b *bookObject) DeepCopyObject() runtime.Object { return b }
+
+// plain is a book as maps and lists, with whole numbers kept whole, as templates see it.
+func plain(b *state.Book) (map[string]any, error) {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil, err
+	}
+	var o map[string]any
+	return o, utiljson.Unmarshal(text, &o)
+}
+
+// printNames prints a name a line: host/NAME, ip/ADDRESS, lease/OWNER/DSEQ/…, pool/NAME.
+func printNames(out io.Writer, b *state.Book, subjects []state.Subject) error {
+	var err error
+	line := func(kind, name string) {
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s/%s\n", kind, name)
+		}
+	}
+	for _, s := range subjects {
+		switch s {
+		case state.SubjectHosts:
+			for _, r := range b.Hosts {
+				line("host", r.Host+r.Path)
+			}
+		case state.SubjectIPs:
+			for i, r := range b.IPs {
+				again := i > 0 && b.IPs[i-1].Address == r.Address
+				if r.Address.IsValid() && !again {
+					line("ip", r.Address.String())
+				}
+			}
+		case state.SubjectLeases:
+			for _, r := range b.Leases {
+				line("lease", r.Lease)
+			}
+		case state.SubjectPools:
+			for _, r := range b.Pools {
+				line("pool", r.Name)
+			}
+		}
+	}
+	return err
+}

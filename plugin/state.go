@@ -1,0 +1,208 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// stateRequests is how many requests of state are under way at a time: more than it has lists.
+const stateRequests = 8
+
+// stateFlags are the flags of state as they are typed.
+type stateFlags struct {
+	print    bookPrintFlags
+	subjects []state.Subject
+	selector string
+	// namespace is that of the one lease to show, empty for all.
+	namespace     string
+	allNamespaces bool
+	watch         bool
+}
+
+func newState(c *cli) *cobra.Command {
+	f := &stateFlags{print: newBookPrintFlags()}
+	cmd := &cobra.Command{
+		Use:   "state [hosts|ips|leases|pools]...",
+		Short: "Show who holds which hosts and addresses",
+		Long: templates.LongDesc(`
+			Show who holds which hosts and addresses: the claims of the ledger, and what Akash's provider
+			has written without a claim. Without a subject all four are shown.
+
+			A host is Active when a route of its holder serves it, an address when MetalLB has granted it.
+			Reserved is held and not used; Pending waits for MetalLB; Claiming was taken by a run that is
+			under way or has crashed.`),
+		Example: templates.Examples(`
+			# Who holds which host
+			kubectl akash-net state hosts
+
+			# The addresses of one owner, with all columns
+			kubectl akash-net state ips -o wide -l akash.network/lease.id.owner=akash1…
+
+			# What changes, as it changes
+			kubectl akash-net state leases --watch
+
+			# For scripts
+			kubectl akash-net state hosts -o jsonpath='{range .hosts[?(@.state=="Active")]}{.host}{"\n"}{end}'
+			kubectl akash-net state ips -o custom-columns=IP:.address,LEASE:.lease`),
+		Args: func(cmd *cobra.Command, args []string) error {
+			return f.check(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), c)
+		},
+		ValidArgsFunction: completeSubjects,
+	}
+	f.print.addFlags(cmd)
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Rows of the leases whose labels match, as they stand on Akash's objects (akash.network/lease.id.owner=akash1…)")
+	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Rows of all leases; --namespace shows those of one lease's namespace")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After the rows of one subject, show each that changes")
+	return cmd
+}
+
+// subjectNames are the words by which a subject is asked for.
+var subjectNames = map[string]state.Subject{
+	"hosts": state.SubjectHosts, "host": state.SubjectHosts,
+	"ips": state.SubjectIPs, "ip": state.SubjectIPs,
+	"leases": state.SubjectLeases, "lease": state.SubjectLeases,
+	"pools": state.SubjectPools, "pool": state.SubjectPools,
+}
+
+// parseSubjects reads subjects, separated by commas or given one by one; each is shown once.
+func parseSubjects(args []string) ([]state.Subject, error) {
+	var subjects []state.Subject
+	for _, arg := range args {
+		for _, word := range strings.Split(arg, ",") {
+			s, ok := subjectNames[strings.ToLower(word)]
+			if !ok {
+				return nil, usage("there is no subject %q; hosts, ips, leases and pools are known", word)
+			}
+			if !slices.Contains(subjects, s) {
+				subjects = append(subjects, s)
+			}
+		}
+	}
+	return subjects, nil
+}
+
+// check reads the words of the command line.
+func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
+	if f.subjects, err = parseSubjects(args); err != nil {
+		return err
+	}
+	if _, err := labels.Parse(f.selector); err != nil {
+		return usage("--selector: %w", err)
+	}
+	everywhere := cmd.Flags().Changed("all-namespaces") && f.allNamespaces
+	if flag := cmd.Flags().Lookup("namespace"); flag != nil && flag.Changed && !everywhere {
+		f.namespace = flag.Value.String()
+	}
+	if f.watch && len(f.subjects) != 1 {
+		return usage("--watch shows one subject: hosts, ips, leases or pools")
+	}
+	if len(f.subjects) == 0 {
+		f.subjects = state.Subjects
+		if f.selector != "" || f.namespace != "" {
+			f.subjects = f.subjects[:len(f.subjects)-1] // pools belong to no lease
+		}
+	}
+	_, err = f.print.printer(f.subjects, nil, time.Now)
+	return err
+}
+
+func (f *stateFlags) run(ctx context.Context, c *cli) error {
+	print, err := f.print.printer(f.subjects, c.Out, time.Now)
+	if err != nil {
+		return err
+	}
+	cluster, err := c.connect(stateRequests)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.configuration(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	if !f.watch {
+		book, err := cluster.Book(ctx, cfg, f.subjects...)
+		if err != nil {
+			return err
+		}
+		f.filter(book)
+		f.tellEmpty(c, book)
+		return print(book)
+	}
+	var earlier *state.Book
+	err = cluster.WatchBook(ctx, cfg, f.subjects, func(book *state.Book) error {
+		f.filter(book)
+		shown := book
+		if earlier != nil {
+			shown = book.Changes(earlier)
+		}
+		earlier = book
+		if shown.Empty() {
+			return nil
+		}
+		return print(shown)
+	})
+	if ctx.Err() != nil {
+		return nil // a watch has no other end
+	}
+	return err
+}
+
+// filter keeps the rows that --selector and --namespace choose.
+func (f *stateFlags) filter(book *state.Book) {
+	selector, err := labels.Parse(f.selector)
+	if err != nil || selector.Empty() && f.namespace == "" {
+		return // check has parsed it
+	}
+	book.Select(func(t *state.Tenant) bool {
+		return selector.Matches(labels.Set(t.Labels())) && (f.namespace == "" || t.Namespace == f.namespace)
+	})
+}
+
+// nothing says of a subject that its table would be empty.
+var nothing = map[state.Subject]string{
+	state.SubjectHosts:  "No hosts held.",
+	state.SubjectIPs:    "No addresses leased.",
+	state.SubjectLeases: "No leases hold anything.",
+	state.SubjectPools:  "No pools.",
+}
+
+// tellEmpty says that there is nothing to show, where people look for rows.
+func (f *stateFlags) tellEmpty(c *cli, book *state.Book) {
+	switch {
+	case !book.Empty() || !f.print.isTable():
+	case len(f.subjects) == 1:
+		fmt.Fprintln(c.ErrOut, nothing[f.subjects[0]])
+	default:
+		fmt.Fprintln(c.ErrOut, "Nothing is held.")
+	}
+}
+
+// completeSubjects completes the subjects that are not named yet.
+func completeSubjects(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	named, _ := parseSubjects(args)
+	before := ""
+	if i := strings.LastIndex(toComplete, ","); i >= 0 {
+		before = toComplete[:i+1]
+		more, _ := parseSubjects([]string{toComplete[:i]})
+		named = append(named, more...)
+	}
+	var out []string
+	for _, s := range state.Subjects {
+		if !slices.Contains(named, s) {
+			out = append(out, before+string(s))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

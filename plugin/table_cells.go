@@ -1,0 +1,104 @@
+package plugin
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// owner is a wallet, shortened in the narrow table.
+func (t *tables) owner(wallet string) string {
+	if t.wide {
+		return dash(wallet)
+	}
+	return dash(shortWallet(wallet))
+}
+
+// shortWallet keeps the ends of an address, by which people know it: akash1h24…9w3c9h.
+func shortWallet(wallet string) string {
+	const head, tail = 9, 6
+	if len(wallet) <= head+tail+1 {
+		return wallet
+	}
+	return wallet[:head] + "…" + wallet[len(wallet)-tail:]
+}
+
+// number is a number that starts at 1, or a dash.
+func number[N uint32 | uint64](n N) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.FormatUint(uint64(n), 10)
+}
+
+// backend is service:port.
+func backend(service string, port uint16) string {
+	if service == "" || port == 0 {
+		return dash(service)
+	}
+	return fmt.Sprintf("%s:%d", service, port)
+}
+
+func portText(r state.IPRow) string {
+	if r.Port == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%s", r.Port, strings.ToLower(string(r.Protocol)))
+}
+
+// some lists the first three, as kubectl shortens lists.
+func some(list []string) string {
+	const shown = 3
+	if len(list) > shown {
+		return fmt.Sprintf("%s + %d more...", strings.Join(list[:shown], ","), len(list)-shown)
+	}
+	return dash(strings.Join(list, ","))
+}
+
+func (t *tables) age(since metav1.Time) string {
+	if since.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(t.now().Sub(since.Time))
+}
+
+func moment(since metav1.Time) string {
+	if since.IsZero() {
+		return "-"
+	}
+	return since.UTC().Format(time.RFC3339)
+}
+
+// addresses is a count of addresses, which ends where PoolRow's does.
+func addresses(n int64) string {
+	if n == math.MaxInt64 {
+		return "≥2^63"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// bar draws how full a pool is: a square an address, or 20 squares for a larger pool. What is
+// used shows, and what is free.
+func bar(r state.PoolRow) string {
+	const width = 20
+	squares, used, end := r.Addresses, r.Used, ""
+	if squares > width {
+		used = int64(float64(r.Used) / float64(r.Addresses) * width)
+		if r.Used > 0 {
+			used = max(used, 1)
+		}
+		if r.Free > 0 {
+			used = min(used, width-1)
+		}
+		squares, end = width, "…"
+	}
+	used = min(used, squares)
+	return strings.Repeat("■", int(used)) + strings.Repeat("□", int(squares-used)) + end
+}

@@ -1,0 +1,149 @@
+package testbed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// watchdog reads process ids from the test process. When the pipe ends without "done" the test
+// process died (a panic, a kill), and what it started is ended with it.
+const watchdog = `trap '' INT TERM HUP
+pids=
+while read -r pid; do
+	[ "$pid" = done ] && exit
+	pids="$pids $pid"
+done
+[ -n "$pids" ] && kill -9 $pids
+rm -rf "$1"`
+
+// children are the processes of a control plane.
+type children struct {
+	dir     string
+	pipe    io.WriteCloser
+	watch   *exec.Cmd
+	started []*child
+}
+
+// child is a program that was started.
+type child struct {
+	process *os.Process
+	log     string
+	running context.Context // ends with the program, or with the caller's context
+	gone    chan struct{}   // closed when the program has ended, whereupon err says how
+	err     error
+}
+
+func watchChildren(dir string) (*children, error) {
+	watch := exec.Command("sh", "-c", watchdog, "watchdog", dir) //nolint:gosec // fixed script
+	pipe, err := watch.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := watch.Start(); err != nil {
+		return nil, fmt.Errorf("starting the watchdog: %w", err)
+	}
+	return &children{dir: dir, pipe: pipe, watch: watch}, nil
+}
+
+// start starts a program of the testbed, with a log of its name in the control plane's folder.
+func (c *children) start(ctx context.Context, path string, args ...string) (*child, error) {
+	name := filepath.Base(path)
+	log, err := os.Create(filepath.Join(c.dir, name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()                  //nolint:errcheck // the child has its own handle
+	cmd := exec.Command(path, args...) //nolint:gosec // a program that Build made
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	running, ended := context.WithCancelCause(ctx)
+	started := &child{process: cmd.Process, log: log.Name(), running: running, gone: make(chan struct{})}
+	go func() {
+		started.err = fmt.Errorf("%s ended: %w", name, cmp.Or(cmd.Wait(), errors.New("exit code 0")))
+		ended(started.err)
+		close(started.gone)
+	}()
+	c.started = append(c.started, started)
+	return started, c.tell(strconv.Itoa(cmd.Process.Pid))
+}
+
+// adopt puts what envtest has started under the watchdog. envtest keeps the process ids to
+// itself, so they are read from /proc; where there is none, only Stop ends them.
+func (c *children) adopt() {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		// pid (name) state parent …
+		before, after, _ := strings.Cut(string(stat), ") ")
+		pid, name, _ := strings.Cut(before, " (")
+		fields := strings.Fields(after)
+		ours := len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid())
+		if ours && slices.Contains([]string{"etcd", "kube-apiserver"}, name) {
+			_ = c.tell(pid)
+		}
+	}
+}
+
+func (c *children) tell(line string) error {
+	_, err := fmt.Fprintln(c.pipe, line)
+	return err
+}
+
+// stop ends the processes, the last started first. That one of them has ended by itself is an
+// error: the tests ran without it.
+func (c *children) stop() error {
+	if c == nil {
+		return nil
+	}
+	var errs []error
+	for _, child := range slices.Backward(c.started) {
+		select {
+		case <-child.gone:
+			errs = append(errs, fmt.Errorf("%w, before the tests did\n%s", child.err, tail(child.log)))
+			continue
+		default:
+		}
+		_ = child.process.Signal(syscall.SIGTERM)
+		kill := time.AfterFunc(5*time.Second, func() { _ = child.process.Kill() })
+		<-child.gone
+		kill.Stop()
+	}
+	c.started = nil
+	return errors.Join(errs...)
+}
+
+// release ends the watchdog.
+func (c *children) release() {
+	if c == nil {
+		return
+	}
+	_ = c.tell("done")
+	_ = c.pipe.Close()
+	_ = c.watch.Wait()
+}
+
+// tail is the end of a log, for an error.
+func tail(path string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return strings.Join(lines[max(0, len(lines)-15):], "\n")
+}

@@ -1,0 +1,50 @@
+package programs
+
+import (
+	"net"
+	"strconv"
+)
+
+// ServiceRange holds the addresses of Services, IPv4 first: a dual-stack cluster, so that leases
+// of both families can be tried.
+const ServiceRange = "10.96.0.0/16,fd00:10:96::/112"
+
+// MetalLBNamespace is where MetalLB's controller looks for its pools.
+const MetalLBNamespace = "metallb-system"
+
+// ControllerManagerFlags start kube-controller-manager with the controllers named, and nothing
+// else: without namespace-controller a deleted namespace never goes. It answers on /healthz at
+// the port.
+func ControllerManagerFlags(kubeconfig, certDir string, port int, controllers string) []string {
+	return []string{
+		"--kubeconfig=" + kubeconfig,
+		"--controllers=" + controllers,
+		"--leader-elect=false",
+		"--bind-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(port),
+		"--cert-dir=" + certDir,
+	}
+}
+
+// MetalLBFlags start MetalLB's controller alone: no webhook, no certificates. It would serve its
+// metrics on all of the machine's addresses, so it gets a port that cannot be opened, which it
+// notes in its log.
+func MetalLBFlags(kubeconfig string) []string {
+	return []string{
+		"-kubeconfig=" + kubeconfig,
+		"-namespace=" + MetalLBNamespace,
+		"-webhook-mode=disabled",
+		"-disable-cert-rotation",
+		"-port=-1",
+	}
+}
+
+// FreePort is a TCP port of the loopback address that nobody listens on.
+func FreePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer listener.Close() //nolint:errcheck // only listened
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}

@@ -1,0 +1,132 @@
+// Package programs builds and finds the programs that the testbed runs: a real control plane,
+// MetalLB's controller, kubectl, krew and the linter. Each comes from a Go module, pinned by a
+// wrapper module beside this package, so that a machine needs Go and a module proxy, no more.
+package programs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// module is one wrapper module and what is built from it.
+type module struct {
+	name    string // the wrapper's folder under test/testbed, and its name on the command line
+	path    string // the module that is wrapped
+	ldflags string // beside -s -w; VERSION stands for the wrapped module's version
+	takes   string // a cold build on two cores, for the message
+	// programs maps the name of a program to its package.
+	programs map[string]string
+}
+
+var modules = []module{
+	{
+		name: "etcd", path: "go.etcd.io/etcd/server/v3", takes: "a minute",
+		programs: map[string]string{"etcd": "go.etcd.io/etcd/server/v3"},
+	},
+	{
+		name: "kubernetes", path: "k8s.io/kubernetes", takes: "4 to 6 minutes",
+		ldflags: "-X k8s.io/component-base/version.gitVersion=VERSION",
+		programs: map[string]string{
+			"kube-apiserver":          "k8s.io/kubernetes/cmd/kube-apiserver",
+			"kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+			"kubectl":                 "k8s.io/kubernetes/cmd/kubectl",
+		},
+	},
+	{
+		name: "metallb", path: "go.universe.tf/metallb", takes: "2 minutes",
+		programs: map[string]string{"metallb-controller": "go.universe.tf/metallb/controller"},
+	},
+	{
+		name: "krew", path: "sigs.k8s.io/krew", takes: "half a minute",
+		programs: map[string]string{
+			"krew":                   "sigs.k8s.io/krew/cmd/krew",
+			"validate-krew-manifest": "sigs.k8s.io/krew/cmd/validate-krew-manifest",
+		},
+	},
+	{
+		name: "lint", path: "github.com/golangci/golangci-lint/v2", takes: "2 minutes",
+		programs: map[string]string{"golangci-lint": "github.com/golangci/golangci-lint/v2/cmd/golangci-lint"},
+	},
+}
+
+// Names lists the modules that Build knows.
+func Names() []string {
+	var names []string
+	for _, m := range modules {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// Root is the repository's root: the nearest folder above the working directory that holds this
+// project's go.mod. Go runs tests in their package's folder, so it is found from each of them.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		mod, err := os.ReadFile(filepath.Join(at, "go.mod"))
+		if err == nil && strings.HasPrefix(string(mod), "module github.com/akash-net/kubectl-akash-net\n") {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("%s is not inside the repository of kubectl-akash-net", dir)
+		}
+	}
+}
+
+// Cache is the one folder where the testbed keeps what it makes; git ignores it.
+func Cache() (string, error) {
+	root, err := Root()
+	return filepath.Join(root, ".cache"), err
+}
+
+// Path finds a program: in the folder that KUBEBUILDER_ASSETS names, else where Build puts it.
+// The error says how to build it.
+func Path(name string) (string, error) {
+	bin, err := binDir()
+	if err != nil {
+		return "", err
+	}
+	if given := assets(bin); given != "" {
+		path := filepath.Join(given, name)
+		if exists(path) {
+			return path, nil
+		}
+		if slices.Contains([]string{"etcd", "kube-apiserver"}, name) {
+			return "", fmt.Errorf("KUBEBUILDER_ASSETS is %s, which holds no %s: correct it or unset it", given, name)
+		}
+	}
+	path := filepath.Join(bin, name)
+	if !exists(path) {
+		return "", fmt.Errorf("%s is missing: run `make testbed`, which builds it from its Go module", path)
+	}
+	return path, nil
+}
+
+// assets is the folder that KUBEBUILDER_ASSETS names, or "" when that is unset or our own.
+func assets(bin string) string {
+	given := os.Getenv("KUBEBUILDER_ASSETS")
+	if given == "" {
+		return ""
+	}
+	if abs, err := filepath.Abs(given); err == nil && abs == bin {
+		return ""
+	}
+	return given
+}
+
+func binDir() (string, error) {
+	cache, err := Cache()
+	return filepath.Join(cache, "bin"), err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, os.ErrNotExist)
+}
