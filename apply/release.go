@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -37,7 +36,7 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group) error {
 		})
 	}
 	_ = work.Wait() // the errors are in errs
-	return errors.Join(errs...)
+	return failures(errs)
 }
 
 func (r *run) release(ctx context.Context) error {

@@ -82,7 +82,29 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 		})
 	}
 	_ = group.Wait() // the runs' errors are in errs
-	return errors.Join(errs...)
+	return failures(errs)
+}
+
+// Failures are the errors of leases that were worked on independently.
+type Failures []error
+
+func (fs Failures) Error() string { return errors.Join(fs...).Error() }
+
+// Unwrap gives the errors to errors.Is and errors.As.
+func (fs Failures) Unwrap() []error { return fs }
+
+// failures gathers the errors of those that failed; it is nil when none did.
+func failures(errs []error) error {
+	var fs Failures
+	for _, err := range errs {
+		if err != nil {
+			fs = append(fs, err)
+		}
+	}
+	if len(fs) == 0 {
+		return nil
+	}
+	return fs
 }
 
 // prepare judges all definitions before anything is read or written.

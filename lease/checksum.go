@@ -32,7 +32,7 @@ func ChecksumOK(address string) bool {
 		if v < 0 {
 			return false
 		}
-		step(uint32(v)) //nolint:gosec // 0 to 31
+		step(uint32(v))
 	}
 	return sum == 1
 }

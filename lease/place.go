@@ -93,8 +93,10 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Errors are the problems that are not warnings, Warnings the others.
-func (ps Problems) Errors() Problems   { return ps.filter(false) }
+// Errors are the problems that are not warnings.
+func (ps Problems) Errors() Problems { return ps.filter(false) }
+
+// Warnings are the problems that are only doubts.
 func (ps Problems) Warnings() Problems { return ps.filter(true) }
 
 func (ps Problems) filter(warning bool) Problems {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // Exit codes. Scripts rely on them; docs/commands.md has the table.
@@ -40,7 +39,9 @@ func (c *cli) end(ctx context.Context, err error) int {
 	if !c.running {
 		err = &usageError{err}
 	}
-	for _, e := range flatten(err) {
+	failures := apply.Failures{err}
+	_ = errors.As(err, &failures)
+	for _, e := range failures {
 		code = max(code, c.print(e))
 	}
 	if ctx.Err() != nil {
@@ -49,36 +50,16 @@ func (c *cli) end(ctx context.Context, err error) int {
 	return code
 }
 
-// flatten takes joined errors apart: each is printed by itself.
-func flatten(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only the outermost layer joins leases
-	if _, isFormatted := err.(interface{ Format() }); ok && !isFormatted {
-		var out []error
-		for _, e := range joined.Unwrap() {
-			out = append(out, flatten(e)...)
-		}
-		if len(out) > 0 {
-			return out
-		}
-	}
-	return []error{err}
-}
-
 // print writes one error and returns the exit code that it asks for.
 func (c *cli) print(err error) int {
 	var problems lease.Problems
-	var problem lease.Problem
 	var held *apply.HeldError
 	var exhausted *apply.ExhaustedError
 	var timeout *apply.TimeoutError
-	var missing *render.MissingAddressError
 	var wrong *usageError
 	switch {
 	case errors.As(err, &problems):
 		c.printProblems(problems)
-		return exitInvalid
-	case errors.As(err, &problem), errors.As(err, &missing):
-		fmt.Fprintf(c.ErrOut, "%v\n", err)
 		return exitInvalid
 	case errors.As(err, &held):
 		c.printHeld(held)

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -20,10 +21,10 @@ import (
 // function is render as a KRM function (KRM functions specification v1): lease definitions among
 // the items of a ResourceList stay and are joined by the objects that they need. What is wrong
 // stands in the results, and ends the function with exit code 3.
-func (c *cli) function(f *renderFlags) error {
+func (c *cli) function(ctx context.Context, f *renderFlags) error {
 	var failed lease.Problems
 	processor := framework.ResourceListProcessorFunc(func(list *framework.ResourceList) error {
-		cfg, err := c.functionConfig(list, f.target)
+		cfg, err := c.functionConfig(ctx, list, f.target)
 		if err != nil {
 			return err
 		}
@@ -73,8 +74,8 @@ func (c *cli) function(f *renderFlags) error {
 
 // functionConfig is the provider's configuration of the function: functionConfig where that is a
 // ProviderConfig, else what --config names.
-func (c *cli) functionConfig(list *framework.ResourceList, target string) (*config.ProviderConfig, error) {
-	cfg, err := c.configuration(nil, nil) //nolint:staticcheck // without a cluster no request is made
+func (c *cli) functionConfig(ctx context.Context, list *framework.ResourceList, target string) (*config.ProviderConfig, error) {
+	cfg, err := c.configuration(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -121,5 +122,5 @@ func toNode(o render.Object) (*kyaml.RNode, error) {
 
 func isTerminal(in io.Reader) bool {
 	f, ok := in.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // a file descriptor is small
+	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -83,7 +82,8 @@ func (p *columnPrinter) print(b *state.Book) error {
 	return w.Flush()
 }
 
-// cell is the value of the column in a row, <none> where the row has no such field.
+// cell is the value of the column in a row, or its values with commas; <none> where the row has no
+// such field.
 func (c column) cell(row any) (string, error) {
 	results, err := c.path.FindResults(row)
 	if err != nil {
@@ -91,12 +91,10 @@ func (c column) cell(row any) (string, error) {
 	}
 	var texts []string
 	for _, values := range results {
-		var b bytes.Buffer
-		if err := c.path.PrintResults(&b, values); err != nil {
-			return "", fmt.Errorf("column %s: %w", c.header, err)
-		}
-		if len(values) > 0 {
-			texts = append(texts, b.String())
+		for _, v := range values {
+			if v.IsValid() && v.Interface() != nil {
+				texts = append(texts, fmt.Sprint(v.Interface()))
+			}
 		}
 	}
 	if len(texts) == 0 {

@@ -53,11 +53,8 @@ func newRender(c *cli) *cobra.Command {
 			kubectl akash-net render -R -f leases/ --target httproute`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if isFunction, err := c.resourceListOnStdin(f.input.files); isFunction || err != nil {
-				if err == nil {
-					err = c.function(f)
-				}
-				return err
+			if c.resourceListOnStdin(f.input.files) {
+				return c.function(cmd.Context(), f)
 			}
 			o, err := f.toOptions(c)
 			if err != nil {
@@ -176,18 +173,14 @@ func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error)
 
 // resourceListOnStdin is true when standard input is read and holds a ResourceList, as KRM
 // functions get it. What was looked at is still there to be read.
-func (c *cli) resourceListOnStdin(files []string) (bool, error) {
+func (c *cli) resourceListOnStdin(files []string) bool {
 	if len(files) > 1 || len(files) == 1 && files[0] != "-" || len(files) == 0 && isTerminal(c.In) {
-		return false, nil
+		return false
 	}
 	in := bufio.NewReaderSize(c.In, 1<<16)
 	c.In = in
-	head, err := in.Peek(4096)
-	if len(head) == 0 {
-		return false, nil //nolint:nilerr // an empty input is for the reader to judge
-	}
-	_ = err // what is there is enough to look at
-	return bytes.Contains(head, []byte("ResourceList")) && bytes.Contains(head, []byte("config.kubernetes.io/v1")), nil
+	head, _ := in.Peek(4096) // an error is for whoever reads
+	return bytes.Contains(head, []byte("ResourceList")) && bytes.Contains(head, []byte("config.kubernetes.io/v1"))
 }
 
 // joinProblems adds the problems of rendering to those of reading.

@@ -73,16 +73,8 @@ func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 		return nil, nil
 	}
 	objects, err := render.Lease(def, r.cfg, addresses)
-	if missing := (*render.MissingAddressError)(nil); errors.As(err, &missing) {
-		for _, e := range flatten(err) {
-			if errors.As(e, &missing) {
-				r.problems.Add(missing.At, "%s", missing.Reason())
-			}
-		}
-		return nil, nil
-	}
-	if problem := (lease.Problem{}); errors.As(err, &problem) {
-		r.problems = append(r.problems, problem)
+	if wrong := (lease.Problems{}); errors.As(err, &wrong) {
+		r.problems = append(r.problems, wrong...)
 		return nil, nil
 	}
 	return objects, err
@@ -121,7 +113,7 @@ func (r *renderer) compact(at lease.Place) compactPlace {
 	if len(r.files) == 0 || r.files[len(r.files)-1] != at.File {
 		r.files = append(r.files, at.File)
 	}
-	return compactPlace{file: uint32(len(r.files) - 1), line: uint32(at.Line)} //nolint:gosec // a file has fewer lines
+	return compactPlace{file: uint32(len(r.files) - 1), line: uint32(at.Line)}
 }
 
 func (r *renderer) usePool(name string, a netip.Addr) {

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/kubectl/pkg/util/templates"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -22,6 +24,8 @@ type stateFlags struct {
 	print    bookPrintFlags
 	subjects []state.Subject
 	selector string
+	// matches is the selector as it was understood.
+	matches labels.Selector
 	// namespace is that of the one lease to show, empty for all.
 	namespace     string
 	allNamespaces bool
@@ -98,7 +102,7 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	if f.subjects, err = parseSubjects(args); err != nil {
 		return err
 	}
-	if _, err := labels.Parse(f.selector); err != nil {
+	if f.matches, err = labels.Parse(f.selector); err != nil {
 		return usage("--selector: %w", err)
 	}
 	everywhere := cmd.Flags().Changed("all-namespaces") && f.allNamespaces
@@ -119,7 +123,7 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 }
 
 func (f *stateFlags) run(ctx context.Context, c *cli) error {
-	print, err := f.print.printer(f.subjects, c.Out, time.Now)
+	show, err := f.print.printer(f.subjects, c.Out, time.Now)
 	if err != nil {
 		return err
 	}
@@ -131,42 +135,46 @@ func (f *stateFlags) run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	if !f.watch {
-		book, err := cluster.Book(ctx, cfg, f.subjects...)
-		if err != nil {
-			return err
-		}
-		f.filter(book)
-		f.tellEmpty(c, book)
-		return print(book)
+	if f.watch {
+		return f.follow(ctx, cluster, cfg, show)
 	}
+	book, err := cluster.Book(ctx, cfg, f.subjects...)
+	if err != nil {
+		return err
+	}
+	f.filter(book)
+	f.tellEmpty(c, book)
+	return show(book)
+}
+
+// follow shows the rows, then each that changes, until it is interrupted.
+func (f *stateFlags) follow(ctx context.Context, cluster *apply.Cluster, cfg *config.ProviderConfig, show bookPrinter) error {
 	var earlier *state.Book
-	err = cluster.WatchBook(ctx, cfg, f.subjects, func(book *state.Book) error {
+	err := cluster.WatchBook(ctx, cfg, f.subjects, func(book *state.Book) error {
 		f.filter(book)
-		shown := book
+		changed := book
 		if earlier != nil {
-			shown = book.Changes(earlier)
+			changed = book.Changes(earlier)
 		}
 		earlier = book
-		if shown.Empty() {
+		if changed.Empty() {
 			return nil
 		}
-		return print(shown)
+		return show(changed)
 	})
 	if ctx.Err() != nil {
-		return nil // a watch has no other end
+		return nil //nolint:nilerr // a watch has no other end
 	}
 	return err
 }
 
 // filter keeps the rows that --selector and --namespace choose.
 func (f *stateFlags) filter(book *state.Book) {
-	selector, err := labels.Parse(f.selector)
-	if err != nil || selector.Empty() && f.namespace == "" {
-		return // check has parsed it
+	if f.matches.Empty() && f.namespace == "" {
+		return
 	}
 	book.Select(func(t *state.Tenant) bool {
-		return selector.Matches(labels.Set(t.Labels())) && (f.namespace == "" || t.Namespace == f.namespace)
+		return f.matches.Matches(labels.Set(t.Labels())) && (f.namespace == "" || t.Namespace == f.namespace)
 	})
 }
 

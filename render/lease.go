@@ -5,7 +5,6 @@ package render
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -18,31 +17,11 @@ import (
 // Addresses are the leased addresses by the name of the IP endpoint, at most one per family.
 type Addresses map[string][]netip.Addr
 
-// MissingAddressError says that an IP endpoint has no address, where the configured mode wants
-// the Service to name it.
-type MissingAddressError struct {
-	Endpoint string
-	// At is where the definition declares the endpoint, or uses it when it is declared nowhere.
-	At lease.Place
-}
-
-func (e *MissingAddressError) Error() string {
-	return lease.Problem{At: e.At, Message: e.Reason()}.Error()
-}
-
-// Reason says what is missing and what to do, without the place.
-func (e *MissingAddressError) Reason() string {
-	return fmt.Sprintf("IP endpoint %q has no address: "+
-		"write one into the lease definition (spec.ipEndpoints[].addresses), "+
-		"or let the ledger give one with --ledger cluster or --ledger DIR", e.Endpoint)
-}
-
 // Lease renders a lease: for each host, in the order of the hosts, the ProviderHost and its route;
 // then for each leased port, in the order of the services, the ProviderLeasedIP and its Service,
 // or two Services where the port has an address of each family.
 // An endpoint that addrs does not have gets the addresses of the definition. The objects share
-// their labels and are not to be changed. Where endpoints have no address, the error is, or joins,
-// a *MissingAddressError for each; other errors are a lease.Problem.
+// their labels and are not to be changed. The error is of type lease.Problems.
 func Lease(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses) ([]Object, error) {
 	l := &leased{
 		id: def.Lease, cfg: cfg,
@@ -54,39 +33,34 @@ func Lease(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses) (
 	for _, r := range routes(def, cfg) {
 		objects = append(objects, l.providerHost(r), l.route(r))
 	}
-	var problems []error
-	said := map[string]bool{}
+	var problems lease.Problems
 	for _, s := range def.Services {
 		for _, e := range s.Expose {
 			if e.IP == "" {
 				continue
 			}
-			ports, err := l.leasedPort(def, s.Name, e, addrs)
-			if err != nil && !said[err.Error()] {
-				said[err.Error()] = true
-				problems = append(problems, err)
+			ports, problem := l.leasedPort(def, s.Name, e, addrs)
+			if problem != nil && !slices.Contains(problems, *problem) {
+				problems = append(problems, *problem)
 			}
 			objects = append(objects, ports...)
 		}
 	}
-	if len(problems) > 1 {
-		return nil, errors.Join(problems...)
-	}
-	if len(problems) == 1 {
-		return nil, problems[0]
+	if len(problems) > 0 {
+		return nil, problems
 	}
 	return objects, nil
 }
 
 // leasedPort renders the ProviderLeasedIP and the Services of one port.
-func (l *leased) leasedPort(def *lease.Definition, service string, e lease.Expose, addrs Addresses) ([]Object, error) {
-	ips, err := addressesFor(def, l.cfg, addrs, e)
-	if err != nil {
-		return nil, err
+func (l *leased) leasedPort(def *lease.Definition, service string, e lease.Expose, addrs Addresses) ([]Object, *lease.Problem) {
+	ips, problem := addressesFor(def, l.cfg, addrs, e)
+	if problem != nil {
+		return nil, problem
 	}
-	services, err := l.services(service, e, ips)
-	if err != nil {
-		return nil, err
+	services, problem := l.services(service, e, ips)
+	if problem != nil {
+		return nil, problem
 	}
 	return append([]Object{l.providerLeasedIP(service, e)}, services...), nil
 }
@@ -156,7 +130,7 @@ func (l *leased) route(r route) Object {
 
 // addressesFor lists the addresses that the expose's Services ask for, IPv4 first; none in pool
 // mode.
-func addressesFor(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses, e lease.Expose) ([]netip.Addr, error) {
+func addressesFor(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses, e lease.Expose) ([]netip.Addr, *lease.Problem) {
 	if cfg.IP.Mode == config.ModePool {
 		return nil, nil
 	}
@@ -167,10 +141,12 @@ func addressesFor(def *lease.Definition, cfg *config.ProviderConfig, addrs Addre
 		at = cmp.Or(endpoint.At, at)
 	}
 	if len(ips) == 0 {
-		return nil, &MissingAddressError{Endpoint: e.IP, At: at}
+		return nil, &lease.Problem{At: at, Message: fmt.Sprintf("IP endpoint %q has no address: "+
+			"write one into the lease definition (spec.ipEndpoints[].addresses), "+
+			"or let the ledger give one with --ledger cluster or --ledger DIR", e.IP)}
 	}
 	if len(ips) > 2 || len(ips) == 2 && ips[0].BitLen() == ips[1].BitLen() {
-		return nil, lease.Problem{At: at, Message: fmt.Sprintf(
+		return nil, &lease.Problem{At: at, Message: fmt.Sprintf(
 			"IP endpoint %q has several addresses of one family (%v): at most one each of IPv4 and IPv6 can be leased", e.IP, ips)}
 	}
 	return ips, nil

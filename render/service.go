@@ -21,7 +21,7 @@ const maxLabel = 63
 
 // services are the LoadBalancer Services of one leased port: one for each address, IPv4 first; in
 // pool mode one that names no address.
-func (l *leased) services(name string, e lease.Expose, ips []netip.Addr) ([]Object, error) {
+func (l *leased) services(name string, e lease.Expose, ips []netip.Addr) ([]Object, *lease.Problem) {
 	object := lease.IPServiceName(name, e.ExternalPort(), e.Protocol)
 	if len(ips) == 0 {
 		return []Object{l.service(object, name, e, netip.Addr{})}, nil
@@ -30,7 +30,7 @@ func (l *leased) services(name string, e lease.Expose, ips []netip.Addr) ([]Obje
 	if len(ips) == 2 {
 		second := object + SecondFamilySuffix
 		if len(second) > maxLabel {
-			return nil, lease.Problem{At: e.At, Message: fmt.Sprintf(
+			return nil, &lease.Problem{At: e.At, Message: fmt.Sprintf(
 				"the Service for the IPv6 address would be named %q, which has more than %d characters: shorten the service's name", second, maxLabel)}
 		}
 		objects = append(objects, l.service(second, name, e, ips[1]))

@@ -74,7 +74,7 @@ func Texts(r io.Reader, file string) iter.Seq2[Text, error] {
 // empty root.
 func (t Text) Documents() iter.Seq[*Document] {
 	return func(yield func(*Document) bool) {
-		parse(t.data, t.file, t.before, func(d *Document, _ error) bool { return yield(d) })
+		parse(t.data, t.file, t.before, yield)
 	}
 }
 
@@ -99,7 +99,7 @@ func Read(r io.Reader, file string) iter.Seq2[*Document, error] {
 // that came from the API server. The place of its problems is the name.
 func Parse(data []byte, name string) *Document {
 	var first *Document
-	parse(data, name, -1, func(d *Document, _ error) bool {
+	parse(data, name, -1, func(d *Document) bool {
 		first = d
 		return false
 	})
@@ -110,24 +110,25 @@ func Parse(data []byte, name string) *Document {
 }
 
 // parse yields the documents of a text: markers without content between them make more than one.
-func parse(text []byte, file string, before int, yield func(*Document, error) bool) bool {
+func parse(text []byte, file string, before int, yield func(*Document) bool) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {
 		d := &Document{file: file, before: before, visits: 10_000 + 10*len(text)}
 		node, err := decode(decoder)
 		if errors.Is(err, io.EOF) {
-			return true
+			return
 		}
 		if err != nil {
 			d.syntaxError(text, err)
-			return yield(d, nil)
+			yield(d)
+			return
 		}
 		d.root = node
 		if d.Root().IsNull() {
 			continue
 		}
-		if !yield(d, nil) {
-			return false
+		if !yield(d) {
+			return
 		}
 	}
 }

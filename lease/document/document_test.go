@@ -92,7 +92,10 @@ func TestSyntaxErrors(t *testing.T) {
 		"x: 1\n---\na:\tb: c": "f:3:",
 	} {
 		got := ""
-		for doc := range Read(strings.NewReader(text), "f") {
+		for doc, err := range Read(strings.NewReader(text), "f") {
+			if err != nil {
+				t.Fatal(err)
+			}
 			got += doc.Problems.Error()
 		}
 		if !strings.HasPrefix(got, want) {

@@ -1,0 +1,105 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Wrong usage is told before any cluster is asked.
+func TestStateUsage(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/nonexistent")
+	for words, want := range map[string]string{
+		"routes,pods":                        `no subject "routes"`,
+		"hosts,":                             `no subject ""`,
+		"-o xml":                             `unknown format "xml"`,
+		"-o custom-columns":                  "name the columns",
+		"-o custom-columns=HOST":             `"HOST" is not HEADER:PATH`,
+		"-o custom-columns=HOST:.host[":      "column HOST",
+		"-o jsonpath={.hosts":                "jsonpath",
+		"-o jsonpath=":                       "no template",
+		"-o jsonpath-file=/nonexistent/file": "/nonexistent/file",
+		"-l a=b=c":                           "--selector",
+		"--watch":                            "--watch shows one subject",
+		"hosts ips --watch":                  "--watch shows one subject",
+		"hosts --unknown":                    "unknown flag",
+	} {
+		t.Run(words, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			args := append([]string{"kubectl-akash_net", "state"}, strings.Fields(words)...)
+			code := Main(context.Background(), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+			if code != exitUsage || out.Len() > 0 || !strings.Contains(errOut.String(), want) {
+				t.Errorf("code %d, stdout %q, stderr %q; want code %d and %q on stderr only", code, out.String(), errOut.String(), exitUsage, want)
+			}
+		})
+	}
+}
+
+func TestParseSubjects(t *testing.T) {
+	for words, want := range map[string][]state.Subject{
+		"":                        nil,
+		"hosts":                   {state.SubjectHosts},
+		"pool,Host ip host":       {state.SubjectPools, state.SubjectHosts, state.SubjectIPs},
+		"leases pools ips hosts ": {state.SubjectLeases, state.SubjectPools, state.SubjectIPs, state.SubjectHosts},
+	} {
+		got, err := parseSubjects(strings.Fields(words))
+		if err != nil {
+			t.Errorf("%q: %v", words, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", words, diff)
+		}
+	}
+}
+
+func TestCompleteSubjects(t *testing.T) {
+	for words, want := range map[string][]string{
+		"|":            {"hosts", "ips", "leases", "pools"},
+		"hosts ip|":    {"leases", "pools"},
+		"pools|hosts,": {"hosts,ips", "hosts,leases"},
+	} {
+		args, toComplete, _ := strings.Cut(words, "|")
+		got, _ := completeSubjects(nil, strings.Fields(args), toComplete)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", words, diff)
+		}
+	}
+}
+
+func TestSubjectsOfASelection(t *testing.T) {
+	for words, want := range map[string][]state.Subject{
+		"":                     state.Subjects,
+		"-A":                   state.Subjects,
+		"-n some -A":           state.Subjects,
+		"-n some":              {state.SubjectHosts, state.SubjectIPs, state.SubjectLeases},
+		"-l akash.network=x":   {state.SubjectHosts, state.SubjectIPs, state.SubjectLeases},
+		"pools -l a=b":         {state.SubjectPools},
+		"leases --namespace=x": {state.SubjectLeases},
+	} {
+		t.Run(words, func(t *testing.T) {
+			root := newRoot(&cli{})
+			cmd, rest, err := root.Find(append([]string{"state"}, strings.Fields(words)...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.ParseFlags(rest); err != nil {
+				t.Fatal(err)
+			}
+			f := &stateFlags{print: newBookPrintFlags()}
+			f.selector, _ = cmd.Flags().GetString("selector")
+			f.allNamespaces, _ = cmd.Flags().GetBool("all-namespaces")
+			if err := f.check(cmd, cmd.Flags().Args()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, f.subjects); diff != "" {
+				t.Errorf("subjects (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
