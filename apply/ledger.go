@@ -32,7 +32,7 @@ type ledger struct {
 var errAgain = errors.New("the claim has to be read again")
 
 // retries bound how often a lost race or an unclear answer is followed by another try.
-var retries = wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8, Cap: time.Second}
+var retries = wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.7, Jitter: 0.5, Steps: 10}
 
 func (l ledger) client() metadata.ResourceInterface {
 	return l.cluster.metadata.Resource(leases).Namespace(l.namespace)

@@ -18,7 +18,7 @@ import (
 
 // patience is how long a run waits for another run that holds a thing and has not ended: it may
 // yet give the thing back.
-var patience = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 9, Cap: time.Second}
+var patience = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 8}
 
 // held is what a run holds of one claim.
 type held struct {

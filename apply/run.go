@@ -165,18 +165,14 @@ func (r *run) apply(ctx context.Context) error {
 		err = r.write(ctx, desired)
 	}
 	if err != nil {
-		if refused := (*HeldError)(nil); errors.As(err, &refused) {
-			r.retract(ctx)
-			r.rollback(ctx)
-		}
+		r.undo(ctx)
 		return err
 	}
+	var pruned error
 	if r.opts.Prune {
-		if err := r.prune(ctx, desired); err != nil {
-			return err
-		}
+		pruned = r.prune(ctx, desired)
 	}
-	if err := r.settle(ctx); err != nil {
+	if err := errors.Join(pruned, r.settle(ctx)); err != nil {
 		return err
 	}
 	status := "applied"
@@ -188,6 +184,17 @@ func (r *run) apply(ctx context.Context) error {
 	}
 	r.event(Done, "lease", "", r.req.Lease.String(), status)
 	return nil
+}
+
+// undo takes back what the run has made and claimed, when it cannot finish: the lease has what it
+// had. An interrupted run that has made objects leaves them, with their claims: they may serve
+// already, and the same command finishes the work.
+func (r *run) undo(ctx context.Context) {
+	if ctx.Err() != nil && len(r.made) > 0 || r.opts.DryRun != "" {
+		return
+	}
+	r.retract(ctx)
+	r.rollback(ctx)
 }
 
 func (r *run) hold(h *held) { r.holds[h.want.Name()] = h }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -229,6 +230,8 @@ func (c *Cluster) deletePinned(ctx context.Context, kind render.Kind, namespace,
 
 // retract deletes the objects that this run has created.
 func (r *run) retract(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
 	for _, m := range slices.Backward(r.made) {
 		err := r.cluster.deletePinned(ctx, m.object.Kind, m.object.Namespace, m.object.Name, m.uid, "", false)
 		if err != nil && !isOvertaken(err) {

@@ -53,7 +53,6 @@ run kubectl akash-net apply -f manifests/examples/shop.yaml
 say "The second tenant leaves; the first keeps what it has."
 run kubectl akash-net release "$blog"
 run kubectl akash-net state
-run kubectl akash-net explain "$shop"
 
 say "The cluster goes on running (make demo-down ends it). To go on by hand:"
 printf '%s\n' "$settings"
