@@ -88,8 +88,9 @@ func (c *Cluster) metas(ctx context.Context, resource schema.GroupVersionResourc
 		if err != nil {
 			return nil, err
 		}
-		for i := range list.Items {
-			out = append(out, &list.Items[i].ObjectMeta)
+		for _, item := range list.Items {
+			item.ManagedFields = nil // who holds what is computed from values
+			out = append(out, &item.ObjectMeta)
 		}
 		return list, nil
 	}, func() { out = nil })

@@ -208,8 +208,8 @@ func completeSubjects(_ *cobra.Command, args []string, toComplete string) ([]str
 	}
 	var out []string
 	for _, s := range state.Subjects {
-		if !slices.Contains(named, s) {
-			out = append(out, before+string(s))
+		if word := before + string(s); !slices.Contains(named, s) && strings.HasPrefix(word, toComplete) {
+			out = append(out, word)
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp

@@ -62,6 +62,7 @@ func TestCompleteSubjects(t *testing.T) {
 	for words, want := range map[string][]string{
 		"|":            {"hosts", "ips", "leases", "pools"},
 		"hosts ip|":    {"leases", "pools"},
+		"|l":           {"leases"},
 		"pools|hosts,": {"hosts,ips", "hosts,leases"},
 	} {
 		args, toComplete, _ := strings.Cut(words, "|")

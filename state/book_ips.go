@@ -115,8 +115,9 @@ func (x *ipFold) claim(c *Claim) {
 	row := IPRow{
 		Address: a, Family: config.FamilyOf(a), SharingKey: c.SharingKey, Claimed: true, Since: metav1.NewTime(c.Created),
 	}
-	row.Pool, _ = x.cfg.PoolFor(a)
+	pool, _ := x.cfg.PoolFor(a)
 	if len(c.Parts) == 0 {
+		row.Pool = pool
 		row.Tenant, row.State, row.Message = &Tenant{Owner: c.Owner}, claimState(c, Part{}, StateReserved), c.Unreadable
 		x.rows = append(x.rows, row)
 		return
@@ -127,10 +128,11 @@ func (x *ipFold) claim(c *Claim) {
 		row.Service, row.ContainerPort = p.Service, p.Port
 		key := portKey{p.Lease.Group(), strings.ToLower(c.SharingKey), row.Protocol, row.Port}
 		seen := StateReserved
-		row.Message = c.Unreadable
+		row.Message, row.Pool = c.Unreadable, pool
 		for _, s := range x.services[key] {
 			if state, message := s.stands(a); state != "" && seen != StateActive {
 				seen, row.Message = state, cmp.Or(c.Unreadable, message)
+				row.Pool = cmp.Or(pool, s.Pool)
 			}
 		}
 		row.State = claimState(c, p, seen)

@@ -93,6 +93,14 @@ func TestBookIPs(t *testing.T) {
 				{"2001:db8:10::7", bookAlice, lease.TCP, 443, "web", 8443, pool6, StatePending, true, ""},
 			},
 		},
+		"the service of the other family alone": {
+			claims:   []*Claim{bookAddressClaim("2001:db8:10::7", "public", bookShop, bookHTTPS())},
+			services: []ServiceObject{bookService(bookShop, "web-ip-443-tcp", "public", "TCP", 443, "203.0.113.7")},
+			want: []ipLine{
+				{"2001:db8:10::7", bookAlice, lease.TCP, 443, "web", 8443, pool6, StateReserved, true, ""},
+				{"", bookAlice, lease.TCP, 443, "web", 8443, "", StatePending, false, ""},
+			},
+		},
 		"another owner's service with the same port is not the claim's": {
 			claims:   []*Claim{bookAddressClaim("203.0.113.7", "public", bookShop, bookHTTPS())},
 			services: []ServiceObject{bookService(bookBlog, "web-ip-443-tcp", "public", "TCP", 443, "", "203.0.113.9")},

@@ -45,14 +45,13 @@ func leaseRows(hosts []HostRow, ips []IPRow) []LeaseRow {
 		return row
 	}
 	for _, h := range hosts {
-		if row := of(h.Tenant, h.State, h.Since); row != nil && !slices.Contains(row.Hosts, h.Host) {
-			row.Hosts = append(row.Hosts, h.Host)
+		if row := of(h.Tenant, h.State, h.Since); row != nil {
+			row.Hosts = appendNew(row.Hosts, h.Host)
 		}
 	}
 	for _, ip := range ips {
-		row := of(ip.Tenant, ip.State, ip.Since)
-		if text := ip.Address.String(); row != nil && ip.Address.IsValid() && !slices.Contains(row.Addresses, text) {
-			row.Addresses = append(row.Addresses, text)
+		if row := of(ip.Tenant, ip.State, ip.Since); row != nil && ip.Address.IsValid() {
+			row.Addresses = appendNew(row.Addresses, ip.Address.String())
 		}
 	}
 	rows := make([]LeaseRow, 0, len(leases))
@@ -62,6 +61,14 @@ func leaseRows(hosts []HostRow, ips []IPRow) []LeaseRow {
 	}
 	slices.SortFunc(rows, func(a, b LeaseRow) int { return a.id().Compare(b.id()) })
 	return rows
+}
+
+// appendNew adds to a list that is in order, and so has what it has already at its end.
+func appendNew(list []string, s string) []string {
+	if len(list) > 0 && list[len(list)-1] == s {
+		return list
+	}
+	return append(list, s)
 }
 
 func (t *Tenant) id() lease.ID {

@@ -202,7 +202,7 @@ func (p Part) value() string {
 	return string(out)
 }
 
-// Protocol and port of a part of an address; empty and 0 for a path.
+// ProtocolPort is the protocol and the port of a part of an address; empty and 0 for a path.
 func (p Part) ProtocolPort() (lease.Protocol, uint16) {
 	protocol, port, _ := strings.Cut(strings.TrimPrefix(p.Key, portPrefix), "-")
 	n, err := strconv.ParseUint(port, 10, 16)

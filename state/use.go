@@ -66,7 +66,7 @@ func HostUses(o *unstructured.Unstructured) []Use {
 		hosts = []string{o.GetName()}
 		use.Service, _, _ = unstructured.NestedString(o.Object, "spec", "service_name")
 		port, _, _ := unstructured.NestedInt64(o.Object, "spec", "external_port")
-		use.Port = uint16(port) //nolint:gosec // a wrong number is shown, not used
+		use.Port = uint16(port)
 	case "Ingress":
 		hosts = ingressHosts(o, &use)
 	case "HTTPRoute":
@@ -151,5 +151,5 @@ func first(v any, path ...string) any {
 
 func portNumber(v any) uint16 {
 	n, _ := v.(int64)
-	return uint16(n) //nolint:gosec // a wrong number is shown, not used
+	return uint16(n)
 }
