@@ -193,6 +193,8 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 		uses = r.uses(h)
 	}
 	missing, withheld := false, map[string]bool{}
+	known := r.holds[h.Name()]
+	took := known != nil && known.took
 	parts := make([]state.Part, 0, len(h.Parts))
 	for _, p := range h.Parts {
 		switch f := state.Decide(r.group, h, p.Key, claim, uses); f.Verdict {
@@ -209,6 +211,7 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 			parts = append(parts, p)
 		case state.Mine:
 			own := *claim.Part(p.Key)
+			took = took || own.Run == r.nonce // with our mark: the answer to our write was lost
 			// A part that another run of this lease has marked gets our mark, so that the
 			// other's rollback cannot take it away from under us.
 			if own.Run != "" && own.Run != r.nonce {
@@ -224,7 +227,10 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 	want := h
 	want.Parts = slices.DeleteFunc(slices.Clone(h.Parts), func(p state.Part) bool { return withheld[p.Key] })
 	if !missing {
-		r.hold(&held{want: want, claim: claim, took: r.holds[h.Name()] != nil && r.holds[h.Name()].took})
+		if took && known == nil {
+			r.event(Claimed, string(want.Kind), "", want.Thing, "")
+		}
+		r.hold(&held{want: want, claim: claim, took: took})
 		return true, nil
 	}
 	return r.put(ctx, want, claim, parts)
