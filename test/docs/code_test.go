@@ -1,0 +1,179 @@
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+func TestReferenceIsUpToDate(t *testing.T) {
+	want, err := Reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read(t, ReferenceFile) != want {
+		t.Errorf("%s is not what the commands' help says; write it anew with: make generate", ReferenceFile)
+	}
+}
+
+func TestExitCodesAreDocumented(t *testing.T) {
+	text := read(t, "docs/commands.md")
+	codes := constants(t, "plugin/errors.go", func(name string) bool { return strings.HasPrefix(name, "exit") })
+	if len(codes) == 0 {
+		t.Fatal("plugin/errors.go has no exit codes")
+	}
+	for name, code := range codes {
+		if !strings.Contains(text, "\n| "+code+" | ") {
+			t.Errorf("docs/commands.md has no row for exit code %s (%s)", code, name)
+		}
+	}
+}
+
+func TestAnnotationsAreDocumented(t *testing.T) {
+	text := read(t, "docs/annotations.md")
+	seen := 0
+	for _, file := range []string{"lease/names.go", "state/claim.go"} {
+		for name, value := range constants(t, file, func(name string) bool {
+			return strings.HasPrefix(name, "Label") || strings.HasPrefix(name, "Annotation") || strings.HasSuffix(name, "Prefix")
+		}) {
+			seen++
+			// A prefix stands before what its annotations name, the others alone.
+			named := "`" + value
+			if !strings.HasSuffix(value, "/") {
+				named += "`"
+			}
+			if !strings.Contains(text, named) {
+				t.Errorf("docs/annotations.md does not name %s (%s in %s)", value, name, file)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d labels and annotations were found in the code", seen)
+	}
+}
+
+func TestActionsOfEventsAreDocumented(t *testing.T) {
+	text := read(t, "docs/commands.md")
+	actions := constants(t, "apply/event.go", func(string) bool { return true })
+	if len(actions) == 0 {
+		t.Fatal("apply/event.go has no actions")
+	}
+	for name, action := range actions {
+		if !strings.Contains(text, "| `"+action+"` |") {
+			t.Errorf("docs/commands.md has no row for the action %s (apply.%s)", action, name)
+		}
+	}
+}
+
+var key = regexp.MustCompile("json:\"([a-zA-Z]+)")
+
+func TestKeysOfEventsAreDocumented(t *testing.T) {
+	text := read(t, "docs/commands.md")
+	_, after, ok := strings.Cut(read(t, "plugin/events.go"), "type line struct {")
+	if !ok {
+		t.Fatal("plugin/events.go has no type line")
+	}
+	fields, _, _ := strings.Cut(after, "\n}")
+	for _, m := range key.FindAllStringSubmatch(fields, -1) {
+		if !strings.Contains(text, "| `"+m[1]+"` |") {
+			t.Errorf("docs/commands.md has no row for the key %s of an event", m[1])
+		}
+	}
+}
+
+// keyList is a list of keys as the readers have it: ipKeys = []string{"mode", …}.
+var keyList = regexp.MustCompile(`(?m)^\s+(\w+)Keys\s+= \[\]string\{(.*)\}`)
+
+func TestKeysOfTheConfigurationAreDocumented(t *testing.T) {
+	text := read(t, "docs/configuration.md")
+	parents := map[string]string{"spec": "", "ingress": "ingress.", "gateway": "gateway.", "hosts": "hosts.", "ip": "ip.", "commit": "commitLevels."}
+	found := keyList.FindAllStringSubmatch(read(t, "lease/config/read.go"), -1)
+	count := 0
+	for _, m := range found {
+		parent, ok := parents[m[1]]
+		if !ok {
+			continue
+		}
+		for _, name := range regexp.MustCompile(`"(\w+)"`).FindAllStringSubmatch(m[2], -1) {
+			if m[1] == "spec" && slices.ContainsFunc(found, func(other []string) bool { return parents[other[1]] == name[1]+"." }) {
+				continue // its own keys are documented
+			}
+			count++
+			if !strings.Contains(text, "| `"+parent+name[1]+"` |") {
+				t.Errorf("docs/configuration.md has no row for %s", parent+name[1])
+			}
+		}
+	}
+	if count < 15 {
+		t.Errorf("only %d keys were found in the code", count)
+	}
+}
+
+// providerKey is a key of Akash's provider.yaml, which all have a dash or are listed here.
+var providerKey = regexp.MustCompile(`"((?:[a-z0-9]+-)+[a-z]+)"`)
+
+func TestKeysOfAkashsConfigurationAreDocumented(t *testing.T) {
+	text := read(t, "docs/configuration.md")
+	for _, m := range providerKey.FindAllStringSubmatch(read(t, "lease/config/provider.go"), -1) {
+		if m[1] != "gateway-api" && !strings.Contains(text, "`"+m[1]+"`") {
+			t.Errorf("docs/configuration.md does not name %s of provider.yaml", m[1])
+		}
+	}
+}
+
+// constants are the constants of one file whose names are wanted, with their values as text.
+func constants(t *testing.T, file string, wanted func(string) bool) map[string]string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root(t), file), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, out := map[string]string{}, map[string]string{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		for i, name := range spec.Names {
+			if i >= len(spec.Values) {
+				break
+			}
+			value, ok := evaluate(spec.Values[i], values)
+			if values[name.Name] = value; ok && wanted(name.Name) {
+				out[name.Name] = value
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// evaluate is the value of a literal, a constant seen before, lease.Domain, or a sum of them.
+func evaluate(e ast.Expr, known map[string]string) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind == token.STRING {
+			s, err := strconv.Unquote(e.Value)
+			return s, err == nil
+		}
+		return e.Value, true
+	case *ast.Ident:
+		s, ok := known[e.Name]
+		return s, ok
+	case *ast.SelectorExpr:
+		return lease.Domain, e.Sel.Name == "Domain"
+	case *ast.BinaryExpr:
+		left, ok := evaluate(e.X, known)
+		right, too := evaluate(e.Y, known)
+		return left + right, ok && too && e.Op == token.ADD
+	}
+	return "", false
+}

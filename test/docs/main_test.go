@@ -1,0 +1,71 @@
+package docs
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/akash-net/kubectl-akash-net/plugin"
+	"github.com/akash-net/kubectl-akash-net/test/testbed"
+	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+)
+
+// plane is the control plane on which the commands of the documents run.
+var plane *testbed.ControlPlane
+
+// TestMain makes this test program the plugin when it is started by the plugin's name.
+func TestMain(m *testing.M) {
+	testscript.Main(onControlPlane{m}, map[string]func(){program: func() {
+		streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+		os.Exit(plugin.Main(context.Background(), os.Args, streams))
+	}})
+}
+
+// onControlPlane runs the tests of a package beside a control plane.
+type onControlPlane struct{ *testing.M }
+
+func (m onControlPlane) Run() int {
+	return testbed.Main(m.M, func(ctx context.Context, p *testbed.ControlPlane) error {
+		plane = p
+		return p.StartMetalLB(ctx)
+	})
+}
+
+// root is the repository's root, in which the commands of the documents are run.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := programs.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// environment is that of somebody who has the plugin and kubectl on the PATH and a kubeconfig.
+func environment(t *testing.T) []string {
+	t.Helper()
+	kubectl, err := programs.Path("kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := exec.LookPath(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Dir(self) + ":" + filepath.Dir(kubectl) + ":" + os.Getenv("PATH")
+	return append(os.Environ(), "PATH="+path, "KUBECONFIG="+plane.Kubeconfig, "HOME="+t.TempDir())
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+)
+
+// kubectl runs the real kubectl as the administrator, with the plugin on its PATH.
+func kubectl(t *testing.T, args ...string) result {
+	t.Helper()
+	path, err := programs.Path("kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig, "PATH="+binaries+":"+os.Getenv("PATH"))
+	return finish(cmd)
+}
+
+// bind gives a user a role as the messages and rbac.yaml say, and waits until the API server
+// knows.
+func bind(t *testing.T, config *rest.Config, name, role, verb string) {
+	t.Helper()
+	kubectl(t, "create", "clusterrolebinding", name, "--clusterrole="+role, "--user="+name).exits(t, 0)
+	kubectl(t, "-n", ledger, "create", "rolebinding", name, "--role="+role, "--user="+name).exits(t, 0)
+	reviews := kubernetes.NewForConfigOrDie(config).AuthorizationV1().SelfSubjectAccessReviews()
+	for _, wanted := range []authorizationv1.ResourceAttributes{
+		{Group: "coordination.k8s.io", Resource: "leases", Namespace: ledger, Verb: verb},
+		{Group: "networking.k8s.io", Resource: "ingresses", Namespace: "default", Verb: verb},
+	} {
+		eventually(t, "the role is bound", func(ctx context.Context) (bool, error) {
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &wanted}}
+			answer, err := reviews.Create(ctx, review, metav1.CreateOptions{})
+			return err == nil && answer.Status.Allowed, err
+		})
+	}
+}
+
+// Without a role nothing goes, and the message says which role to ask for; with the operator's
+// role leases are applied and released.
+func TestOperator(t *testing.T) {
+	t.Parallel()
+	v4, _ := newRanges()
+	name := fmt.Sprint("operator-", number.Add(1))
+	config, path, err := plane.AddUser(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, host := leaseOf(newTenant(), 1), newHost("operator")
+	definition := define(t, id, service("web", served(host), leased("public", "TCP", 443)), endpoint("public"))
+	u := user{kubeconfig: path}
+	for _, args := range [][]string{{"apply", "-f", definition}, {"release", id.Group().String()}, {"state"}} {
+		u.run(t, args...).exits(t, 1).says(t, "not allowed to", name, "--clusterrole=akash-net-operator", "--role=akash-net-operator")
+	}
+	bind(t, config, name, "akash-net-operator", "patch")
+	u.do(t, "apply", "-f", definition).prints(t, "is live")
+	u.do(t, "state").prints(t, host)
+	for _, mode := range []string{"range", "dedicated"} {
+		u.with(configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"0/30]}")).do(t, "release", id.Group().String())
+		u.with(configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"0/30]}")).do(t, "apply", "-f", definition).prints(t, "granted "+v4+"0")
+		u.with(configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"0/30]}")).do(t, "release", id.Group().String())
+		if mode == "range" {
+			remove(t, adverts, metalLB, "akash-net-"+strings.ReplaceAll(v4, ".", "-")+"0-30")
+			remove(t, pools, metalLB, "akash-net-"+strings.ReplaceAll(v4, ".", "-")+"0-30")
+		}
+	}
+	u.run(t, "install").exits(t, 1).says(t, "not allowed to")
+}
+
+// The viewer's role shows the book and changes nothing.
+func TestViewer(t *testing.T) {
+	t.Parallel()
+	name := fmt.Sprint("viewer-", number.Add(1))
+	config, path, err := plane.AddUser(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bind(t, config, name, "akash-net-viewer", "list")
+	id, host := leaseOf(newTenant(), 1), newHost("viewer")
+	definition := define(t, id, web(host))
+	admin().do(t, "apply", "-f", definition)
+	u := user{kubeconfig: path}
+	u.do(t, "state").prints(t, host)
+	u.do(t, "apply", "-f", definition).prints(t, "unchanged")
+	u.run(t, "apply", "-f", define(t, leaseOf(id.Owner, 2), web(newHost("viewer")))).exits(t, 1).
+		says(t, "not allowed to patch leases.coordination.k8s.io", "akash-net-operator")
+	u.run(t, "release", id.Group().String()).exits(t, 1).says(t, "not allowed to delete ingresses.networking.k8s.io")
+	need(t, ingresses, id.Namespace(), host)
+	need(t, claims, ledger, host)
+}
+
+// Without a cluster there is a sentence and a next step.
+func TestNoCluster(t *testing.T) {
+	t.Parallel()
+	definition := define(t, leaseOf(newTenant(), 1), web(newHost("none")))
+	missing := filepath.Join(plane.Dir, "no-such-kubeconfig")
+	for name, tt := range map[string]struct {
+		kubeconfig string
+		says       []string
+	}{
+		"refused":       {kubeconfig(t, "http://127.0.0.1:1"), []string{"no answer from the cluster at http://127.0.0.1:1", "connection refused", "--context"}},
+		"no kubeconfig": {missing, []string{"no cluster is configured", "--kubeconfig"}},
+		"broken":        {file(t, "clusters: 7\n"), []string{"the kubeconfig cannot be used"}},
+	} {
+		for _, args := range [][]string{{"apply", "-f", definition}, {"state"}, {"release", "akash1abc/1/1"}, {"install"}, {"uninstall"}} {
+			r := user{kubeconfig: tt.kubeconfig}.run(t, args...).exits(t, 1)
+			if r.says(t, tt.says...); t.Failed() {
+				t.Fatal(name)
+			}
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// A dry run tells what would happen and changes nothing, whether the lease is new, changed, held
+// by another, or released.
+func TestDryRunChangesNothing(t *testing.T) {
+	v4, _ := newRanges()
+	u := admin().with(configure(t, "ip: {ranges: ["+v4+"0/28]}"))
+	id, host, added, goes := leaseOf(newTenant(), 1), newHost("dry"), newHost("added"), newHost("goes")
+	u.do(t, "apply", "-f", define(t, id, web(host, goes)))
+	changed := define(t, id, service("web", served(host, added), leased("public", "TCP", 443)), endpoint("public"))
+	unknown := leaseOf(newTenant(), 1)
+	fresh := define(t, unknown, web(newHost("fresh")))
+	stolen := define(t, leaseOf(newTenant(), 1), web(host))
+
+	before := fingerprint(t)
+	for _, mode := range []string{"client", "server"} {
+		u.do(t, "apply", "-f", changed, "--dry-run="+mode).prints(t,
+			"host/"+added+" claimed", "address/"+v4+"0 claimed", "ingress/"+added+" created", "ingress/"+goes+" pruned", "host/"+goes+" pruned", "dry run)")
+		u.do(t, "apply", "-f", fresh, "--dry-run="+mode).prints(t, "namespace/"+unknown.Namespace()+" created")
+		u.run(t, "apply", "-f", stolen, "--dry-run="+mode).exits(t, 4).says(t, host)
+		u.do(t, "release", id.Group().String(), "--dry-run="+mode).prints(t, "ingress/"+host+" deleted", "host/"+host+" released")
+		if diff := cmp.Diff(before, fingerprint(t)); diff != "" {
+			t.Fatalf("--dry-run=%s changed the cluster (-before +after):\n%s", mode, diff)
+		}
+	}
+}
+
+// What somebody else has changed is not overwritten: the run names who manages it, and takes and
+// makes nothing beside it.
+func TestDriftIsAConflict(t *testing.T) {
+	id, host, added := leaseOf(newTenant(), 1), newHost("drift"), newHost("added")
+	admin().do(t, "apply", "-f", define(t, id, web(host)))
+	ingress := need(t, ingresses, id.Namespace(), host)
+	annotations := ingress.GetAnnotations()
+	annotations["nginx.ingress.kubernetes.io/proxy-body-size"] = "0"
+	ingress.SetAnnotations(annotations)
+	update(t, "hand-editor", ingresses, ingress)
+
+	before := fingerprint(t)
+	admin().run(t, "apply", "-f", define(t, id, web(host))).exits(t, 1).says(t,
+		"ingress/"+host+": fields are managed by hand-editor", "proxy-body-size", "Nothing is forced")
+	if diff := cmp.Diff(before, fingerprint(t)); diff != "" {
+		t.Errorf("the refused run changed the cluster (-before +after):\n%s", diff)
+	}
+	admin().run(t, "apply", "-f", define(t, id, web(host, added))).exits(t, 1).says(t, "hand-editor")
+	if diff := cmp.Diff([]string{host}, claimsOf(t, id.Owner)); diff != "" {
+		t.Errorf("claims after the refused run (-want +got):\n%s", diff)
+	}
+	if got := objectsOf(t, id); !slices.Equal(got, []string{"ingresses/" + host, "providerhosts/" + host}) {
+		t.Errorf("after the refused run the lease has %v", got)
+	}
+	unmarked(t, id.Owner)
+}
+
+// A run that fails takes back also those objects whose creation was under way when it failed.
+func TestFailedRunLeavesNoStray(t *testing.T) {
+	t.Parallel()
+	id, host, added := leaseOf(newTenant(), 1), newHost("drift"), newHost("a-added")
+	admin().do(t, "apply", "-f", define(t, id, web(host)))
+	ingress := need(t, ingresses, id.Namespace(), host)
+	annotations := ingress.GetAnnotations()
+	annotations["nginx.ingress.kubernetes.io/proxy-body-size"] = "0"
+	ingress.SetAnnotations(annotations)
+	update(t, "hand-editor", ingresses, ingress)
+
+	r := record(t)
+	refused, made := make(chan struct{}), make(chan struct{})
+	r.before = func(_ context.Context, q request) {
+		if q.String() == "PATCH ingresses/"+added {
+			pass(t.Context(), t, refused) // made only once the other write has been refused
+		}
+	}
+	r.after = func(_ context.Context, q request) {
+		switch q.String() {
+		case "PATCH ingresses/" + host:
+			close(refused)
+		case "PATCH ingresses/" + added:
+			close(made)
+		}
+	}
+	r.run(t, "apply", "-f", define(t, id, web(host, added))).exits(t, 1).says(t, "hand-editor")
+	arrives(t, "the other Ingress is made", made)
+	if got := objectsOf(t, id); !slices.Equal(got, []string{"ingresses/" + host, "providerhosts/" + host}) {
+		t.Errorf("after the failed run the lease has %v", got)
+	}
+	absent(t, claims, ledger, added)
+}
+
+// What has been removed by hand is made again.
+func TestRemovedObjectIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("again")
+	definition := define(t, id, web(host))
+	admin().do(t, "apply", "-f", definition)
+	remove(t, ingresses, id.Namespace(), host)
+	admin().do(t, "apply", "-f", definition).prints(t, "ingress/"+host+" created", "providerhost/"+host+" unchanged")
+	remove(t, claims, ledger, host)
+	admin().do(t, "apply", "-f", definition).prints(t, "host/"+host+" claimed", "ingress/"+host+" unchanged")
+	need(t, claims, ledger, host)
+	unmarked(t, id.Owner)
+}
+
+// A change of the configuration reaches the objects.
+func TestChangedConfiguration(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("class")
+	definition := define(t, id, web(host))
+	admin().do(t, "apply", "-f", definition)
+	out := admin().with(configure(t, "ingress: {className: other}")).do(t, "apply", "-f", definition).
+		prints(t, "ingress/"+host+" configured", "providerhost/"+host+" unchanged")
+	if strings.Contains(out.stdout, "created") {
+		t.Error(out)
+	}
+	class, _, _ := unstructured.NestedString(need(t, ingresses, id.Namespace(), host).Object, "spec", "ingressClassName")
+	if class != "other" {
+		t.Errorf("the class is %q", class)
+	}
+}

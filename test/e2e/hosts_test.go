@@ -1,0 +1,144 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Two tenants ask for one host: the second is refused, is told who has it, and changes nothing;
+// when the first has released it, the second gets it.
+func TestSecondTenantIsRefused(t *testing.T) {
+	host, spare := newHost("shop"), newHost("a-spare")
+	first, second := leaseOf(newTenant(), 1), leaseOf(newTenant(), 7)
+	admin().do(t, "apply", "-f", define(t, first, web(host))).prints(t,
+		"host/"+host+" claimed", "providerhost/"+host+" created", "ingress/"+host+" created", "is live: 1 host")
+	steal := define(t, second, web(spare, host))
+
+	before := fingerprint(t)
+	since := need(t, claims, ledger, host).GetCreationTimestamp().UTC().Format(time.RFC3339)
+	admin().run(t, "apply", "-f", steal).exits(t, 4).says(t,
+		host+" is held by another lease", first.Group().String(), first.Namespace(), since, "web:80", "Nothing was changed")
+	if diff := cmp.Diff(before, fingerprint(t)); diff != "" {
+		t.Errorf("the refused run changed the cluster (-before +after):\n%s", diff)
+	}
+
+	admin().do(t, "release", first.Group().String()).prints(t, "ingress/"+host+" deleted", "host/"+host+" released")
+	absent(t, claims, ledger, host)
+	admin().do(t, "apply", "-f", steal)
+	if diff := cmp.Diff([]string{spare, host}, claimsOf(t, second.Owner)); diff != "" {
+		t.Errorf("claims of the second tenant (-want +got):\n%s", diff)
+	}
+	unmarked(t, second.Owner)
+}
+
+// A host that another deployment of the same owner has is withheld: named, not taken, no error.
+func TestSameOwnersHostIsWithheld(t *testing.T) {
+	t.Parallel()
+	host, own := newHost("shop"), newHost("own")
+	first := leaseOf(newTenant(), 1)
+	second := leaseOf(first.Owner, 2)
+	admin().do(t, "apply", "-f", define(t, first, web(host)))
+	admin().do(t, "apply", "-f", define(t, second, web(host, own))).prints(t,
+		"host/"+host+" withheld (held by deployment "+first.Group().String()+")", "1 withheld")
+	if got := objectsOf(t, second); !slices.Equal(got, []string{"ingresses/" + own, "providerhosts/" + own}) {
+		t.Errorf("the second lease has %v", got)
+	}
+	if id := need(t, hosts, manifests, host).GetLabels()["akash.network/lease.id.dseq"]; id != "1" {
+		t.Errorf("the ProviderHost belongs to deployment %s", id)
+	}
+}
+
+// An Ingress that says nothing of a lease holds its hosts too; one with which cert-manager answers
+// a challenge does not.
+func TestForeignIngress(t *testing.T) {
+	t.Parallel()
+	ingress := func(host, labels string) string {
+		return fmt.Sprintf(`{apiVersion: networking.k8s.io/v1, kind: Ingress,
+			metadata: {name: %q, namespace: default, labels: {%s}},
+			spec: {rules: [{host: %s, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: site, port: {number: 80}}}}]}}]}}`,
+			host, labels, host)
+	}
+	t.Run("holds", func(t *testing.T) {
+		host, id := newHost("foreign"), leaseOf(newTenant(), 1)
+		create(t, "administrator", ingresses, ingress(host, ""))
+		admin().run(t, "apply", "-f", define(t, id, web(host))).exits(t, 4).says(t, host, "ingress default/"+host, "site:80")
+		absent(t, claims, ledger, host)
+	})
+	t.Run("solver", func(t *testing.T) {
+		host, id := newHost("solver"), leaseOf(newTenant(), 1)
+		create(t, "cert-manager", ingresses, ingress(host, `acme.cert-manager.io/http01-solver: "true"`))
+		admin().do(t, "apply", "-f", define(t, id, web(host))).prints(t, "host/"+host+" claimed")
+	})
+}
+
+// Of owners who race for one host exactly one gets it. The others keep nothing, not even the host
+// of their own that they took first.
+func TestRaceForOneHost(t *testing.T) {
+	t.Parallel()
+	const racers = 8
+	host := newHost("prize")
+	r := record(t)
+	// Nobody goes on before all have read that the host is free.
+	all := make(chan struct{})
+	var arrived sync.WaitGroup
+	arrived.Add(racers)
+	go func() {
+		arrived.Wait()
+		close(all)
+	}()
+	r.after = func(ctx context.Context, q request) {
+		if q.String() == "LIST leases" {
+			arrived.Done()
+			pass(ctx, t, all)
+		}
+	}
+	var results [racers]result
+	var tenants, files, own [racers]string
+	for i := range racers {
+		tenants[i], own[i] = newTenant(), newHost("a-own")
+		files[i] = define(t, leaseOf(tenants[i], 1), web(own[i], host))
+	}
+	var group sync.WaitGroup
+	for i := range racers {
+		group.Go(func() { results[i] = r.execute(t.Context(), nil, "apply", "-f", files[i]) })
+	}
+	group.Wait()
+	winners := 0
+	for i, result := range results {
+		want := []string{}
+		if result.code == 0 {
+			winners++
+			want = []string{own[i], host}
+		} else {
+			result.exits(t, 4).says(t, host+" is held by another lease")
+		}
+		if diff := cmp.Diff(want, claimsOf(t, tenants[i])); diff != "" {
+			t.Errorf("claims (-want +got):\n%s%s", diff, result)
+		}
+		if got := objectsOf(t, leaseOf(tenants[i], 1)); len(got) != 2*len(want) {
+			t.Errorf("objects %v: %s", got, result)
+		}
+		unmarked(t, tenants[i])
+	}
+	if winners != 1 {
+		t.Errorf("%d winners", winners)
+	}
+}
+
+// With the Gateway API as target an HTTPRoute serves the host, in place of the Ingress.
+func TestTargetHTTPRoute(t *testing.T) {
+	t.Parallel()
+	host, id := newHost("gateway"), leaseOf(newTenant(), 1)
+	definition := define(t, id, web(host))
+	admin().do(t, "apply", "-f", definition)
+	admin().do(t, "apply", "-f", definition, "--target", "httproute").prints(t, "httproute/"+host+" created", "ingress/"+host+" pruned")
+	need(t, httpRoutes, id.Namespace(), host)
+	absent(t, ingresses, id.Namespace(), host)
+	admin().do(t, "release", id.String()).prints(t, "httproute/"+host+" deleted")
+}

@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/akash-net/kubectl-akash-net/plugin"
+)
+
+// An interrupt while the run waits for an address ends it; it says how to go on, and the same
+// command goes on.
+func TestInterruptedWait(t *testing.T) {
+	t.Parallel()
+	v4, _ := newRanges()
+	pool := fmt.Sprint("late-", number.Add(1))
+	id := leaseOf(newTenant(), 1)
+	r := record(t)
+	r.config = configure(t, "ip: {mode: pool, pool: "+pool+"}")
+	definition := define(t, id, service("web", leased("public", "TCP", 443)), endpoint("public"))
+	waits := make(chan struct{})
+	var once sync.Once
+	r.before = func(_ context.Context, q request) {
+		if q.String() == "WATCH services" {
+			once.Do(func() { close(waits) })
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	cmd := r.command(ctx, "apply", "-f", definition, "--timeout", "1h")
+	go func() {
+		pass(ctx, t, waits)
+		_ = cmd.Process.Signal(syscall.SIGINT)
+	}()
+	result := finish(cmd)
+	if result.code <= 0 {
+		t.Errorf("an interrupted run succeeds: %s", result)
+	}
+	result.says(t, "Interrupted. The same command, run again, finishes the work", "kubectl akash-net release")
+	need(t, services, id.Namespace(), "web-ip-443-tcp")
+
+	r.run(t, "apply", "-f", definition, "--timeout", "1ms").exits(t, 5).says(t, "timed out after 1ms", id.Namespace()+"/web-ip-443-tcp")
+	makePool(t, pool, v4+"0/30")
+	r.do(t, "apply", "-f", definition).prints(t, "is live", v4)
+}
+
+// An interrupt before anything serves: the request under way ends, and what the run has taken is
+// given back.
+func TestInterruptedClaiming(t *testing.T) {
+	for _, point := range []string{"leases/%s", "providerhosts/%s", "ingresses/%s"} {
+		t.Run(strings.TrimSuffix(point, "/%s"), func(t *testing.T) {
+			t.Parallel()
+			id, host := leaseOf(newTenant(), 1), newHost("interrupted")
+			definition := define(t, id, web(host))
+			r := record(t)
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			text, carriedOut := "PATCH "+fmt.Sprintf(point, host), make(chan struct{})
+			var once sync.Once
+			r.before = func(_ context.Context, q request) {
+				if q.String() == text {
+					interrupt()
+				}
+			}
+			r.after = func(_ context.Context, q request) {
+				if q.String() == text {
+					once.Do(func() { close(carriedOut) })
+				}
+			}
+			var out, errOut bytes.Buffer
+			streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
+			code := plugin.Main(ctx, []string{program, "apply", "-f", definition, "--kubeconfig", r.kubeconfig}, streams)
+			if code == 0 || !strings.Contains(errOut.String(), "Interrupted.") {
+				t.Errorf("exit code %d\n%s%s", code, out.String(), errOut.String())
+			}
+			arrives(t, text+" is carried out", carriedOut)
+			held, made := claimsOf(t, id.Owner), objectsOf(t, id)
+			// Where an object has been made it may serve, and keeps its claim.
+			if len(made) > 0 && !slices.Equal(held, []string{host}) || len(made) == 0 && len(held) > 0 || point == "leases/%s" && len(made)+len(held) > 0 {
+				t.Errorf("after the interrupt the lease has %v and the claims %v\n%s%s", made, held, out.String(), errOut.String())
+			}
+			admin().do(t, "apply", "-f", definition).prints(t, "is live")
+			unmarked(t, id.Owner)
+		})
+	}
+}
+
+// A run that is killed, wherever it is, leaves what the same command finishes, and nothing that
+// another tenant could take meanwhile.
+func TestKilledRun(t *testing.T) {
+	host := func(word string) string { return newHost(word) }
+	for name, point := range map[string]func(a, b string) (text string, nth int){
+		"between claims":       func(_, b string) (string, int) { return "PATCH leases/" + b, 1 },
+		"before ProviderHosts": func(a, _ string) (string, int) { return "PATCH providerhosts/" + a, 1 },
+		"before Ingresses":     func(a, _ string) (string, int) { return "PATCH ingresses/" + a, 1 },
+		"before the marks go":  func(a, _ string) (string, int) { return "PATCH leases/" + a, 2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id, a, b := leaseOf(newTenant(), 1), host("a"), host("b")
+			definition := define(t, id, web(a, b))
+			text, nth := point(a, b)
+			r := record(t)
+			reached, killed, carriedOut := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			seen := 0
+			r.before = func(_ context.Context, q request) {
+				if q.String() == text {
+					if seen++; seen == nth {
+						close(reached)
+						pass(t.Context(), t, killed)
+					}
+				}
+			}
+			r.after = func(_ context.Context, q request) {
+				if q.String() == text && seen == nth {
+					close(carriedOut)
+				}
+			}
+			cmd := r.command(t.Context(), "apply", "-f", definition)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = cmd.Wait() // killed
+			}()
+			select {
+			case <-reached:
+			case <-ended:
+				t.Fatalf("the run ended without %s", text)
+			}
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			<-ended
+			close(killed)
+			arrives(t, text+" is carried out", carriedOut)
+			if !marked(t, id.Owner) {
+				t.Error("no mark shows the crash")
+			}
+			admin().do(t, "state", "hosts", "-l", "akash.network/lease.id.owner="+id.Owner).prints(t, "Claiming")
+			admin().run(t, "apply", "-f", define(t, leaseOf(newTenant(), 1), web(a))).exits(t, 4).says(t, id.Group().String())
+			admin().do(t, "apply", "-f", definition).prints(t, "is live: 2 hosts")
+			if diff := cmp.Diff([]string{a, b}, claimsOf(t, id.Owner)); diff != "" {
+				t.Errorf("claims (-want +got):\n%s", diff)
+			}
+			if got := objectsOf(t, id); len(got) != 4 {
+				t.Errorf("objects %v", got)
+			}
+			unmarked(t, id.Owner)
+		})
+	}
+}

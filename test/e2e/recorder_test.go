@@ -1,0 +1,193 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+)
+
+// request is one request as it reached the API server.
+type request struct {
+	method, path string
+	query        url.Values
+	body         string
+}
+
+// target is the resource and, where one object is meant, its name.
+func (r request) target() (resource, name string) {
+	segments := strings.Split(strings.Trim(r.path, "/"), "/")
+	skip := 2 // api/v1
+	if segments[0] == "apis" {
+		skip = 3
+	}
+	segments = segments[min(skip, len(segments)):]
+	if len(segments) > 2 && segments[0] == "namespaces" {
+		segments = segments[2:]
+	}
+	segments = append(segments, "", "")
+	return segments[0], segments[1]
+}
+
+// String is the verb and the target: "LIST services", "PATCH leases/shop.example.com".
+func (r request) String() string {
+	resource, name := r.target()
+	switch {
+	case r.query.Get("watch") != "":
+		return "WATCH " + resource
+	case name == "" && r.method == http.MethodGet:
+		return "LIST " + resource
+	case name == "":
+		return r.method + " " + resource
+	}
+	return r.method + " " + resource + "/" + name
+}
+
+func (r request) writes() bool { return r.method != http.MethodGet }
+
+// recorder stands before the API server and keeps what is asked of it.
+type recorder struct {
+	user
+	mu       sync.Mutex
+	requests []request
+	// before and after are called on the way to the API server and back; they may hold a request.
+	before, after func(context.Context, request)
+}
+
+// record starts a recorder.
+func record(t *testing.T) *recorder {
+	t.Helper()
+	r := &recorder{}
+	transport, err := rest.TransportFor(plane.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := url.Parse(plane.Config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:       func(p *httputil.ProxyRequest) { p.SetURL(server) },
+		Transport:     through{r, transport},
+		FlushInterval: -1,
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+		},
+	})
+	t.Cleanup(func() {
+		proxy.CloseClientConnections()
+		proxy.Close()
+	})
+	r.kubeconfig = kubeconfig(t, proxy.URL)
+	return r
+}
+
+// kubeconfig is a file that names a server and no user.
+func kubeconfig(t *testing.T, server string) string {
+	t.Helper()
+	return file(t, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,
+  clusters: [{name: test, cluster: {server: %q}}],
+  contexts: [{name: test, context: {cluster: test}}]}`, server))
+}
+
+// through sends requests on. A write that has arrived is carried out, also when the client has
+// gone meanwhile, as on a real server.
+type through struct {
+	*recorder
+	next http.RoundTripper
+}
+
+func (p through) RoundTrip(in *http.Request) (*http.Response, error) {
+	body := []byte{}
+	if in.Body != nil {
+		var err error
+		if body, err = io.ReadAll(in.Body); err != nil {
+			return nil, err
+		}
+	}
+	r := request{method: in.Method, path: in.URL.Path, query: in.URL.Query(), body: string(body)}
+	p.mu.Lock()
+	p.requests = append(p.requests, r)
+	p.mu.Unlock()
+	ctx := in.Context()
+	if p.before != nil {
+		p.before(ctx, r)
+	}
+	if r.writes() {
+		ctx = context.WithoutCancel(ctx)
+	}
+	out := in.Clone(ctx)
+	out.Body = io.NopCloser(bytes.NewReader(body))
+	response, err := p.next.RoundTrip(out)
+	if p.after != nil {
+		p.after(in.Context(), r)
+	}
+	return response, err
+}
+
+// sent are the requests so far; they are forgotten.
+func (r *recorder) sent() []request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sent := r.requests
+	r.requests = nil
+	return sent
+}
+
+// writesOf are the requests that write, as text, in their order.
+func writesOf(requests []request) []string {
+	out := []string{}
+	for _, r := range requests {
+		if r.writes() {
+			out = append(out, r.String())
+		}
+	}
+	return out
+}
+
+// pass waits for a signal, or until the test or the client is over: a request that is held must
+// not outlive them.
+func pass(ctx context.Context, t *testing.T, signal <-chan struct{}) {
+	select {
+	case <-signal:
+	case <-ctx.Done():
+	case <-t.Context().Done():
+	}
+}
+
+// arrives fails the test when a signal does not come.
+func arrives(t *testing.T, what string, signal <-chan struct{}) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	select {
+	case <-signal:
+	case <-ctx.Done():
+		t.Fatalf("it never comes to this: %s", what)
+	}
+}
+
+// parse reads an object written as YAML or JSON.
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	body, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(body); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}

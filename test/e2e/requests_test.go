@@ -1,0 +1,143 @@
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// reads are the requests of a run that has nothing to do: the configuration, and one LIST of each
+// kind. Pools are read where addresses are leased.
+func reads(withAddresses bool) []string {
+	out := []string{
+		"GET configmaps/config", "LIST httproutes", "LIST ingresses", "LIST leases", "LIST namespaces",
+		"LIST providerhosts", "LIST providerleasedips", "LIST services",
+	}
+	if withAddresses {
+		out = append(out, "LIST ipaddresspools", "LIST l2advertisements")
+	}
+	slices.Sort(out)
+	return out
+}
+
+func sorted(requests []request) []string {
+	out := make([]string, len(requests))
+	for i, r := range requests {
+		out[i] = r.String()
+	}
+	slices.Sort(out)
+	return out
+}
+
+// To apply what is applied already reads each kind once and writes nothing.
+func TestSecondApplyWritesNothing(t *testing.T) {
+	for name, parts := range map[string][]part{
+		"hosts":     {web(newHost("same"), newHost("same"))},
+		"addresses": {web(newHost("same")), service("mail", leased("public", "TCP", 25), leased("public", "UDP", 25)), endpoint("public")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := record(t)
+			id := leaseOf(newTenant(), 1)
+			definition := define(t, id, parts...)
+			r.do(t, "apply", "-f", definition)
+			r.sent()
+			r.do(t, "apply", "-f", definition).prints(t, "unchanged")
+			if diff := cmp.Diff(reads(name == "addresses"), sorted(r.sent())); diff != "" {
+				t.Errorf("requests of the second apply (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What a lease no longer defines goes: routes first, claims last. --prune=false keeps it.
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	v4, _ := newRanges()
+	r := record(t)
+	r.config = configure(t, "ip: {ranges: ["+v4+"0/28]}")
+	id := leaseOf(newTenant(), 1)
+	stays, goes := newHost("stays"), newHost("goes")
+	r.do(t, "apply", "-f", define(t, id, service("web", served(stays, goes), leased("public", "TCP", 443), leased("public", "UDP", 443)), endpoint("public")))
+	smaller := define(t, id, service("web", served(stays), leased("public", "TCP", 443)), endpoint("public"))
+
+	r.do(t, "apply", "-f", smaller, "--prune=false")
+	if got := claimsOf(t, id.Owner); len(got) != 3 {
+		t.Errorf("with --prune=false the claims are %v", got)
+	}
+	need(t, ingresses, id.Namespace(), goes)
+	r.sent()
+
+	r.do(t, "apply", "-f", smaller).prints(t, "ingress/"+goes+" pruned", "providerhost/"+goes+" pruned", "host/"+goes+" pruned",
+		"service/web-ip-443-udp pruned", "address/"+v4+"0 pruned")
+	claim, key := claimName(v4+"0"), lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.UDP, 443)
+	want := []string{
+		"DELETE ingresses/" + goes, "DELETE services/web-ip-443-udp",
+		"DELETE providerhosts/" + goes, "DELETE providerleasedips/" + key,
+		"DELETE leases/" + goes, "PATCH leases/" + claim,
+	}
+	if diff := cmp.Diff(want, writesOf(r.sent())); diff != "" {
+		t.Errorf("writes, in their order (-want +got):\n%s", diff)
+	}
+	annotations := need(t, claims, ledger, claim).GetAnnotations()
+	if annotations["port.net.akash.network/tcp-443"] == "" || annotations["port.net.akash.network/udp-443"] != "" {
+		t.Errorf("the address is held with %v", annotations)
+	}
+	if diff := cmp.Diff([]string{claim, stays}, claimsOf(t, id.Owner)); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	if got := addressOf(t, id, "web-ip-443-tcp"); got != v4+"0" {
+		t.Errorf("the port that stays has %q", got)
+	}
+}
+
+// A release deletes what serves before the claims, and each delete names the very object, in the
+// very version, that was read.
+func TestReleaseIsPinnedAndInOrder(t *testing.T) {
+	t.Parallel()
+	v4, _ := newRanges()
+	r := record(t)
+	r.config = configure(t, "ip: {ranges: ["+v4+"0/28]}")
+	id, host := leaseOf(newTenant(), 1), newHost("pinned")
+	r.do(t, "apply", "-f", define(t, id, service("web", served(host), leased("public", "TCP", 443)), endpoint("public")))
+	before := fingerprint(t)
+	r.sent()
+
+	r.do(t, "release", id.Group().String())
+	sent := slices.DeleteFunc(r.sent(), func(q request) bool { return !q.writes() })
+	want := []string{
+		"DELETE ingresses/" + host, "DELETE services/web-ip-443-tcp",
+		"DELETE providerhosts/" + host, "DELETE providerleasedips/" + id.Owner + "-ip-public-tcp-443",
+		"DELETE leases/" + host, "DELETE leases/" + claimName(v4+"0"),
+	}
+	if diff := cmp.Diff(want, writesOf(sent)); diff != "" {
+		t.Errorf("writes, in their order (-want +got):\n%s", diff)
+	}
+	for _, q := range sent {
+		var options metav1.DeleteOptions
+		if err := json.Unmarshal([]byte(q.body), &options); err != nil {
+			t.Fatalf("%s: %v: %q", q, err, q.body)
+		}
+		resource, name := q.target()
+		pin := options.Preconditions
+		if pin == nil || pin.UID == nil || pin.ResourceVersion == nil {
+			t.Errorf("%s is not pinned: %s", q, q.body)
+			continue
+		}
+		if got := string(*pin.UID) + " " + *pin.ResourceVersion; !slices.ContainsFunc([]string{manifests, ledger, id.Namespace()}, func(namespace string) bool {
+			return before[resource+" "+namespace+"/"+name] == got
+		}) {
+			t.Errorf("%s is pinned to %s, which is not what was there", q, got)
+		}
+	}
+	r.do(t, "release", id.Group().String()).prints(t, "holds nothing")
+	if writes := writesOf(r.sent()); len(writes) > 0 {
+		t.Errorf("the second release writes %s", strings.Join(writes, ", "))
+	}
+}

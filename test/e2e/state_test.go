@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// row is a row of the book, as scripts read it.
+type row struct {
+	Host, Address, Lease, Owner, Namespace, Service, Target, Pool, State, Protocol string
+	Port                                                                           int
+	Claimed                                                                        bool
+	Name                                                                           string
+	Used, Free                                                                     int
+}
+
+// book is what state prints with -o json.
+type book struct {
+	APIVersion, Kind          string
+	Hosts, IPs, Leases, Pools []row
+}
+
+func ofOwner(owner string) string { return lease.LabelOwner + "=" + owner }
+
+func readBook(t *testing.T, u user, args ...string) book {
+	t.Helper()
+	var b book
+	out := u.do(t, append([]string{"state", "-o", "json"}, args...)...)
+	if err := json.Unmarshal([]byte(out.stdout), &b); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if b.APIVersion != "net.akash.network/v1alpha1" || b.Kind != "Book" {
+		t.Errorf("%s %s", b.APIVersion, b.Kind)
+	}
+	return b
+}
+
+// The book shows what leases hold, in every format.
+func TestState(t *testing.T) {
+	t.Parallel()
+	v4, _ := newRanges()
+	id, host := leaseOf(newTenant(), 1), newHost("book")
+	u := admin().with(configure(t, "ip: {ranges: ["+v4+"0/29]}"))
+	u.do(t, "apply", "-f", define(t, id, service("web", served(host), leased("public", "TCP", 443)), endpoint("public")))
+	b := readBook(t, u, "-l", ofOwner(id.Owner))
+	wantHosts := []row{{Host: host, Lease: id.String(), Owner: id.Owner, Namespace: id.Namespace(), Service: "web", Port: 80, Target: "ingress", State: "Active", Claimed: true}}
+	if diff := cmp.Diff(wantHosts, b.Hosts); diff != "" {
+		t.Errorf("hosts (-want +got):\n%s", diff)
+	}
+	pool := "akash-net-" + strings.ReplaceAll(v4, ".", "-") + "0-29"
+	wantIPs := []row{{Address: v4 + "0", Lease: id.String(), Owner: id.Owner, Namespace: id.Namespace(), Service: "web", Port: 443, Protocol: "TCP", Pool: pool, State: "Active", Claimed: true}}
+	if diff := cmp.Diff(wantIPs, b.IPs); diff != "" {
+		t.Errorf("ips (-want +got):\n%s", diff)
+	}
+	if len(b.Leases) != 1 || b.Leases[0].Lease != id.String() || b.Leases[0].State != "Active" {
+		t.Errorf("leases %+v", b.Leases)
+	}
+	found := false
+	for _, p := range readBook(t, u, "pools").Pools {
+		if p.Name == pool {
+			found = p.Used == 1 && p.Free == 7
+		}
+	}
+	if !found {
+		t.Errorf("no pool %s with 1 address used and 7 free", pool)
+	}
+
+	only := []string{"state", "hosts", "-l", ofOwner(id.Owner)}
+	u.do(t, append(only, "-o", "wide")...).prints(t, host, id.Owner, "ingress")
+	u.do(t, append(only, "-o", "name")...).prints(t, "host/"+host+"\n")
+	u.do(t, append(only, "-o", "yaml")...).prints(t, "kind: Book", "host: "+host)
+	if r := u.do(t, append(only, "-o", "jsonpath={.hosts[*].host}")...); r.stdout != host {
+		t.Errorf("jsonpath: %s", r)
+	}
+	u.do(t, append(only, "-o", "custom-columns=HOST:.host,OWNER:.owner")...).prints(t, "HOST", host, id.Owner)
+	u.do(t, append(only, "-o", "go-template={{range .hosts}}{{.state}}{{end}}")...).prints(t, "Active")
+	u.do(t, "state", "-n", id.Namespace()).prints(t, host, v4+"0")
+	u.do(t, "state", "hosts", "-l", ofOwner(newTenant())).says(t, "No hosts held.")
+}
+
+// The book shows also what Akash's provider wrote, as not claimed.
+func TestStateOfAkashsObjects(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("unclaimed")
+	deployHost(t, id, host)
+	key := id.Owner + "-ip-public"
+	create(t, providerServices, leasedIPs, fmt.Sprintf(`{apiVersion: akash.network/v2beta2, kind: ProviderLeasedIP,
+		metadata: {name: %s-tcp-25, namespace: lease, labels: %s},
+		spec: {lease_id: {owner: %s, dseq: "1", gseq: 1, oseq: 1, provider: %s}, service_name: mail, port: 25, external_port: 25, sharing_key: %s, protocol: TCP}}`,
+		key, strings.TrimSuffix(labelsOf(id), "}")+`, service-name: mail, external-port: "25", proto: TCP}`, id.Owner, id.Provider, key))
+	b := readBook(t, admin(), "-l", ofOwner(id.Owner))
+	wantHosts := []row{{Host: host, Lease: id.String(), Owner: id.Owner, Namespace: id.Namespace(), Service: "web", Port: 80, Target: "ingress", State: "Active"}}
+	if diff := cmp.Diff(wantHosts, b.Hosts); diff != "" {
+		t.Errorf("hosts (-want +got):\n%s", diff)
+	}
+	wantIPs := []row{{Lease: id.String(), Owner: id.Owner, Namespace: id.Namespace(), Service: "mail", Port: 25, Protocol: "TCP", State: "Reserved"}}
+	if diff := cmp.Diff(wantIPs, b.IPs); diff != "" {
+		t.Errorf("ips (-want +got):\n%s", diff)
+	}
+}
+
+// A watch shows what there is, then what changes.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	owner, before, after := newTenant(), newHost("before"), newHost("after")
+	admin().do(t, "apply", "-f", define(t, leaseOf(owner, 1), web(before)))
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	cmd := admin().command(ctx, "state", "hosts", "-w", "-l", ofOwner(owner))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		cancel()
+		_ = cmd.Wait() // killed
+	}()
+	lines := bufio.NewScanner(out)
+	expect := func(texts ...string) {
+		t.Helper()
+		for lines.Scan() {
+			has := true
+			for _, text := range texts {
+				has = has && strings.Contains(lines.Text(), text)
+			}
+			if has {
+				return
+			}
+		}
+		t.Fatalf("the watch ended without a line with %q", texts)
+	}
+	expect(before, "Active")
+	admin().do(t, "apply", "-f", define(t, leaseOf(owner, 2), web(after)))
+	expect(after, "Active")
+	admin().do(t, "release", leaseOf(owner, 2).Group().String())
+	expect(after, "Released")
+}
