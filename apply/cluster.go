@@ -32,7 +32,8 @@ type Cluster struct {
 	metadata metadata.Interface
 	host     string
 	// gate bounds the requests under way.
-	gate chan struct{}
+	gate  chan struct{}
+	clock *clock
 }
 
 // Connect makes clients of a REST configuration, with at most concurrency requests under way.
@@ -41,6 +42,8 @@ type Cluster struct {
 func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = -1, -1
+	clock := &clock{}
+	config.Wrap(clock.wrap)
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -49,7 +52,7 @@ func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{dynamic: objects, metadata: meta, host: config.Host, gate: make(chan struct{}, max(concurrency, 1))}, nil
+	return &Cluster{dynamic: objects, metadata: meta, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock}, nil
 }
 
 // enter waits for a place among the requests under way.

@@ -25,6 +25,9 @@ const (
 	Left       Action = "left"
 	Granted    Action = "granted"
 	Failed     Action = "failed"
+	// Free and Held are the answers of a check: the thing may be taken, or the lease has it.
+	Free Action = "free"
+	Held Action = "held"
 	// Done ends the events of a lease.
 	Done Action = "done"
 )

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,10 +39,14 @@ func (l ledger) client() metadata.ResourceInterface {
 	return l.cluster.metadata.Resource(leases).Namespace(l.namespace)
 }
 
-// list reads all claims. It names no resource version, so the answer is not older than the
+// list reads all claims, or those of one kind. It names no resource version, so the answer is not older than the
 // request: "0" was seen to miss claims.
-func (l ledger) list(ctx context.Context) ([]*state.Claim, error) {
-	metas, err := l.cluster.metas(ctx, leases, l.namespace, metav1.ListOptions{})
+func (l ledger) list(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, error) {
+	opts := metav1.ListOptions{}
+	if len(kinds) == 1 {
+		opts.LabelSelector = state.LabelKind + "=" + string(kinds[0])
+	}
+	metas, err := l.cluster.metas(ctx, leases, l.namespace, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +154,41 @@ func (l ledger) leave(ctx context.Context, name string, group lease.Group, drop 
 		}
 		err = l.shrink(ctx, claim, group, keep)
 		left = left || err == nil
+		return retry(err)
+	})
+	return left, err
+}
+
+// restore gives the parts that a run has marked the state that they had before the run: those that
+// were not held are given up. It says whether any were.
+func (l ledger) restore(ctx context.Context, name string, group lease.Group, nonce string, before []state.Part) (bool, error) {
+	var left bool
+	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		claim, err := l.get(ctx, name)
+		if err != nil {
+			return retry(err)
+		}
+		if claim == nil || claim.Deleting || claim.Unreadable != "" {
+			return true, nil
+		}
+		var keep []state.Part
+		changed, fewer := false, false
+		for _, p := range claim.PartsOf(group) {
+			i := slices.IndexFunc(before, func(q state.Part) bool { return q.Key == p.Key })
+			switch {
+			case p.Run != nonce:
+				keep = append(keep, p)
+			case i >= 0:
+				keep, changed = append(keep, before[i]), true
+			default:
+				changed, fewer = true, true
+			}
+		}
+		if !changed {
+			return true, nil
+		}
+		err = l.shrink(ctx, claim, group, keep)
+		left = left || err == nil && fewer
 		return retry(err)
 	})
 	return left, err

@@ -57,10 +57,7 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 			return err
 		}
 	}
-	return r.leaveClaims(ctx, func(claim *state.Claim, p state.Part) bool {
-		h := r.holds[claim.Name()]
-		return h == nil || !slices.ContainsFunc(h.want.Parts, func(q state.Part) bool { return q.Key == p.Key })
-	}, Pruned)
+	return r.leaveClaims(ctx, func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) }, Pruned)
 }
 
 // remove deletes one object, pinned to what was read. An object that has changed since is read

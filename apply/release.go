@@ -28,7 +28,8 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group) error {
 	work.SetLimit(max(a.opts.Concurrency, 1))
 	for i, g := range groups {
 		work.Go(func() error {
-			r := &run{Applier: a, group: g, req: state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}}, start: time.Now(), snapshot: snapshot, pools: pools}
+			r := a.newRun(nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})
+			r.snapshot, r.pools = snapshot, pools
 			if errs[i] = r.release(ctx); errs[i] != nil {
 				r.fail(errs[i])
 			}

@@ -100,7 +100,12 @@ func (r *run) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
 	for _, own := range claim.PartsOf(r.group) {
 		i := slices.IndexFunc(h.want.Parts, func(p state.Part) bool { return p.Key == own.Key })
 		if i >= 0 && (own.Run == "" || own.Run == r.nonce) {
+			expires, bound := own.Expires, own.Bound
 			own = h.want.Parts[i]
+			own.Bound = bound
+			if expires == "" {
+				own.Expires = "" // what is held for good does not become a hold
+			}
 		}
 		parts = append(parts, own)
 	}

@@ -22,8 +22,9 @@ type Kind string
 
 // The kinds of claim, in the order in which a run takes them.
 const (
-	Address Kind = "address"
-	Host    Kind = "host"
+	Address  Kind = "address"
+	Host     Kind = "host"
+	Wildcard Kind = "wildcard"
 )
 
 // Labels and annotations of a claim.
@@ -88,6 +89,12 @@ type Part struct {
 	Port    uint16 `json:"port,omitempty"`
 	// Run is the nonce of the run that took the part and has not ended yet.
 	Run string `json:"run,omitempty"`
+	// Expires is when a hold ends, by the API server's clock, as RFC 3339; empty for a part that
+	// is held until it is given up.
+	Expires string `json:"expires,omitempty"`
+	// Bound is true once a wildcard is known to have no host of another owner below it. Until
+	// then the wildcard is pending: it yields to such a host.
+	Bound bool `json:"bound,omitempty"`
 }
 
 // RouteKey is the annotation key for a path of a host. The root path may be written "" or "/".
@@ -100,13 +107,35 @@ func PortKey(protocol lease.Protocol, port uint16) string {
 	return portPrefix + strings.ToLower(string(protocol)) + "-" + strconv.Itoa(int(port))
 }
 
+// WholeAddress is the annotation key for an address that is reserved before it is known which
+// ports will be used.
+const WholeAddress = portPrefix + "any"
+
 // AddressName is the name of the claim on an address: dashes for dots and colons, IPv6 in full.
 func AddressName(a netip.Addr) string {
 	return "ip--" + strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
 }
 
-// HostName is the name of the claim on a host.
-func HostName(host string) string { return host }
+// wildcardLabel stands for the asterisk in the name of a claim.
+const wildcardLabel = "wc--any"
+
+// HostName is the name of the claim on a host or on a wildcard.
+func HostName(host string) string {
+	if domain, ok := strings.CutPrefix(host, "*."); ok {
+		return wildcardLabel + "." + domain
+	}
+	return host
+}
+
+// WildcardOver is the wildcard that covers the host: one label, never the apex. It is empty for a
+// host of one label and for a wildcard.
+func WildcardOver(host string) string {
+	first, domain, ok := strings.Cut(host, ".")
+	if !ok || first == "*" {
+		return ""
+	}
+	return "*." + domain
+}
 
 // parseAddressName is the address of a claim's name.
 func parseAddressName(name string) (netip.Addr, bool) {
@@ -159,6 +188,11 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		c.Kind, c.Thing = Address, a.String()
 	} else if c.Kind == Address {
 		c.Unreadable = "its name is not that of an address"
+	}
+	if domain, isWildcard := strings.CutPrefix(meta.Name, wildcardLabel+"."); isWildcard {
+		c.Kind, c.Thing = Wildcard, "*."+domain
+	} else if c.Kind == Wildcard {
+		c.Unreadable = "its name is not that of a wildcard"
 	}
 	if version != ledgerVersion {
 		c.Unreadable = fmt.Sprintf("it was written for version %q of the ledger, which this program does not know", version)
@@ -253,6 +287,26 @@ func (c *Claim) Marked() bool {
 	return slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Run != "" })
 }
 
+// margin is how far the clocks of several API servers may be apart.
+const margin = 5 * time.Second
+
+// Ended is true for a hold whose time is over at the moment now, by the API server's clock. Whoever
+// comes next may remove it.
+func (p Part) Ended(now time.Time) bool {
+	at, err := time.Parse(time.RFC3339, p.Expires)
+	return err == nil && now.After(at.Add(margin))
+}
+
+// Ended is true when all parts of the claim are holds whose time is over.
+func (c *Claim) Ended(now time.Time) bool {
+	return len(c.Parts) > 0 && !slices.ContainsFunc(c.Parts, func(p Part) bool { return !p.Ended(now) })
+}
+
+// Bound is true for a wildcard that shuts out other owners' hosts.
+func (c *Claim) Bound() bool {
+	return slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Bound })
+}
+
 // Configuration is what a deployment group applies to hold exactly these parts of the claim. A
 // UID and a resource version pin it to the object that was read; a claim that is to be made has
 // none.
@@ -286,6 +340,9 @@ func (c *Claim) pinned(namespace string) *coordinationv1.LeaseApplyConfiguration
 
 // PortText is a part of an address as people read it: 443/tcp.
 func (p Part) PortText() string {
+	if p.Key == WholeAddress {
+		return "(no port yet)"
+	}
 	protocol, port := p.ProtocolPort()
 	return strconv.Itoa(int(port)) + "/" + strings.ToLower(string(protocol))
 }
