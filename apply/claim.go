@@ -80,8 +80,8 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 		rekeyed.SharingKey = want.SharingKey
 		claim = &rekeyed
 	}
-	for _, p := range claim.PartsOf(r.group) {
-		if !slices.ContainsFunc(parts, func(q state.Part) bool { return q.Key == p.Key }) {
+	for _, p := range claim.Entries(r.group) {
+		if !slices.ContainsFunc(parts, func(q state.Part) bool { return q.Key == p.Key || q.Key == p.For }) {
 			parts = append(parts, p)
 		}
 	}
@@ -94,7 +94,7 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 		r.event(action, string(want.Kind), "", want.Thing, "")
 		return true, nil
 	}
-	before := claim.PartsOf(r.group)
+	before := claim.Entries(r.group)
 	if known := r.holds[want.Name()]; known != nil && known.took {
 		before = known.before
 	}
@@ -103,6 +103,9 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 		return false, err
 	}
 	for _, p := range parts {
+		if p.For != "" {
+			continue
+		}
 		if own := now.Part(p.Key); now.Deleting || now.Owner != r.group.Owner || own == nil || own.Lease.Group() != r.group {
 			return false, errAgain
 		}
@@ -121,7 +124,7 @@ func (r *run) evict(ctx context.Context, claim *state.Claim) error {
 	}
 	for _, g := range claim.Groups() {
 		var keep []state.Part
-		parts := claim.PartsOf(g)
+		parts := claim.Entries(g)
 		for _, p := range parts {
 			if !p.Ended(now) {
 				keep = append(keep, p)

@@ -57,8 +57,11 @@ func (r *run) reserveOnly(ctx context.Context) error {
 	return nil
 }
 
-// wants is true for a part that the run's request names.
+// wants is true for a part that the run's request names, and for the note that it is withheld.
 func (r *run) wants(c *state.Claim, p state.Part) bool {
+	if p.For != "" {
+		return slices.ContainsFunc(r.withheld, func(w waiting) bool { return w.note.Key == p.Key })
+	}
 	h := r.holds[c.Name()]
 	return h != nil && slices.ContainsFunc(h.want.Parts, func(q state.Part) bool { return q.Key == p.Key })
 }

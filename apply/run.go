@@ -149,7 +149,9 @@ type run struct {
 	holds         map[string]*held
 	withheldHosts map[string]bool
 	withheldPorts map[string]bool
-	addresses     render.Addresses
+	// withheld are the notes of what is withheld.
+	withheld  []waiting
+	addresses render.Addresses
 
 	mu      sync.Mutex
 	changed bool
@@ -206,6 +208,7 @@ func nonce() string { return rand.Text()[:13] }
 func (r *run) hold(h *held) { r.holds[h.want.Name()] = h }
 
 func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
+	r.note(h, p)
 	name := h.Thing
 	if h.Kind != state.Address {
 		if r.withheldHosts[h.Thing] {
@@ -226,6 +229,24 @@ func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
 		message = "held by deployment " + by.Lease.Group().String()
 	}
 	r.event(Withheld, string(h.Kind), "", name, message)
+}
+
+// waiting is a part that is withheld and the note that says so.
+type waiting struct {
+	want state.Hold
+	note state.Part
+}
+
+// note remembers what is withheld; settle writes it down.
+func (r *run) note(h state.Hold, p state.Part) {
+	definition, options := "", (*lease.HTTPOptions)(nil)
+	if r.def != nil {
+		definition, options = r.def.Hash, r.def.Options(h.Thing)
+	}
+	note := p.Wait(definition, options)
+	if !slices.ContainsFunc(r.withheld, func(w waiting) bool { return w.note.Key == note.Key }) {
+		r.withheld = append(r.withheld, waiting{want: h, note: note})
+	}
 }
 
 // event reports one thing; events of different leases never mix within a line.

@@ -142,7 +142,13 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	}
 	meta, err := r.cluster.patch(ctx, o, r.manager(o), r.opts.DryRun == DryRunServer)
 	if isOwned(err) {
-		return "", r.refused(ctx, o, err)
+		var taken bool
+		if taken, err = r.refused(ctx, o, err); err != nil {
+			return "", err
+		}
+		if taken {
+			return Configured, nil
+		}
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", o, r.cluster.explain(err, "patch", o.Kind.Resource()))
@@ -166,25 +172,45 @@ func (r *run) unchecked(o render.Object) string {
 	return "not checked by the server: its namespace does not exist yet"
 }
 
-// refused explains a conflict. On one of Akash's claim-like objects it means that somebody else
-// got there first.
-func (r *run) refused(ctx context.Context, o render.Object, err error) error {
+// refused deals with a conflict. On one of Akash's claim-like objects it means that somebody else
+// got there first, unless that was another deployment of the same owner and the claim is ours: then
+// the object is what a transfer has left behind, and is taken over, pinned to what was read.
+func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
 	conflict := &ConflictError{Object: o.String(), Managers: owners(err), Err: err}
-	if !slices.Contains(claimLikeKinds, o.Kind) {
-		return conflict
-	}
 	live, getErr := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name)
 	if getErr != nil || live == nil {
-		return conflict
+		return false, conflict
+	}
+	id, labelled := lease.IDFromLabels(live.GetLabels())
+	if r.adopts(o, live, id, labelled) {
+		_, err := r.cluster.seize(ctx, o, r.manager(o), live)
+		if isOvertaken(err) || isOwned(err) {
+			return false, conflict
+		}
+		return err == nil, err
+	}
+	if !slices.Contains(claimLikeKinds, o.Kind) || labelled && id.Group() == r.group {
+		return false, conflict
 	}
 	holder := state.Holder{Object: o.Kind.Singular + " " + o.Namespace + "/" + o.Name, Since: live.GetCreationTimestamp().Time}
-	if id, ok := lease.IDFromLabels(live.GetLabels()); ok {
-		if id.Group() == r.group {
-			return conflict
-		}
+	if labelled {
 		holder.Owner, holder.Lease, holder.Namespace = id.Owner, id, id.Namespace()
 	}
-	return &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: state.Host, Thing: o.Name, By: holder}}}
+	return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: state.Host, Thing: o.Name, By: holder}}}
+}
+
+// adopts is true for an object of the lease's own owner that this run may take over.
+func (r *run) adopts(o render.Object, live *unstructured.Unstructured, id lease.ID, labelled bool) bool {
+	if r.opts.DryRun != "" {
+		return false
+	}
+	if labelled && id.Owner == r.group.Owner && id.Group() != r.group && slices.Contains(claimLikeKinds, o.Kind) {
+		return live.GetAnnotations()[lease.AnnotationDefinition] != "" || r.opts.Adopt
+	}
+	if !labelled {
+		id, labelled = r.snapshot.tenants[live.GetNamespace()], true
+	}
+	return r.opts.Adopt && labelled && id.Owner == r.group.Owner
 }
 
 // patch applies an object without force.
@@ -203,6 +229,24 @@ func (c *Cluster) patch(ctx context.Context, o render.Object, manager string, dr
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
 	return c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(ctx, o.Name, types.ApplyPatchType, body, opts)
+}
+
+// seize applies an object by force, pinned to what was read.
+func (c *Cluster) seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) (*metav1.PartialObjectMetadata, error) {
+	pinned := rendered(o)
+	pinned.SetUID(live.GetUID())
+	pinned.SetResourceVersion(live.GetResourceVersion())
+	body, err := pinned.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	leave, err := c.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	force := true
+	return c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(ctx, o.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force})
 }
 
 // deletePinned deletes an object that is the very one that was read. It is done when there is no

@@ -37,6 +37,7 @@ const (
 
 	routePrefix = "route." + lease.Domain + "/"
 	portPrefix  = "port." + lease.Domain + "/"
+	waitPrefix  = "wait." + lease.Domain + "/"
 
 	// ledgerVersion is the only version of the protocol that this program writes and trusts.
 	ledgerVersion = "v1"
@@ -59,8 +60,11 @@ type Claim struct {
 	Owner string
 	// SharingKey is the IP endpoint that an address belongs to; empty for a host.
 	SharingKey string
-	// Parts are sorted by their key.
+	// Parts are what is held, sorted by key. A claim without parts is free.
 	Parts []Part
+	// Waits are what deployment groups of the owner would hold if others of the owner did not:
+	// it is withheld from them.
+	Waits []Part
 
 	UID             types.UID
 	ResourceVersion string
@@ -79,6 +83,8 @@ type Claim struct {
 type Part struct {
 	// Key is the annotation that is the part's lock.
 	Key string `json:"-"`
+	// For is the key of the part that is waited for; empty for a part that is held.
+	For string `json:"for,omitempty"`
 	// Lease is the holder.
 	Lease lease.ID `json:"-"`
 	// LeaseText is Lease as it is stored.
@@ -87,6 +93,10 @@ type Part struct {
 	Path    string `json:"path,omitempty"`
 	Service string `json:"service,omitempty"`
 	Port    uint16 `json:"port,omitempty"`
+	// HTTP are the options with which a host that is waited for would be routed, Definition the
+	// hash of the definition that asks for it.
+	HTTP       *lease.HTTPOptions `json:"http,omitempty"`
+	Definition string             `json:"definition,omitempty"`
 	// Run is the nonce of the run that took the part and has not ended yet.
 	Run string `json:"run,omitempty"`
 	// Expires is when a hold ends, by the API server's clock, as RFC 3339; empty for a part that
@@ -199,7 +209,7 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		return c, true
 	}
 	for key, value := range meta.Annotations {
-		if !strings.HasPrefix(key, routePrefix) && !strings.HasPrefix(key, portPrefix) {
+		if !strings.HasPrefix(key, routePrefix) && !strings.HasPrefix(key, portPrefix) && !strings.HasPrefix(key, waitPrefix) {
 			continue
 		}
 		part, err := readPart(key, value)
@@ -210,9 +220,15 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		if part.Lease.Owner != c.Owner {
 			c.Unreadable = fmt.Sprintf("annotation %s names an owner who is not the claim's", key)
 		}
-		c.Parts = append(c.Parts, part)
+		if strings.HasPrefix(key, waitPrefix) {
+			c.Waits = append(c.Waits, part)
+		} else {
+			c.Parts = append(c.Parts, part)
+		}
 	}
-	slices.SortFunc(c.Parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
+	for _, parts := range [][]Part{c.Parts, c.Waits} {
+		slices.SortFunc(parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
+	}
 	return c, true
 }
 
@@ -268,6 +284,28 @@ func (c *Claim) PartsOf(g lease.Group) []Part {
 		}
 	}
 	return out
+}
+
+// Entries are all that a deployment group has written on the claim: the parts that it holds and
+// those that it waits for.
+func (c *Claim) Entries(g lease.Group) []Part {
+	out := c.PartsOf(g)
+	if c != nil {
+		for _, p := range c.Waits {
+			if p.Lease.Group() == g {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// Wait is the note that a deployment group would hold the part.
+func (p Part) Wait(definition string, http *lease.HTTPOptions) Part {
+	p.For, p.Run, p.Expires, p.Bound = p.Key, "", "", false
+	p.Key = waitPrefix + lease.Hash(p.Lease.Group().String()+" "+p.Key)
+	p.Definition, p.HTTP = definition, http
+	return p
 }
 
 // Groups are the deployment groups that hold a part, in order.

@@ -148,5 +148,5 @@ func (c *Claim) HeldBy() Holder { return c.holder(nil) }
 
 func (c *Claim) full(group lease.Group) bool {
 	groups := c.Groups()
-	return len(c.Parts) >= MaxParts || len(groups) >= MaxGroups && !slices.Contains(groups, group)
+	return len(c.Parts)+len(c.Waits) >= MaxParts || len(groups) >= MaxGroups && !slices.Contains(groups, group)
 }
