@@ -36,6 +36,8 @@ const (
 	StateClaiming = "Claiming"
 	// StatePartial is a lease of which a part is active.
 	StatePartial = "Partial"
+	// StateWithheld is what a lease would hold if another deployment of its owner did not.
+	StateWithheld = "Withheld"
 	// StateTerminating is a claim that is being deleted.
 	StateTerminating = "Terminating"
 	// StateUnreadable is a claim that cannot be understood; nobody can take what it stands for.
