@@ -34,6 +34,12 @@ func (r *run) await(ctx context.Context, desired []render.Object) error {
 			}
 		}
 	}
+	for name, want := range waiting {
+		live := r.snapshot.live[render.Service.Plural][r.req.Lease.Namespace()+"/"+name]
+		if !r.changed && live != nil && r.granted(live, want) {
+			delete(waiting, name)
+		}
+	}
 	if len(waiting) == 0 {
 		return nil
 	}

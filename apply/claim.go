@@ -16,6 +16,8 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 		uses = r.uses(h)
 	}
 	missing, withheld := false, map[string]bool{}
+	known := r.holds[h.Name()]
+	took := known != nil && known.took
 	parts := make([]state.Part, 0, len(h.Parts))
 	for _, p := range h.Parts {
 		switch f := r.judge().Decide(h, p.Key, claim, uses); f.Verdict {
@@ -41,6 +43,7 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 			parts = append(parts, p)
 		case state.Mine:
 			own := *claim.Part(p.Key)
+			took = took || own.Run == r.nonce // with our mark: the answer to our write was lost
 			// A part that another run of this lease has marked gets our mark, so that the
 			// other's rollback cannot take it away from under us; a hold that becomes a claim
 			// must not end while the run goes on.
@@ -61,7 +64,10 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 	want := h
 	want.Parts = slices.DeleteFunc(slices.Clone(h.Parts), func(p state.Part) bool { return withheld[p.Key] })
 	if !missing {
-		r.hold(&held{want: want, claim: claim})
+		if took && known == nil {
+			r.event(Claimed, string(want.Kind), "", want.Thing, "")
+		}
+		r.hold(&held{want: want, claim: claim, took: took})
 		if r.opts.Check {
 			r.event(Held, string(want.Kind), "", want.Thing, "by this lease")
 		}
@@ -94,9 +100,8 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 		r.event(action, string(want.Kind), "", want.Thing, "")
 		return true, nil
 	}
-	before := claim.Entries(r.group)
-	if known := r.holds[want.Name()]; known != nil && known.took {
-		before = known.before
+	if _, known := r.before[want.Name()]; !known {
+		r.before[want.Name()] = claim.Entries(r.group)
 	}
 	now, err := r.ledger.put(ctx, claim, r.group, parts)
 	if err != nil {
@@ -110,7 +115,7 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 			return false, errAgain
 		}
 	}
-	r.hold(&held{want: want, claim: now, took: true, before: before})
+	r.hold(&held{want: want, claim: now, took: true})
 	r.event(Claimed, string(want.Kind), "", want.Thing, "")
 	return true, nil
 }
@@ -149,7 +154,7 @@ func (r *run) rollback(ctx context.Context) {
 		if !h.took {
 			continue
 		}
-		left, err := r.ledger.restore(ctx, name, r.group, r.nonce, h.before)
+		left, err := r.ledger.restore(ctx, name, r.group, r.nonce, r.before[name])
 		switch {
 		case err != nil:
 			r.fail(fmt.Errorf("%s %s could not be given back: %w; finish with: kubectl akash-net release %s", h.want.Kind, h.want.Thing, err, r.group))

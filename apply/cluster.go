@@ -65,6 +65,23 @@ func (c *Cluster) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
+// enterWrite waits for a place to write in. A write that has begun is carried to its end, also when
+// the run is interrupted meanwhile: only then is it known what there is to take back. A deadline
+// stays.
+func (c *Cluster) enterWrite(ctx context.Context) (write context.Context, leave func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	leave, err = c.enter(ctx)
+	write = context.WithoutCancel(ctx)
+	if end, ok := ctx.Deadline(); ok && err == nil {
+		var cancel context.CancelFunc
+		write, cancel = context.WithDeadline(write, end)
+		return write, func() { cancel(); leave() }, nil
+	}
+	return write, leave, err
+}
+
 // objects are the whole objects of a resource in all namespaces.
 func (c *Cluster) objects(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured

@@ -106,7 +106,7 @@ func (l ledger) patch(ctx context.Context, claim *state.Claim, group lease.Group
 	if err != nil {
 		return nil, err
 	}
-	leave, err := l.cluster.enter(ctx)
+	write, leave, err := l.cluster.enterWrite(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (l ledger) patch(ctx context.Context, claim *state.Claim, group lease.Group
 	if l.dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	o, err := l.client().Patch(ctx, claim.Name(), types.ApplyPatchType, body, opts)
+	o, err := l.client().Patch(write, claim.Name(), types.ApplyPatchType, body, opts)
 	if err != nil {
 		return nil, l.again(ctx, err, "patch")
 	}
@@ -159,7 +159,7 @@ func (l ledger) leave(ctx context.Context, name string, group lease.Group, drop 
 			return true, nil
 		}
 		err = l.shrink(ctx, claim, group, keep)
-		left = left || err == nil
+		left = left || err == nil || isUnclear(err) // what was unclear and is gone was left
 		return retry(err)
 	})
 	return left, err
@@ -218,7 +218,7 @@ func (l ledger) shrink(ctx context.Context, claim *state.Claim, group lease.Grou
 
 // delete removes a claim that is exactly as it was read.
 func (l ledger) delete(ctx context.Context, claim *state.Claim) error {
-	leave, err := l.cluster.enter(ctx)
+	write, leave, err := l.cluster.enterWrite(ctx)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (l ledger) delete(ctx context.Context, claim *state.Claim) error {
 	if l.dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	switch err := l.client().Delete(ctx, claim.Name(), opts); {
+	switch err := l.client().Delete(write, claim.Name(), opts); {
 	case err == nil, apierrors.IsNotFound(err):
 		return nil
 	default:

@@ -104,6 +104,9 @@ func poolRanges(o *unstructured.Unstructured) []config.Range {
 // more.
 func (p *pools) remove(ctx context.Context, r *run, a netip.Addr, action Action) error {
 	name := r.opts.Config.IP.MetalLBNamespace + "/" + config.AddressPoolName(a)
+	if action == Released { // of claims
+		action = Deleted
+	}
 	for _, kind := range []render.Kind{render.L2Advertisement, render.IPAddressPool} {
 		live := p.snapshot.live[kind.Plural][name]
 		if live == nil {

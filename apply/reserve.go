@@ -26,8 +26,6 @@ type held struct {
 	claim *state.Claim
 	// took is true where this run has taken a part, and so has to give it back if it fails.
 	took bool
-	// before are the parts that the group held when the run came, where it changed any.
-	before []state.Part
 }
 
 // reserve takes all that the lease must hold, or nothing: where others hold something it gives

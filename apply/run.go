@@ -146,7 +146,9 @@ type run struct {
 	pools    *pools
 
 	// holds are the claims that the run relies on, by name.
-	holds         map[string]*held
+	holds map[string]*held
+	// before is what the group had written on claims that the run has changed.
+	before        map[string][]state.Part
 	withheldHosts map[string]bool
 	withheldPorts map[string]bool
 	// withheld are the notes of what is withheld.

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -71,14 +72,18 @@ func (r *run) write(ctx context.Context, desired []render.Object) error {
 	return nil
 }
 
-// writeAll writes objects side by side and tells of them in their order.
+// writeAll writes objects side by side and tells of them in their order. Once one is refused no
+// other write begins; those under way end, so that it is known what has been made.
 func (r *run) writeAll(ctx context.Context, objects []render.Object) error {
 	actions := make([]Action, len(objects))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(max(r.opts.Concurrency, 1))
 	for i, o := range objects {
 		group.Go(func() (err error) {
-			actions[i], err = r.writeObject(groupCtx, o)
+			if err := groupCtx.Err(); err != nil {
+				return err
+			}
+			actions[i], err = r.writeObject(ctx, o)
 			return err
 		})
 	}
@@ -156,12 +161,17 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	if live != nil && meta.ResourceVersion == live.GetResourceVersion() {
 		return Unchanged, nil
 	}
-	if action == Created && o.Kind != namespaceKind {
+	if action == Created && !r.shared(o) {
 		r.mu.Lock()
 		r.made = append(r.made, madeObject{object: o, uid: meta.UID})
 		r.mu.Unlock()
 	}
 	return action, nil
+}
+
+// shared is true for what other leases may rely on as soon as it is there: it is not taken back.
+func (r *run) shared(o render.Object) bool {
+	return o.Kind == namespaceKind || slices.Contains(poolKinds, o.Kind) && r.opts.Config.IP.Mode == config.ModeRange
 }
 
 // unchecked says why the server cannot judge an object in a dry run.
@@ -219,7 +229,7 @@ func (c *Cluster) patch(ctx context.Context, o render.Object, manager string, dr
 	if err != nil {
 		return nil, err
 	}
-	leave, err := c.enter(ctx)
+	write, leave, err := c.enterWrite(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +238,7 @@ func (c *Cluster) patch(ctx context.Context, o render.Object, manager string, dr
 	if dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	return c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(ctx, o.Name, types.ApplyPatchType, body, opts)
+	return c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, opts)
 }
 
 // seize applies an object by force, pinned to what was read.
@@ -252,7 +262,7 @@ func (c *Cluster) seize(ctx context.Context, o render.Object, manager string, li
 // deletePinned deletes an object that is the very one that was read. It is done when there is no
 // such object any more.
 func (c *Cluster) deletePinned(ctx context.Context, kind render.Kind, namespace, name string, uid types.UID, resourceVersion string, dryRun bool) error {
-	leave, err := c.enter(ctx)
+	write, leave, err := c.enterWrite(ctx)
 	if err != nil {
 		return err
 	}
@@ -265,7 +275,7 @@ func (c *Cluster) deletePinned(ctx context.Context, kind render.Kind, namespace,
 	if dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	err = c.metadata.Resource(kind.Resource()).Namespace(namespace).Delete(ctx, name, opts)
+	err = c.metadata.Resource(kind.Resource()).Namespace(namespace).Delete(write, name, opts)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

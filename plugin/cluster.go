@@ -16,7 +16,7 @@ import (
 // connect makes the connection that the kubectl flags describe.
 func (c *cli) connect(concurrency int) (*apply.Cluster, error) {
 	rest, err := c.connection.ToRESTConfig()
-	if clientcmd.IsEmptyConfig(err) {
+	if clientcmd.IsEmptyConfig(err) || err == nil && c.noCluster(rest.Host) {
 		return nil, errors.New("no cluster is configured; name a kubeconfig with --kubeconfig or KUBECONFIG, or one of its contexts with --context")
 	}
 	if err != nil {
@@ -24,6 +24,13 @@ func (c *cli) connect(concurrency int) (*apply.Cluster, error) {
 	}
 	rest.UserAgent = "kubectl-akash_net/" + versionOf().Version
 	return apply.Connect(rest, concurrency)
+}
+
+// noCluster is true when the host is not the user's choice but the one that kubectl falls back to.
+func (c *cli) noCluster(host string) bool {
+	raw, err := c.connection.ToRawKubeConfigLoader().RawConfig()
+	return err == nil && len(raw.Clusters) == 0 && *c.connection.APIServer == "" && os.Getenv("KUBERNETES_MASTER") == "" &&
+		host == clientcmd.ClusterDefaults.Server
 }
 
 // configuration is the provider's: of the file that --config names, else of the cluster's

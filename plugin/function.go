@@ -3,9 +3,11 @@ package plugin
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
@@ -25,6 +27,10 @@ func (c *cli) function(ctx context.Context, f *renderFlags) error {
 	var failed lease.Problems
 	processor := framework.ResourceListProcessorFunc(func(list *framework.ResourceList) error {
 		cfg, err := c.functionConfig(ctx, list, f.target)
+		if errors.As(err, &failed) {
+			list.Results = results(failed)
+			return list.Results
+		}
 		if err != nil {
 			return err
 		}
@@ -46,9 +52,7 @@ func (c *cli) function(ctx context.Context, f *renderFlags) error {
 		}
 		failed = append(failed, r.problems...)
 		if len(failed) > 0 {
-			for _, p := range failed {
-				list.Results = append(list.Results, &framework.Result{Message: p.Error(), Severity: framework.Error})
-			}
+			list.Results = results(failed)
 			return list.Results
 		}
 		pools, err := r.pools()
@@ -70,6 +74,14 @@ func (c *cli) function(ctx context.Context, f *renderFlags) error {
 		return failed
 	}
 	return err
+}
+
+func results(problems lease.Problems) framework.Results {
+	var out framework.Results
+	for _, p := range problems {
+		out = append(out, &framework.Result{Message: p.Error(), Severity: framework.Error})
+	}
+	return out
 }
 
 // functionConfig is the provider's configuration of the function: functionConfig where that is a
@@ -113,11 +125,11 @@ func (r *renderer) item(item *kyaml.RNode, index int) ([]render.Object, lease.Pr
 }
 
 func toNode(o render.Object) (*kyaml.RNode, error) {
-	body, err := o.MarshalJSON()
-	if err != nil {
+	var text strings.Builder
+	if err := render.WriteYAML(&text, o); err != nil { // read as JSON, large numbers would become floats
 		return nil, err
 	}
-	return kyaml.ConvertJSONToYamlNode(string(body))
+	return kyaml.Parse(text.String())
 }
 
 func isTerminal(in io.Reader) bool {

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/kyaml/kio"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -63,6 +64,7 @@ func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 		}
 		addresses[e.Name] = as
 		for _, a := range as {
+			r.onceByKey(a, e)
 			// In range mode the pool is that of the range: one address of it is enough.
 			if name, ok := r.cfg.PoolFor(a); ok {
 				r.usePool(name, a)
@@ -109,6 +111,16 @@ func (r *renderer) once(thing string, at lease.Place) {
 	r.problems.Add(at, "%s is claimed twice in one run (first near %s)", thing, where)
 }
 
+// onceByKey refuses an address that an IP endpoint with another sharing key has: MetalLB would
+// let only one of the two have it.
+func (r *renderer) onceByKey(a netip.Addr, e state.EndpointWant) {
+	key := maphash.String(r.seed, "address "+a.String()+" of "+e.SharingKey)
+	if _, known := r.seen[key]; !known {
+		r.seen[key] = r.compact(e.At)
+		r.once("address "+a.String(), e.At)
+	}
+}
+
 func (r *renderer) compact(at lease.Place) compactPlace {
 	if len(r.files) == 0 || r.files[len(r.files)-1] != at.File {
 		r.files = append(r.files, at.File)
@@ -146,23 +158,42 @@ func readLedger(folder string) (*state.Addresses, error) {
 	var claims []*state.Claim
 	var uses []state.Use
 	for _, n := range nodes {
-		m, err := n.Map()
+		objects, err := objectsOf(n)
 		if err != nil {
 			return nil, lease.Problems{{At: lease.Place{File: folder}, Message: err.Error()}}
 		}
-		o := &unstructured.Unstructured{Object: m}
-		switch o.GetAPIVersion() + "/" + o.GetKind() {
-		case "coordination.k8s.io/v1/Lease":
-			meta := metav1.ObjectMeta{
-				Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
-				UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
+		for i := range objects {
+			o := &objects[i]
+			switch o.GetAPIVersion() + "/" + o.GetKind() {
+			case "coordination.k8s.io/v1/Lease":
+				meta := metav1.ObjectMeta{
+					Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
+					UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
+				}
+				if claim, ok := state.ReadClaim(&meta); ok {
+					claims = append(claims, &claim)
+				}
+			case "v1/Service":
+				uses = append(uses, state.AddressUses(o)...)
 			}
-			if claim, ok := state.ReadClaim(&meta); ok {
-				claims = append(claims, &claim)
-			}
-		case "v1/Service":
-			uses = append(uses, state.AddressUses(o)...)
 		}
 	}
 	return state.NewAddresses(claims, uses), nil
+}
+
+// objectsOf is the object, or the items of the List that kubectl get -o yaml writes.
+func objectsOf(n *kyaml.RNode) ([]unstructured.Unstructured, error) {
+	m, err := n.Map()
+	if err != nil {
+		return nil, err
+	}
+	o := unstructured.Unstructured{Object: m}
+	if !o.IsList() {
+		return []unstructured.Unstructured{o}, nil
+	}
+	list, err := o.ToList()
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
 }
