@@ -72,14 +72,17 @@ func (c *Cluster) enterWrite(ctx context.Context) (write context.Context, leave 
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	leave, err = c.enter(ctx)
-	write = context.WithoutCancel(ctx)
-	if end, ok := ctx.Deadline(); ok && err == nil {
-		var cancel context.CancelFunc
-		write, cancel = context.WithDeadline(write, end)
-		return write, func() { cancel(); leave() }, nil
+	free, err := c.enter(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	return write, leave, err
+	write = context.WithoutCancel(ctx)
+	end, bounded := ctx.Deadline()
+	if !bounded {
+		return write, free, nil
+	}
+	write, cancel := context.WithDeadline(write, end)
+	return write, func() { cancel(); free() }, nil
 }
 
 // objects are the whole objects of a resource in all namespaces.
@@ -165,7 +168,9 @@ func (c *Cluster) explain(err error, verb string, resource schema.GroupVersionRe
 	case isMissingKind(err):
 		return &MissingKindError{Resource: resource}
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role, with: kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator --user=YOU (akash-net-viewer to read only)", verb, resource.GroupResource(), err)
+		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the operator's roles (akash-net-viewer's are enough to read):\n"+
+			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator --user=YOU\n"+
+			"  kubectl -n akash-net create rolebinding NAME --role=akash-net-operator --user=YOU", verb, resource.GroupResource(), err)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster at %s does not know these credentials (%w); check --kubeconfig, --context and --user", c.host, err)
 	case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown && !isAnswer(err):

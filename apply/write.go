@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -145,7 +147,7 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	if r.opts.DryRun == DryRunClient || r.unchecked(o) != "" {
 		return action, nil
 	}
-	meta, err := r.cluster.patch(ctx, o, r.manager(o), r.opts.DryRun == DryRunServer)
+	meta, err := r.patch(ctx, o)
 	if isOwned(err) {
 		var taken bool
 		if taken, err = r.refused(ctx, o, err); err != nil {
@@ -221,6 +223,16 @@ func (r *run) adopts(o render.Object, live *unstructured.Unstructured, id lease.
 		id, labelled = r.snapshot.tenants[live.GetNamespace()], true
 	}
 	return r.opts.Adopt && labelled && id.Owner == r.group.Owner
+}
+
+// patch applies an object. Where the answer leaves open whether it took effect it is sent again:
+// else what it made would stay behind unknown.
+func (r *run) patch(ctx context.Context, o render.Object) (meta *metav1.PartialObjectMetadata, err error) {
+	tried := wait.ExponentialBackoffWithContext(ctx, retries, func(context.Context) (bool, error) {
+		meta, err = r.cluster.patch(ctx, o, r.manager(o), r.opts.DryRun == DryRunServer)
+		return err == nil || !isUnclear(err) || ctx.Err() != nil, nil
+	})
+	return meta, cmp.Or(err, tried)
 }
 
 // patch applies an object without force.
