@@ -1,0 +1,101 @@
+package apply
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+const poolPath = "/apis/metallb.io/v1beta1/namespaces/metallb-system/ipaddresspools/"
+
+// otherPool puts an administrator's pool into the server's store.
+func (s *server) otherPool(t *testing.T, addresses ...string) {
+	t.Helper()
+	s.store(t, poolPath+"administrators", map[string]any{
+		"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool",
+		"metadata": map[string]any{"name": "administrators", "namespace": "metallb-system"},
+		"spec":     map[string]any{"addresses": addresses},
+	})
+}
+
+// MetalLB drops its whole configuration over two pools that overlap. Such a pool is refused before
+// MetalLB sees it, and the lease has what it had.
+func TestOverlapIsRefused(t *testing.T) {
+	tests := []struct {
+		name, mode string
+		addresses  []string
+		refused    bool
+	}{
+		{"the whole network", config.ModeRange, []string{"203.0.113.0/24"}, true},
+		{"one address of the range", config.ModeRange, []string{"198.51.100.0/24", "203.0.113.15-203.0.113.15"}, true},
+		{"beside the range", config.ModeRange, []string{"203.0.113.16/28"}, false},
+		{"of the other family", config.ModeRange, []string{"2001:db8::/64"}, false},
+		{"what is no address", config.ModeRange, []string{"all"}, false},
+		{"the address itself", config.ModeDedicated, []string{"203.0.113.1/32"}, true},
+		{"another address of the range", config.ModeDedicated, []string{"203.0.113.2/32"}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name+" in "+tt.mode+" mode", func(t *testing.T) {
+			hasty(t)
+			s, cluster := newServer(t, 1)
+			s.otherPool(t, tt.addresses...)
+			a, _ := applier(t, cluster)
+			a.opts.Config.IP.Mode = tt.mode
+			err := a.Apply(t.Context(), []*lease.Definition{withAddress(someLease(someOwner, 1), "203.0.113.1")})
+			overlap := (*PoolOverlapError)(nil)
+			if errors.As(err, &overlap) != tt.refused || err != nil && !tt.refused {
+				t.Fatalf("error %v", err)
+			}
+			if !tt.refused {
+				return
+			}
+			if overlap.Pool != "administrators" || !slices.Contains(tt.addresses, overlap.Addresses) {
+				t.Errorf("the error names %+v", overlap)
+			}
+			for _, w := range s.writes {
+				if strings.Contains(w, "ipaddresspools/") || strings.Contains(w, "l2advertisements/") {
+					t.Errorf("MetalLB was told something: %q", s.writes)
+				}
+			}
+			if slices.Contains(s.names(), "leases/ip--203-0-113-1") {
+				t.Errorf("the claim stays: %q", s.names())
+			}
+		})
+	}
+}
+
+// In dedicated mode the pool of an address goes with its claim, before it, and not while another
+// deployment of the owner holds a port of the address.
+func TestDedicatedPoolGoesWithTheClaim(t *testing.T) {
+	hasty(t)
+	s, cluster := newServer(t, 1)
+	a, _ := applier(t, cluster)
+	a.opts.Config.IP.Mode = config.ModeDedicated
+	first := someLease(someOwner, 1)
+	if err := a.Apply(t.Context(), []*lease.Definition{withAddress(first, "203.0.113.1")}); err != nil {
+		t.Fatal(err)
+	}
+	const pool, claim = "ipaddresspools/akash-ip-203-0-113-1", "leases/ip--203-0-113-1"
+	if names := s.names(); !slices.Contains(names, pool) || !slices.Contains(names, claim) {
+		t.Fatalf("the cluster has %q", names)
+	}
+	s.writes = nil
+	if err := a.Release(t.Context(), []lease.Group{first.Group()}); err != nil {
+		t.Fatal(err)
+	}
+	var order []int
+	for _, w := range []string{"services/game-ip-443-tcp", "l2advertisements/akash-ip-203-0-113-1", pool, claim} {
+		order = append(order, slices.Index(s.writes, http.MethodDelete+" "+w))
+	}
+	if order[0] < 0 || !slices.IsSorted(order) {
+		t.Errorf("writes %q", s.writes)
+	}
+	if names := s.names(); slices.Contains(names, pool) || slices.Contains(names, claim) {
+		t.Errorf("left after the release: %q", names)
+	}
+}
