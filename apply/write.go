@@ -20,7 +20,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -163,7 +162,7 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	if live != nil && meta.ResourceVersion == live.GetResourceVersion() {
 		return Unchanged, nil
 	}
-	if action == Created && !r.shared(o) {
+	if action == Created && !shared(o.Kind) {
 		r.mu.Lock()
 		r.made = append(r.made, madeObject{object: o, uid: meta.UID})
 		r.mu.Unlock()
@@ -171,10 +170,8 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	return action, nil
 }
 
-// shared is true for what other leases may rely on as soon as it is there: it is not taken back.
-func (r *run) shared(o render.Object) bool {
-	return o.Kind == namespaceKind || slices.Contains(poolKinds, o.Kind) && r.opts.Config.IP.Mode == config.ModeRange
-}
+// shared is true for what others may rely on as soon as it is there: it is not taken back.
+func shared(kind render.Kind) bool { return kind == namespaceKind || slices.Contains(poolKinds, kind) }
 
 // unchecked says why the server cannot judge an object in a dry run.
 func (r *run) unchecked(o render.Object) string {

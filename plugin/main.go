@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
@@ -44,8 +43,3 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 type nowhere struct{}
 
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
-
-// NewCommand is the command line without a process around it: for whoever documents it.
-func NewCommand(streams genericiooptions.IOStreams) *cobra.Command {
-	return newRoot(&cli{IOStreams: streams})
-}

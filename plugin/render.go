@@ -3,8 +3,10 @@ package plugin
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/kubectl/pkg/util/templates"
@@ -183,13 +185,27 @@ func (c *cli) resourceListOnStdin(files []string) bool {
 	return bytes.Contains(head, []byte("ResourceList")) && bytes.Contains(head, []byte("config.kubernetes.io/v1"))
 }
 
+// inOrder sorts problems by line, file by file.
+func inOrder(problems lease.Problems) lease.Problems {
+	rank := map[string]int{}
+	for _, p := range problems {
+		if _, known := rank[p.At.File]; !known {
+			rank[p.At.File] = len(rank)
+		}
+	}
+	slices.SortStableFunc(problems, func(a, b lease.Problem) int {
+		return cmp.Or(cmp.Compare(rank[a.At.File], rank[b.At.File]), cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
+	})
+	return problems
+}
+
 // joinProblems adds the problems of rendering to those of reading.
 func joinProblems(err error, problems lease.Problems) error {
 	if len(problems) == 0 {
 		return err
 	}
 	if read, ok := err.(lease.Problems); ok || err == nil { //nolint:errorlint // made by our own reader, never wrapped
-		return append(read, problems...)
+		return inOrder(append(read, problems...))
 	}
 	return fmt.Errorf("%w (and %d errors in the input)", err, len(problems))
 }
