@@ -74,7 +74,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 	}{
 		{"not allowed", apierrors.NewForbidden(resource.GroupResource(), "shop", errors.New("no")), resource,
 			[]string{"not allowed to patch ingresses.networking.k8s.io", "kubectl create clusterrolebinding", "akash-net-operator"}},
-		{"not known", apierrors.NewUnauthorized("Unauthorized"), resource, []string{"https://cluster", "does not know these credentials", "--kubeconfig"}},
+		{"not known", apierrors.NewUnauthorized("who?"), resource, []string{"https://cluster", "does not know these credentials", "--kubeconfig"}},
 		{"not there", &url.Error{Op: "Get", URL: "https://cluster", Err: syscall.ECONNREFUSED}, resource,
 			[]string{"no answer from the cluster at https://cluster", "connection refused", "--kubeconfig", "--context"}},
 		{"Akash's definitions", missing("akash.network", "providerhosts"), render.ProviderHost.Resource(),

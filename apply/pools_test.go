@@ -3,12 +3,14 @@ package apply
 import (
 	"errors"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 const poolPath = "/apis/metallb.io/v1beta1/namespaces/metallb-system/ipaddresspools/"
@@ -69,8 +71,7 @@ func TestOverlapIsRefused(t *testing.T) {
 	}
 }
 
-// In dedicated mode the pool of an address goes with its claim, before it, and not while another
-// deployment of the owner holds a port of the address.
+// In dedicated mode the pool of an address goes with its claim, just before it.
 func TestDedicatedPoolGoesWithTheClaim(t *testing.T) {
 	hasty(t)
 	s, cluster := newServer(t, 1)
@@ -97,5 +98,33 @@ func TestDedicatedPoolGoesWithTheClaim(t *testing.T) {
 	}
 	if names := s.names(); slices.Contains(names, pool) || slices.Contains(names, claim) {
 		t.Errorf("left after the release: %q", names)
+	}
+}
+
+// The pool stays while another deployment of the owner holds a port of the address.
+func TestDedicatedPoolStaysForOtherHolders(t *testing.T) {
+	hasty(t)
+	s, cluster := newServer(t, 1)
+	a, _ := applier(t, cluster)
+	a.opts.Config.IP.Mode = config.ModeDedicated
+	first, second := someLease(someOwner, 1), someLease(someOwner, 2)
+	if err := a.Apply(t.Context(), []*lease.Definition{withAddress(first, "203.0.113.1")}); err != nil {
+		t.Fatal(err)
+	}
+	address := netip.MustParseAddr("203.0.113.1")
+	want := state.EndpointWant{SharingKey: lease.SharingKey(someOwner, "public"), Ports: []state.PortWant{{Protocol: lease.UDP, ExternalPort: 53}}}
+	hold := want.Hold(second, address)
+	want.Ports = []state.PortWant{{Protocol: lease.TCP, ExternalPort: 443}}
+	parts := append(hold.Parts, want.Hold(first, address).Parts...)
+	s.store(t, claimPath+state.AddressName(address), hold.Claim().Configuration("akash-net", parts))
+	s.writes = nil
+	if err := a.Release(t.Context(), []lease.Group{first.Group()}); err != nil {
+		t.Fatal(err)
+	}
+	if names := s.names(); !slices.Contains(names, "ipaddresspools/akash-ip-203-0-113-1") || !slices.Contains(names, "leases/ip--203-0-113-1") {
+		t.Errorf("the other holder lost something: %q", names)
+	}
+	if !slices.Contains(s.writes, http.MethodPatch+" leases/ip--203-0-113-1") {
+		t.Errorf("the first did not leave the claim: %q", s.writes)
 	}
 }

@@ -1,0 +1,267 @@
+package apply
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+const (
+	claimPath     = "/apis/coordination.k8s.io/v1/namespaces/akash-net/leases/"
+	someProvider  = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
+	someOwner     = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
+	somebodyElses = "akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn"
+)
+
+func someLease(owner string, dseq uint64) lease.ID {
+	return lease.ID{Owner: owner, DSeq: dseq, GSeq: 1, OSeq: 1, Provider: someProvider}
+}
+
+// withHosts is a definition with hosts of one service.
+func withHosts(id lease.ID, hosts ...string) *lease.Definition {
+	expose := lease.Expose{Port: 80, Protocol: lease.TCP, Global: true}
+	for _, h := range hosts {
+		expose.Hosts = append(expose.Hosts, lease.Host{Name: h})
+	}
+	return &lease.Definition{Lease: id, Hash: "hash", Services: []lease.Service{{Name: "web", Expose: []lease.Expose{expose}}}}
+}
+
+// withAddress is a definition with a port on an address that it names.
+func withAddress(id lease.ID, address string) *lease.Definition {
+	return &lease.Definition{
+		Lease: id, Hash: "hash",
+		Services:    []lease.Service{{Name: "game", Expose: []lease.Expose{{Port: 443, Protocol: lease.TCP, Global: true, IP: "public"}}}},
+		IPEndpoints: []lease.IPEndpoint{{Name: "public", Addresses: []netip.Addr{netip.MustParseAddr(address)}}},
+	}
+}
+
+// hasty makes retries and patience short for the test.
+func hasty(t *testing.T) {
+	r, p := retries, patience
+	t.Cleanup(func() { retries, patience = r, p })
+	retries, patience = wait.Backoff{Steps: 10}, wait.Backoff{Steps: 8}
+}
+
+// applier works with one range and keeps its events.
+func applier(t *testing.T, cluster *Cluster) (*Applier, *events) {
+	t.Helper()
+	cfg := config.Default()
+	r, err := config.ParseRange("203.0.113.0/28")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.IP.Ranges.Include = []config.Range{r}
+	kept := &events{}
+	return New(cluster, Options{Config: cfg, Prune: true, Concurrency: 1, Report: kept.add}), kept
+}
+
+// events are what was reported, as "kind/name action".
+type events struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (e *events) add(event Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.texts = append(e.texts, event.Kind+"/"+event.Name+" "+string(event.Action))
+}
+
+// claimed puts a claim into the server's store.
+func (s *server) claimed(t *testing.T, id lease.ID, host, run string) {
+	t.Helper()
+	hold := state.HostWant{Host: host, Service: "web", Port: 80}.Hold(id)
+	hold.Parts[0].Run = run
+	s.store(t, claimPath+host, hold.Claim().Configuration("akash-net", hold.Parts))
+}
+
+// store puts an object into the server's store, under a new version, as somebody else would.
+func (s *server) store(t *testing.T, path string, object any) {
+	t.Helper()
+	s.objects[path] = s.put(path, &unstructured.Unstructured{Object: asMap(t, object)}, nil)
+}
+
+// A claim whose answer was lost is the run's own all the same: a run that fails gives it back.
+func TestLostAnswerIsGivenBack(t *testing.T) {
+	hasty(t)
+	s, cluster := newServer(t, 1)
+	lost := false
+	s.after = func(s *server, method, path string) (int, bool) {
+		if method != http.MethodPatch || path != claimPath+"a.example.com" || lost {
+			return 0, false
+		}
+		lost = true
+		s.claimed(t, someLease(somebodyElses, 1), "b.example.com", "")
+		return 0, true
+	}
+	s.before = func(s *server, method, path string) (int, bool) {
+		return http.StatusConflict, method == http.MethodPatch && path == claimPath+"b.example.com"
+	}
+	a, _ := applier(t, cluster)
+	err := a.Apply(t.Context(), []*lease.Definition{withHosts(someLease(someOwner, 1), "a.example.com", "b.example.com")})
+	if refused := (*HeldError)(nil); !errors.As(err, &refused) || !lost {
+		t.Fatalf("error %v (answer lost: %v)", err, lost)
+	}
+	if got, want := s.names(), []string{"leases/b.example.com"}; !slices.Equal(got, want) {
+		t.Errorf("the cluster has %q, want %q", got, want)
+	}
+}
+
+// A route whose answer was lost is written again: nothing stays behind of which the run knows
+// nothing.
+func TestLostAnswerOfARoute(t *testing.T) {
+	hasty(t)
+	const host = "a.example.com"
+	id := someLease(someOwner, 1)
+	for name, code := range map[string]int{"no answer": 0, "a gateway's answer": http.StatusBadGateway} {
+		t.Run(name, func(t *testing.T) {
+			s, cluster := newServer(t, 1)
+			lost := false
+			s.after = func(_ *server, _, path string) (int, bool) {
+				first := strings.Contains(path, "/ingresses/") && !lost
+				lost = lost || first
+				return code, first
+			}
+			a, kept := applier(t, cluster)
+			if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)}); err != nil || !lost {
+				t.Fatalf("error %v (answer lost: %v)", err, lost)
+			}
+			if !slices.Contains(kept.texts, "ingress/"+host+" created") || !slices.Contains(s.names(), "leases/"+host) {
+				t.Errorf("events %q, cluster %q", kept.texts, s.names())
+			}
+		})
+	}
+}
+
+// Leases share pools, all of one owner's even that of one address: a lease that fails does not take
+// a pool from under the others.
+func TestFailingLeaseLeavesThePool(t *testing.T) {
+	tests := []struct {
+		mode, address, pool string
+		other               lease.ID
+	}{
+		{config.ModeRange, "203.0.113.2", "akash-net-203-0-113-0-28", someLease(somebodyElses, 1)},
+		{config.ModeDedicated, "203.0.113.1", "akash-ip-203-0-113-1", someLease(someOwner, 2)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.mode, func(t *testing.T) {
+			hasty(t)
+			s, cluster := newServer(t, 1)
+			failing := someLease(someOwner, 1)
+			s.before = func(_ *server, _, path string) (int, bool) {
+				return http.StatusForbidden, strings.Contains(path, failing.Namespace()+"/services/")
+			}
+			a, _ := applier(t, cluster)
+			a.opts.Config.IP.Mode = tt.mode
+			err := a.Apply(t.Context(), []*lease.Definition{withAddress(failing, "203.0.113.1"), withAddress(tt.other, tt.address)})
+			if err == nil {
+				t.Fatal("no error")
+			}
+			names := s.names()
+			for _, want := range []string{"ipaddresspools/" + tt.pool, "l2advertisements/" + tt.pool, "leases/" + state.AddressName(netip.MustParseAddr(tt.address)), "services/game-ip-443-tcp"} {
+				if !slices.Contains(names, want) {
+					t.Errorf("%s is missing in %q", want, names)
+				}
+			}
+			if tt.mode == config.ModeRange && slices.Contains(names, "leases/ip--203-0-113-1") {
+				t.Errorf("the failed lease keeps its claim: %q", names)
+			}
+		})
+	}
+}
+
+// A run that stood still while its claim was released and taken anew, by another owner or by a later
+// run of its own lease, takes back what it has written, and leaves the new claim alone.
+func TestOvertakenRunTakesBack(t *testing.T) {
+	const host = "a.example.com"
+	id := someLease(someOwner, 1)
+	for name, holder := range map[string]lease.ID{"by another owner": someLease(somebodyElses, 1), "by its own lease": id} {
+		t.Run(name, func(t *testing.T) {
+			hasty(t)
+			s, cluster := newServer(t, 1)
+			s.after = func(s *server, method, path string) (int, bool) {
+				if method == http.MethodPatch && strings.Contains(path, "/ingresses/") {
+					s.claimed(t, holder, host, "later")
+				}
+				return 0, false
+			}
+			a, _ := applier(t, cluster)
+			err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)})
+			if overtaken := (*OvertakenError)(nil); !errors.As(err, &overtaken) || overtaken.Thing != host {
+				t.Fatalf("error %v", err)
+			}
+			if got, want := s.names(), []string{"leases/" + host, "namespaces/" + id.Namespace()}; !slices.Equal(got, want) {
+				t.Errorf("the cluster has %q, want %q", got, want)
+			}
+			claim := s.objects[claimPath+host]
+			if owner := claim.GetLabels()[state.LabelOwner]; owner != holder.Owner || !strings.Contains(claim.GetAnnotations()[state.RouteKey("/")], "later") {
+				t.Errorf("the claim is %s's and says %v", owner, claim.GetAnnotations())
+			}
+		})
+	}
+}
+
+// A claim that another run of the lease has just taken gets this run's mark, so that the other's
+// rollback cannot take it away; when this run ends, the mark goes.
+func TestMarkOfAnotherRunIsReplaced(t *testing.T) {
+	hasty(t)
+	const host = "a.example.com"
+	s, cluster := newServer(t, 1)
+	id := someLease(someOwner, 1)
+	s.claimed(t, id, host, "crashed")
+	var runs []string
+	s.after = func(s *server, method, path string) (int, bool) {
+		if method == http.MethodPatch && path == claimPath+host {
+			runs = append(runs, s.objects[path].GetAnnotations()[state.RouteKey("/")])
+		}
+		return 0, false
+	}
+	a, _ := applier(t, cluster)
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)}); err != nil {
+		t.Fatal(err)
+	}
+	if len(runs) != 2 || strings.Contains(runs[0], "crashed") || !strings.Contains(runs[0], `"run":`) || strings.Contains(runs[1], `"run":`) {
+		t.Errorf("the claim went through %q", runs)
+	}
+}
+
+// What a run under way holds may yet be given back: it is asked for again, for a while.
+func TestPatienceWithARunUnderWay(t *testing.T) {
+	hasty(t)
+	const host = "a.example.com"
+	for _, given := range []bool{true, false} {
+		s, cluster := newServer(t, 1)
+		s.claimed(t, someLease(somebodyElses, 1), host, "under way")
+		a, kept := applier(t, cluster)
+		snapshot, err := read(t.Context(), a.cluster, a.ledger, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if given {
+			delete(s.objects, claimPath+host)
+		}
+		runs, err := a.prepare([]*lease.Definition{withHosts(someLease(someOwner, 1), host)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs[0].snapshot = snapshot
+		err = runs[0].reserve(t.Context())
+		if refused := (*HeldError)(nil); errors.As(err, &refused) == given || err != nil && given {
+			t.Errorf("given back: %v, error: %v", given, err)
+		}
+		if got := slices.Contains(kept.texts, "host/"+host+" claimed"); got != given {
+			t.Errorf("given back: %v, events: %q", given, kept.texts)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package apply
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// A delete that was done and answered with an error is done.
+func TestDeleteWithALostAnswer(t *testing.T) {
+	hasty(t)
+	const host = "a.example.com"
+	s, cluster := newServer(t, 1)
+	id := someLease(someOwner, 1)
+	a, kept := applier(t, cluster)
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)}); err != nil {
+		t.Fatal(err)
+	}
+	s.after = func(_ *server, method, _ string) (int, bool) {
+		return http.StatusServiceUnavailable, method == http.MethodDelete
+	}
+	kept.texts = nil
+	if err := a.Release(t.Context(), []lease.Group{id.Group()}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"namespaces/" + id.Namespace()}, s.names()); diff != "" {
+		t.Errorf("left after the release:\n%s", diff)
+	}
+	if !slices.Contains(kept.texts, "host/"+host+" released") {
+		t.Errorf("the release is not told: %q", kept.texts)
+	}
+}
+
+// Objects that a finalizer holds back may still serve: their claims are kept until they are gone.
+func TestClaimStaysWhileAFinalizerHolds(t *testing.T) {
+	hasty(t)
+	const host = "a.example.com"
+	s, cluster := newServer(t, 1)
+	id := someLease(someOwner, 1)
+	a, _ := applier(t, cluster)
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)}); err != nil {
+		t.Fatal(err)
+	}
+	for path, o := range s.objects {
+		if strings.Contains(path, "/ingresses/") {
+			o.SetFinalizers([]string{"example.com/balancer"})
+		}
+	}
+	s.before = func(_ *server, method, path string) (int, bool) {
+		return http.StatusOK, method == http.MethodDelete && strings.Contains(path, "/ingresses/")
+	}
+	a.opts.Wait = time.Millisecond
+	err := a.Release(t.Context(), []lease.Group{id.Group()})
+	if late := (*TimeoutError)(nil); !errors.As(err, &late) {
+		t.Fatalf("error %v", err)
+	}
+	if !slices.Contains(s.names(), "leases/"+host) {
+		t.Errorf("the claim is gone while its route is there: %q", s.names())
+	}
+}

@@ -1,0 +1,125 @@
+package manifests_test
+
+import (
+	"io/fs"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/manifests"
+)
+
+func guard(t *testing.T, cfg *config.ProviderConfig, strict bool) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := manifests.Guard(cfg, strict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func TestGuardInInstallOrder(t *testing.T) {
+	const policy, binding = "ValidatingAdmissionPolicy ", "ValidatingAdmissionPolicyBinding "
+	tests := []struct {
+		name   string
+		strict bool
+		want   []string
+	}{
+		{"lenient", false, []string{
+			policy + "akash-net-claims", policy + "akash-net-hosts", policy + "akash-net-leased-ips", policy + "akash-net-sharing-keys",
+			binding + "akash-net-claims", binding + "akash-net-hosts", binding + "akash-net-leased-ips", binding + "akash-net-sharing-keys",
+		}},
+		{"strict", true, []string{
+			policy + "akash-net-claims", policy + "akash-net-hosts", policy + "akash-net-leased-ips", policy + "akash-net-sharing-keys",
+			policy + "akash-net-strict-claims", policy + "akash-net-strict-leased-ips",
+			binding + "akash-net-claims", binding + "akash-net-hosts", binding + "akash-net-leased-ips", binding + "akash-net-sharing-keys",
+			binding + "akash-net-strict-claims", binding + "akash-net-strict-leased-ips",
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, list(guard(t, config.Default(), tt.strict))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestGuardWatchesTheConfiguredNamespaces(t *testing.T) {
+	cfg := config.Default()
+	// The defaults of each other: an edit that is made twice would give them back.
+	cfg.LedgerNamespace, cfg.ManifestNamespace = cfg.ManifestNamespace, cfg.LedgerNamespace
+	got := map[string]string{}
+	for _, o := range guard(t, cfg, true) {
+		if o.GetKind() != "ValidatingAdmissionPolicy" {
+			continue
+		}
+		policy := decode[admissionv1.ValidatingAdmissionPolicy](t, o)
+		if s := policy.Spec.MatchConstraints.NamespaceSelector; s != nil {
+			got[o.GetName()] = s.MatchLabels["kubernetes.io/metadata.name"]
+		}
+	}
+	want := map[string]string{
+		"akash-net-claims": "lease", "akash-net-strict-claims": "lease",
+		"akash-net-hosts": "akash-net", "akash-net-leased-ips": "akash-net", "akash-net-strict-leased-ips": "akash-net",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An object that is not just so would guard nothing, or would not be found when it is to go.
+func TestGuardObjects(t *testing.T) {
+	for _, o := range guard(t, config.Default(), true) {
+		t.Run(o.GetKind()+" "+o.GetName(), func(t *testing.T) {
+			if managed := o.GetLabels()["app.kubernetes.io/managed-by"]; managed != "kubectl-akash-net" {
+				t.Errorf("managed by %q", managed)
+			}
+			if o.GetKind() == "ValidatingAdmissionPolicyBinding" {
+				spec := decode[admissionv1.ValidatingAdmissionPolicyBinding](t, o).Spec
+				want := admissionv1.ValidatingAdmissionPolicyBindingSpec{
+					PolicyName: o.GetName(), ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+				}
+				if diff := cmp.Diff(want, spec); diff != "" {
+					t.Error(diff)
+				}
+				return
+			}
+			spec := decode[admissionv1.ValidatingAdmissionPolicy](t, o).Spec
+			if spec.FailurePolicy == nil || *spec.FailurePolicy != admissionv1.Fail {
+				t.Error("a failure lets writes pass")
+			}
+			for _, v := range spec.Validations {
+				if v.Reason == nil || *v.Reason != metav1.StatusReasonForbidden || v.MessageExpression == "" {
+					t.Errorf("%s: reason %v, message %q", v.Expression, v.Reason, v.MessageExpression)
+				}
+			}
+		})
+	}
+}
+
+func TestGuardFilesAreAllInstalled(t *testing.T) {
+	entries, err := fs.ReadDir(os.DirFS("guard"), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if objects := guard(t, config.Default(), true); len(objects) != 2*len(entries) {
+		t.Errorf("%d objects of %d files", len(objects), len(entries))
+	}
+}
+
+// decode is strict: a key that Kubernetes does not know is an error.
+func decode[T any](t *testing.T, o *unstructured.Unstructured) T {
+	t.Helper()
+	var typed T
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, &typed, true); err != nil {
+		t.Fatal(err)
+	}
+	return typed
+}

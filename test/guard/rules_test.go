@@ -1,0 +1,265 @@
+package guard_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// breach is a write that one rule refuses. It is sent as a dry run, which admission judges like
+// any other write.
+type breach struct {
+	policy string
+	// says is of the rule's message.
+	says string
+	// names is whom the message has to name; nobody where the object is to be created.
+	names string
+	name  string
+	send  func(context.Context, *testing.T) error
+}
+
+// update changes an object that exists.
+func update(r ref, change func(*unstructured.Unstructured)) func(context.Context, *testing.T) error {
+	return func(ctx context.Context, t *testing.T) error {
+		o := r.get(t)
+		change(o)
+		_, err := r.client().Update(ctx, o, metav1.UpdateOptions{DryRun: dryRun})
+		return err
+	}
+}
+
+// create makes an object that is like another, but for its name and the change.
+func create(like ref, name string, change func(*unstructured.Unstructured)) func(context.Context, *testing.T) error {
+	return func(ctx context.Context, t *testing.T) error {
+		o := like.get(t)
+		o.Object["metadata"] = map[string]any{"name": name, "labels": o.Object["metadata"].(map[string]any)["labels"], "annotations": o.Object["metadata"].(map[string]any)["annotations"]}
+		change(o)
+		_, err := like.client().Create(ctx, o, metav1.CreateOptions{DryRun: dryRun})
+		return err
+	}
+}
+
+func set(value any, path ...string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) {
+		if err := unstructured.SetNestedField(o.Object, value, path...); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func unset(path ...string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) { unstructured.RemoveNestedField(o.Object, path...) }
+}
+
+func annotate(key, value string) func(*unstructured.Unstructured) {
+	return set(value, "metadata", "annotations", key)
+}
+
+func all(changes ...func(*unstructured.Unstructured)) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) {
+		for _, change := range changes {
+			change(o)
+		}
+	}
+}
+
+const labelOwner = "akash.network/lease.id.owner"
+
+// part is the value of a part: what comes after the lease may break the rules.
+func part(id lease.ID, more string) string {
+	return fmt.Sprintf(`{"lease":%q%s}`, id.String(), more)
+}
+
+var (
+	rootPath  = state.RouteKey("/")
+	otherPath = state.RouteKey("/other")
+)
+
+func claimBreaches() []breach {
+	const claims = "akash-net-claims"
+	same := func(*unstructured.Unstructured) {}
+	b := func(names, name, says string, send func(context.Context, *testing.T) error) breach {
+		return breach{policy: claims, names: names, name: name, says: says, send: send}
+	}
+	return []breach{
+		b(alice, "another holder", "its spec.holderIdentity never changes", update(aliceClaim, all(
+			set(bob, "spec", "holderIdentity"), set(bob, "metadata", "labels", state.LabelOwner), annotate(rootPath, part(bobLease, ""))))),
+		b(alice, "no holder", "its spec.holderIdentity never changes", update(aliceClaim, unset("spec", "holderIdentity"))),
+		b(alice, "no spec", "its spec.holderIdentity never changes", update(aliceClaim, unset("spec"))),
+		b("", "new, no holder", "its spec.holderIdentity must be the wallet", create(aliceClaim, "new.example.com", unset("spec"))),
+		b("", "new, a holder who is no wallet", "its spec.holderIdentity must be the wallet",
+			create(aliceClaim, "new.example.com", set("some-node", "spec", "holderIdentity"))),
+		b(alice, "another label", "its label net.akash.network/owner must be its holder",
+			update(aliceClaim, set(bob, "metadata", "labels", state.LabelOwner))),
+		b(alice, "no labels", "its label net.akash.network/owner must be its holder", update(aliceClaim, unset("metadata", "labels"))),
+		b("", "new, another label", "its label net.akash.network/owner must be its holder",
+			create(aliceClaim, "new.example.com", set(bob, "metadata", "labels", state.LabelOwner))),
+		b(alice, "another kind", "must agree", update(aliceClaim, set("wildcard", "metadata", "labels", state.LabelKind))),
+		b(alice, "an address that is a host", "must agree", update(aliceAddress, set("host", "metadata", "labels", state.LabelKind))),
+		b(alice, "no kind", "must agree", update(aliceClaim, unset("metadata", "labels", state.LabelKind))),
+		b("", "a host with a wildcard's name", "must agree", create(aliceClaim, "wc--any.example.com", same)),
+		b("", "a host with an address's name", "must agree", create(aliceClaim, "ip--203-0-113-9", same)),
+		b("", "a host with a reservation's name", "must agree", create(aliceClaim, "rs--0", same)),
+		b("", "an IPv4 literal", "must agree", create(aliceClaim, "203.0.113.9", same)),
+		b("", "an address with a host's name", "must agree", create(aliceAddress, "new.example.com", same)),
+		b("", "IPv6 that is not written in full", "must agree", create(aliceAddress, "ip--2001-db8--7", same)),
+		b(alice, "another version", "ledger must be v1", update(aliceClaim, annotate(state.AnnotationLedger, "v2"))),
+		b(alice, "no annotations", "ledger must be v1", update(aliceClaim, unset("metadata", "annotations"))),
+		b("", "new, another owner's sharing key", "must begin with its holder",
+			create(aliceAddress, "ip--203-0-113-9", annotate(state.AnnotationSharingKey, bob+"-ip-public"))),
+		b("", "new, no sharing key", "must begin with its holder",
+			create(aliceAddress, "ip--203-0-113-9", unset("metadata", "annotations", state.AnnotationSharingKey))),
+		b(alice, "another sharing key", "sharing-key never changes",
+			update(aliceAddress, annotate(state.AnnotationSharingKey, alice+"-ip-other"))),
+		b(alice, "the last part goes", "at least one lease must hold a part",
+			update(aliceClaim, unset("metadata", "annotations", rootPath))),
+		b("", "new, without a part", "at least one lease must hold a part",
+			create(aliceClaim, "new.example.com", unset("metadata", "annotations", rootPath))),
+		b(alice, "a part that is no JSON", "must be JSON that begins with the lease", update(aliceClaim, annotate(otherPath, "x"))),
+		b(alice, "a part that hides its lease", "must be JSON that begins with the lease",
+			update(aliceClaim, annotate(otherPath, `{"x":`+part(aliceLease, "")+`}`))),
+		b(alice, "a part of another owner", "belong to leases of its holder only", update(aliceClaim, annotate(otherPath, part(bobLease, "")))),
+		b(alice, "a part passes to another owner", "belong to leases of its holder only", update(aliceClaim, annotate(rootPath, part(bobLease, "")))),
+		b(alice, "another owner waits", "belong to leases of its holder only",
+			update(aliceClaim, annotate("wait.net.akash.network/x", `{"for":"`+rootPath+`","lease":"`+bobLease.String()+`"}`))),
+		b(alice, "another owner's port", "belong to leases of its holder only",
+			update(aliceAddress, annotate("port.net.akash.network/tcp-25", part(bobLease, "")))),
+		b("", "new, another owner's part", "belong to leases of its holder only",
+			create(aliceClaim, "new.example.com", annotate(otherPath, part(bobLease, "")))),
+		b(alice, "two leases", "names more than one lease", update(aliceClaim, annotate(otherPath, part(aliceLease, `,"lease":"`+bobLease.String()+`"`)))),
+		b(alice, "two leases, one in other letters", "names more than one lease",
+			update(aliceClaim, annotate(otherPath, part(aliceLease, `,"Lea`+"ſ"+`e" :"`+bobLease.String()+`"`)))),
+		b(alice, "two leases, one escaped", "names more than one lease",
+			update(aliceClaim, annotate(otherPath, part(aliceLease, `,"\u006cease":"`+bobLease.String()+`"`)))),
+		b(alice, "stripped managed fields", "the managed fields of a lease", update(aliceClaim, set([]any{map[string]any{}}, "metadata", "managedFields"))),
+		b(alice, "forged managed fields", "the managed fields of a lease", update(aliceClaim, func(o *unstructured.Unstructured) {
+			fields := o.GetManagedFields()
+			for i := range fields {
+				fields[i].Manager = bobLease.Group().FieldManager()
+			}
+			o.SetManagedFields(fields)
+		})),
+	}
+}
+
+// serviceWith makes a Service with a sharing key.
+func serviceWith(namespace, prefix, key string) func(context.Context, *testing.T) error {
+	return func(ctx context.Context, _ *testing.T) error {
+		_, err := cluster.Resource(services).Namespace(namespace).Create(ctx, guessing("new", prefix, key, ""), metav1.CreateOptions{DryRun: dryRun})
+		return err
+	}
+}
+
+func otherBreaches() []breach {
+	const hostRules, portRules, keyRules = "akash-net-hosts", "akash-net-leased-ips", "akash-net-sharing-keys"
+	owner := set(bob, "metadata", "labels", labelOwner)
+	return []breach{
+		{hostRules, "its spec.owner never changes", alice, "another owner", update(aliceHost, all(set(bob, "spec", "owner"), owner))},
+		{hostRules, "its spec.owner never changes", alice, "no owner", update(aliceHost, unset("spec", "owner"))},
+		{hostRules, "lease.id.owner never changes", alice, "no labels", update(aliceHost, unset("metadata", "labels"))},
+		{hostRules, "must be the same", "", "another label", create(aliceHost, "new.example.com", all(set("new.example.com", "spec", "hostname"), owner))},
+		{hostRules, "its spec.hostname must be its name", alice, "another host", update(aliceHost, set("other.example.com", "spec", "hostname"))},
+		{hostRules, "its spec.hostname must be its name", "", "new, another host", create(aliceHost, "new.example.com", func(*unstructured.Unstructured) {})},
+
+		{portRules, "its spec.lease_id.owner never changes", alice, "another owner", update(alicePort, all(set(bob, "spec", "lease_id", "owner"), owner))},
+		{portRules, "lease.id.owner never changes", alice, "no labels", update(alicePort, unset("metadata", "labels"))},
+		{portRules, "must be the same", "", "another label", create(alicePort, alice+"-ip-public-tcp-25", all(set(int64(25), "spec", "external_port"), owner))},
+		{portRules, "its spec.sharing_key must begin", "", "another owner's sharing key", create(alicePort, alice+"-ip-public-tcp-25", all(
+			set(int64(25), "spec", "external_port"), set(bob, "spec", "lease_id", "owner"), owner))},
+		{portRules, "its name must be", alice, "another port", update(alicePort, set(int64(25), "spec", "external_port"))},
+		{portRules, "its name must be", alice, "another protocol", update(alicePort, set("UDP", "spec", "protocol"))},
+		{portRules, "its name must be", "", "new, another name", create(alicePort, "new", func(*unstructured.Unstructured) {})},
+
+		{keyRules, "must begin with " + bob, bob, "a tenant guesses a key", serviceWith(bobLease.Namespace(), "metallb.universe.tf", alice+"-ip-public")},
+		{keyRules, "must begin with " + bob, bob, "a tenant uses a foreign key", serviceWith(bobLease.Namespace(), "metallb.io", "web")},
+		{keyRules, "is held by " + alice, alice, "a key is guessed elsewhere", serviceWith("default", "metallb.universe.tf", alice+"-ip-public")},
+		{keyRules, "is held by " + alice, alice, "the same, other prefix", serviceWith("default", "metallb.io", alice+"-ip-public")},
+	}
+}
+
+func breaches() []breach { return append(claimBreaches(), otherBreaches()...) }
+
+func TestRules(t *testing.T) {
+	for _, b := range breaches() {
+		if err := b.send(t.Context(), t); err != nil {
+			t.Errorf("%s: %s: without the guard: %v", b.policy, b.name, err)
+		}
+	}
+	installGuard(t, config.Default(), false)
+	for _, b := range breaches() {
+		t.Run(b.policy+"/"+b.name, func(t *testing.T) {
+			err := b.send(t.Context(), t)
+			if !refusedBy(err, b.policy) || !strings.Contains(err.Error(), b.says) || !strings.Contains(err.Error(), b.names) {
+				t.Errorf("want a refusal by %s that says %q and names %q, got %v", b.policy, b.says, b.names, err)
+			}
+		})
+	}
+}
+
+// Each rule is taken out of its policy once; then its breaches must no longer be refused by it.
+func TestEachRuleHasItsBreach(t *testing.T) {
+	installGuard(t, config.Default(), false)
+	objects, err := manifests.Guard(config.Default(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, policy := range objects {
+		if policy.GetKind() != "ValidatingAdmissionPolicy" {
+			continue
+		}
+		rules, _, err := unstructured.NestedSlice(policy.Object, "spec", "validations")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range rules {
+			message := rules[i].(map[string]any)["messageExpression"].(string)
+			t.Run(fmt.Sprintf("%s/%d", policy.GetName(), i), func(t *testing.T) {
+				var b breach
+				for _, b = range breaches() {
+					if b.policy == policy.GetName() && strings.Contains(message, b.fragment()) {
+						break
+					}
+				}
+				if b.policy != policy.GetName() || !strings.Contains(message, b.fragment()) {
+					t.Fatalf("nothing breaches the rule %s", message)
+				}
+				less := policy.DeepCopy()
+				if err := unstructured.SetNestedSlice(less.Object, append(append([]any{}, rules[:i]...), rules[i+1:]...), "spec", "validations"); err != nil {
+					t.Fatal(err)
+				}
+				replace(t, less)
+				defer replace(t, policy)
+				eventually(t, b.name+" is not refused by a rule that is gone", func(ctx context.Context) (bool, error) {
+					err := b.send(ctx, t)
+					if err != nil && !apierrors.IsForbidden(err) {
+						return false, err
+					}
+					return err == nil || !strings.Contains(err.Error(), b.says), nil
+				})
+			})
+		}
+	}
+}
+
+// fragment is the literal part of what a rule says.
+func (b breach) fragment() string {
+	return strings.TrimSuffix(strings.TrimSuffix(b.says, bob), alice)
+}
+
+func replace(t *testing.T, policy *unstructured.Unstructured) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	if _, err := cluster.Resource(guardResource(policy)).Apply(ctx, policy.GetName(), policy, metav1.ApplyOptions{FieldManager: "akash-net", Force: true}); err != nil {
+		t.Fatal(err)
+	}
+}
