@@ -20,7 +20,7 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 	took := known != nil && known.took
 	parts := make([]state.Part, 0, len(h.Parts))
 	for _, p := range h.Parts {
-		switch f := r.judge().Decide(h, p.Key, claim, uses); f.Verdict {
+		switch f := r.decide(h, p, claim, uses); f.Verdict {
 		case state.Held:
 			return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At}}}
 		case state.Going:

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -112,7 +113,9 @@ func (c *Cluster) metas(ctx context.Context, resource schema.GroupVersionResourc
 			return nil, err
 		}
 		for _, item := range list.Items {
-			item.ManagedFields = nil // who holds what is computed from values
+			for i := range item.ManagedFields { // who holds what is computed from values
+				item.ManagedFields[i].FieldsV1 = nil
+			}
 			out = append(out, &item.ObjectMeta)
 		}
 		return list, nil
@@ -163,10 +166,12 @@ func (e *MissingKindError) Error() string {
 // explain turns an answer of the API server, or its silence, into a sentence and a next step.
 func (c *Cluster) explain(err error, verb string, resource schema.GroupVersionResource) error {
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, errors.Is(err, context.Canceled):
+		return err
 	case isMissingKind(err):
 		return &MissingKindError{Resource: resource}
+	case isPolicy(err):
+		return fmt.Errorf("the cluster's policy refuses to %s %s: %w", verb, resource.GroupResource(), err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the operator's roles (akash-net-viewer's are enough to read):\n"+
 			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator --user=YOU\n"+

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -48,7 +49,7 @@ func (r *run) precheck() error {
 	for _, h := range r.fixedHolds() {
 		uses, mine := r.uses(h), false
 		for _, p := range h.Parts {
-			f := r.judge().Decide(h, p.Key, r.snapshot.claims[h.Name()], uses)
+			f := r.decide(h, p, r.snapshot.claims[h.Name()], uses)
 			mine = mine || f.Verdict == state.Mine
 			if f.Verdict == state.Held {
 				refused.Held = append(refused.Held, HeldThing{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At})
@@ -144,6 +145,25 @@ func (r *run) takeAll(ctx context.Context) error {
 
 func (r *run) judge() state.Judge {
 	return state.Judge{Group: r.group, Now: r.cluster.Now(), Adopt: r.opts.Adopt}
+}
+
+// decide judges one part. A port that nobody claims, but for which Akash's provider keeps a
+// ProviderLeasedIP of another deployment of the owner, is withheld as if it were claimed.
+func (r *run) decide(h state.Hold, p state.Part, claim *state.Claim, uses []state.Use) state.Finding {
+	f := r.judge().Decide(h, p.Key, claim, uses)
+	if f.Verdict != state.Free || h.Kind != state.Address || r.opts.Adopt {
+		return f
+	}
+	protocol, port := p.ProtocolPort()
+	o, taken := r.snapshot.ports[lease.LeasedIPName(h.SharingKey, protocol, port)]
+	if !taken || o.HasLease && o.Lease.Group() == r.group {
+		return f
+	}
+	by := state.Holder{Owner: o.Owner, Lease: o.Lease, Object: o.Kind + " " + o.Namespace + "/" + o.Name, Namespace: o.Namespace, Since: o.Since, Service: o.Service, Port: o.Port}
+	if o.HasLease && o.Lease.Owner == r.group.Owner {
+		return state.Finding{Verdict: state.Withheld, By: by}
+	}
+	return state.Finding{Verdict: state.Held, By: by}
 }
 
 // lease takes an address of a family for an endpoint that asks for none by name. An address that

@@ -20,8 +20,10 @@ type snapshot struct {
 	claims     map[string]*state.Claim
 	namespaces map[string]bool
 	// tenants are the leases whose namespaces are known by their labels.
-	tenants   map[string]lease.ID
-	hostUses  map[string][]state.Use
+	tenants  map[string]lease.ID
+	hostUses map[string][]state.Use
+	// ports are the ProviderLeasedIPs by name: a port of an IP endpoint has one.
+	ports     map[string]state.PortObject
 	live      map[string]map[string]*unstructured.Unstructured
 	addresses *state.Picker
 }
@@ -44,7 +46,7 @@ func optional(kind render.Kind) bool {
 func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool) (*snapshot, error) {
 	s := &snapshot{
 		claims: map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
-		hostUses: map[string][]state.Use{}, live: map[string]map[string]*unstructured.Unstructured{},
+		hostUses: map[string][]state.Use{}, ports: map[string]state.PortObject{}, live: map[string]map[string]*unstructured.Unstructured{},
 	}
 	var claims []*state.Claim
 	var metas []*metav1.ObjectMeta
@@ -101,6 +103,10 @@ func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured
 		byName := make(map[string]*unstructured.Unstructured, len(list))
 		for _, o := range list {
 			byName[o.GetNamespace()+"/"+o.GetName()] = o
+			if plural == render.ProviderLeasedIP.Plural {
+				s.ports[o.GetName()] = state.PortObjectOf(o)
+				continue
+			}
 			if plural == render.Service.Plural {
 				addressUses = append(addressUses, state.AddressUses(o)...)
 				continue

@@ -47,16 +47,15 @@ func (e *ConflictError) Unwrap() error { return e.Err }
 // namespaceKind is how a lease's namespace is written.
 var namespaceKind = render.Kind{GroupVersionKind: namespaces.GroupVersion().WithKind("Namespace"), Plural: "namespaces", Singular: "namespace", ClusterScoped: true}
 
-// write brings the lease's objects into the cluster: its namespace, the pools that its addresses
-// need, Akash's objects under the lease's own manager, then what serves traffic.
+// write brings the lease's objects into the cluster: the pools that its addresses need, its namespace, Akash's objects under the lease's own manager, then what serves traffic.
 func (r *run) write(ctx context.Context, desired []render.Object) error {
 	if len(desired) == 0 {
 		return nil
 	}
-	if err := r.makeNamespace(ctx); err != nil {
+	if err := r.pools.ensure(ctx, r); err != nil {
 		return err
 	}
-	if err := r.pools.ensure(ctx, r); err != nil {
+	if err := r.makeNamespace(ctx); err != nil {
 		return err
 	}
 	for _, stage := range [][]render.Kind{claimLikeKinds, routeKinds} {
@@ -205,7 +204,11 @@ func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bo
 	if labelled {
 		holder.Owner, holder.Lease, holder.Namespace = id.Owner, id, id.Namespace()
 	}
-	return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: state.Host, Thing: o.Name, By: holder}}}
+	kind := state.Host
+	if o.Kind == render.ProviderLeasedIP {
+		kind = state.Address
+	}
+	return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: kind, Thing: o.Name, By: holder}}}
 }
 
 // adopts is true for an object of the lease's own owner that this run may take over.
@@ -296,7 +299,13 @@ func (r *run) retract(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	for _, m := range slices.Backward(r.made) {
-		err := r.cluster.deletePinned(ctx, m.object.Kind, m.object.Namespace, m.object.Name, m.uid, "", false)
+		err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+			err := r.cluster.deletePinned(ctx, m.object.Kind, m.object.Namespace, m.object.Name, m.uid, "", false)
+			if err != nil && isUnclear(err) && ctx.Err() == nil {
+				return false, nil
+			}
+			return true, err
+		})
 		if err != nil && !isOvertaken(err) {
 			r.fail(fmt.Errorf("%s could not be taken back: %w", m.object, err))
 			continue

@@ -56,6 +56,8 @@ type Book struct {
 	IPs    []IPRow    `json:"ips,omitzero"`
 	Leases []LeaseRow `json:"leases,omitzero"`
 	Pools  []PoolRow  `json:"pools,omitzero"`
+	// Problems are what is not as it should be.
+	Problems []Problem `json:"problems,omitzero"`
 }
 
 // Tenant is the lease that a row belongs to. Only Owner may be known: the labels of foreign

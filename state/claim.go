@@ -70,6 +70,8 @@ type Claim struct {
 	ResourceVersion string
 	// Created is when the claim was made, by the API server's clock.
 	Created time.Time
+	// Updated is when it was last written, as far as its managed fields tell.
+	Updated time.Time
 	// Deleting is true for a claim that is going: it is no claim any more, but its name is not
 	// free yet.
 	Deleting bool
@@ -192,6 +194,7 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		UID:             meta.UID,
 		ResourceVersion: meta.ResourceVersion,
 		Created:         meta.CreationTimestamp.Time,
+		Updated:         lastWritten(meta),
 		Deleting:        meta.DeletionTimestamp != nil,
 	}
 	if a, isAddress := parseAddressName(meta.Name); isAddress {
@@ -230,6 +233,17 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		slices.SortFunc(parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
 	}
 	return c, true
+}
+
+// lastWritten is when an object was last written, by the times of its field managers.
+func lastWritten(meta *metav1.ObjectMeta) time.Time {
+	at := meta.CreationTimestamp.Time
+	for _, m := range meta.ManagedFields {
+		if m.Time != nil && m.Time.After(at) {
+			at = m.Time.Time
+		}
+	}
+	return at
 }
 
 func readPart(key, value string) (Part, error) {

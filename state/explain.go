@@ -40,8 +40,8 @@ func (c *Circumstances) Host(host string) Explanation {
 	x := Explanation{Subject: host}
 	rows := slices.DeleteFunc(slices.Clone(c.Book.Hosts), func(r HostRow) bool { return r.Host != host })
 	claim := c.claim(HostName(host))
-	if entry, blocked := c.Config.Hosts.BlockedBy(strings.TrimPrefix(host, "*.")); blocked {
-		x.fact("The provider's configuration blocks it (%s): no lease can take it.", entry)
+	if why := c.Config.Hosts.Refuse(strings.TrimPrefix(host, "*.")); why != "" {
+		x.fact("It %s: no lease can take it.", why)
 	}
 	c.above(&x, host)
 	switch {

@@ -97,8 +97,8 @@ func ParseHostWant(text string, cfg *config.ProviderConfig) (HostWant, error) {
 	if err := lease.CheckHost(domain); err != nil {
 		return w, err
 	}
-	if entry, blocked := cfg.Hosts.BlockedBy(domain); blocked {
-		return w, fmt.Errorf("%s is blocked by this provider (%s)", host, entry)
+	if why := cfg.Hosts.Refuse(domain); why != "" {
+		return w, fmt.Errorf("%s %s", host, why)
 	}
 	return w, nil
 }

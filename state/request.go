@@ -67,8 +67,8 @@ func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lea
 		for _, e := range s.Expose {
 			ingress = ingress || e.IsIngress()
 			for _, h := range e.Hosts {
-				if entry, blocked := cfg.Hosts.BlockedBy(h.Name); blocked {
-					problems.Add(h.At, "%s is blocked by this provider (%s)", h.Name, entry)
+				if why := cfg.Hosts.Refuse(h.Name); why != "" {
+					problems.Add(h.At, "%s %s", h.Name, why)
 				}
 				req.Hosts = append(req.Hosts, HostWant{Host: h.Name, Service: s.Name, Port: e.ExternalPort(), At: h.At})
 			}
