@@ -27,6 +27,8 @@ const (
 	Left        Action = "left"
 	Granted     Action = "granted"
 	Failed      Action = "failed"
+	// Repaired is said of a problem that was mended, or would be.
+	Repaired Action = "repaired"
 	// Free and Held are the answers of a check: the thing may be taken, or the lease has it.
 	Free Action = "free"
 	Held Action = "held"

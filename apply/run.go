@@ -157,6 +157,8 @@ type run struct {
 
 	mu      sync.Mutex
 	changed bool
+	// quiet runs tell nothing of their own.
+	quiet bool
 	// grants are the addresses that MetalLB chose, in pool mode.
 	grants []string
 	// made are the objects that this run has created.
@@ -253,6 +255,9 @@ func (r *run) note(h state.Hold, p state.Part) {
 
 // event reports one thing; events of different leases never mix within a line.
 func (r *run) event(action Action, kind, namespace, name, message string) {
+	if r.quiet {
+		return
+	}
 	e := Event{Time: time.Now(), Action: action, Lease: r.req.Lease, Kind: kind, Namespace: namespace, Name: name, Message: message}
 	switch action {
 	case Unchanged, Withheld, Granted, Left, Free, Held:

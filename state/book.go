@@ -194,7 +194,9 @@ func (b *Book) Changes(earlier *Book) *Book {
 }
 
 // Empty is true for a book without rows.
-func (b *Book) Empty() bool { return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools) == 0 }
+func (b *Book) Empty() bool {
+	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Problems) == 0
+}
 
 func changes[R any](before, now []R, key func(R) string, gone func(*R)) []R {
 	if now == nil {
