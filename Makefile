@@ -41,13 +41,17 @@ lint: ## check the code with golangci-lint (built from its module once, about 2 
 	@$(TESTBED) build lint
 	@$(LINT)
 
+.PHONY: generate
+generate: ## write the reference of all commands (docs/reference.md)
+	go run ./test/docs/cmd/reference
+
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME (30s)
 	@go test -list '^Fuzz' ./... \
 	| awk '/^Fuzz/ {targets[n++] = $$1} /^ok/ {for (i = 0; i < n; i++) print $$2, targets[i]; n = 0}' \
 	| while read -r package target; do \
 		echo "$$package $$target, $(FUZZTIME)"; \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x "$$package" </dev/null; \
 	done
 
 .PHONY: bench

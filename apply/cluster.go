@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,7 +33,8 @@ type Cluster struct {
 	metadata metadata.Interface
 	host     string
 	// gate bounds the requests under way.
-	gate chan struct{}
+	gate  chan struct{}
+	clock *clock
 }
 
 // Connect makes clients of a REST configuration, with at most concurrency requests under way.
@@ -41,6 +43,8 @@ type Cluster struct {
 func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = -1, -1
+	clock := &clock{}
+	config.Wrap(clock.wrap)
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -49,7 +53,7 @@ func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{dynamic: objects, metadata: meta, host: config.Host, gate: make(chan struct{}, max(concurrency, 1))}, nil
+	return &Cluster{dynamic: objects, metadata: meta, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock}, nil
 }
 
 // enter waits for a place among the requests under way.
@@ -109,7 +113,9 @@ func (c *Cluster) metas(ctx context.Context, resource schema.GroupVersionResourc
 			return nil, err
 		}
 		for _, item := range list.Items {
-			item.ManagedFields = nil // who holds what is computed from values
+			for i := range item.ManagedFields { // who holds what is computed from values
+				item.ManagedFields[i].FieldsV1 = nil
+			}
 			out = append(out, &item.ObjectMeta)
 		}
 		return list, nil
@@ -160,10 +166,12 @@ func (e *MissingKindError) Error() string {
 // explain turns an answer of the API server, or its silence, into a sentence and a next step.
 func (c *Cluster) explain(err error, verb string, resource schema.GroupVersionResource) error {
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, errors.Is(err, context.Canceled):
+		return err
 	case isMissingKind(err):
 		return &MissingKindError{Resource: resource}
+	case isPolicy(err):
+		return fmt.Errorf("the cluster's policy refuses to %s %s: %w", verb, resource.GroupResource(), err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the operator's roles (akash-net-viewer's are enough to read):\n"+
 			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator --user=YOU\n"+

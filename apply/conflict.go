@@ -73,3 +73,8 @@ func owners(err error) []string {
 	}
 	return out
 }
+
+// isPolicy is true for a write that an admission policy has refused, and not the user's rights.
+func isPolicy(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
+}

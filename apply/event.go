@@ -21,10 +21,17 @@ const (
 	Pruned     Action = "pruned"
 	Withheld   Action = "withheld"
 	Released   Action = "released"
-	Deleted    Action = "deleted"
-	Left       Action = "left"
-	Granted    Action = "granted"
-	Failed     Action = "failed"
+	// Transferred is said of a claim that another lease of its owner holds now.
+	Transferred Action = "transferred"
+	Deleted     Action = "deleted"
+	Left        Action = "left"
+	Granted     Action = "granted"
+	Failed      Action = "failed"
+	// Repaired is said of a problem that was mended, or would be.
+	Repaired Action = "repaired"
+	// Free and Held are the answers of a check: the thing may be taken, or the lease has it.
+	Free Action = "free"
+	Held Action = "held"
 	// Done ends the events of a lease.
 	Done Action = "done"
 )

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,10 +39,14 @@ func (l ledger) client() metadata.ResourceInterface {
 	return l.cluster.metadata.Resource(leases).Namespace(l.namespace)
 }
 
-// list reads all claims. It names no resource version, so the answer is not older than the
+// list reads all claims, or those of one kind. It names no resource version, so the answer is not older than the
 // request: "0" was seen to miss claims.
-func (l ledger) list(ctx context.Context) ([]*state.Claim, error) {
-	metas, err := l.cluster.metas(ctx, leases, l.namespace, metav1.ListOptions{})
+func (l ledger) list(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, error) {
+	opts := metav1.ListOptions{}
+	if len(kinds) == 1 {
+		opts.LabelSelector = state.LabelKind + "=" + string(kinds[0])
+	}
+	metas, err := l.cluster.metas(ctx, leases, l.namespace, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +92,16 @@ func (l ledger) read(meta *metav1.ObjectMeta) *state.Claim {
 // put makes the deployment group hold exactly these parts of the claim: the claim is made where
 // it has no UID. The answer is the claim as it is now; errAgain is for the caller to act on.
 func (l ledger) put(ctx context.Context, claim *state.Claim, group lease.Group, parts []state.Part) (*state.Claim, error) {
-	return l.patch(ctx, claim, group, claim.Configuration(l.namespace, parts))
+	return l.patch(ctx, claim, group, claim.Configuration(l.namespace, parts), false)
 }
 
-func (l ledger) patch(ctx context.Context, claim *state.Claim, group lease.Group, ac *coordinationv1.LeaseApplyConfiguration) (*state.Claim, error) {
+// seize is put by force, for a transfer within one owner. Pinned as every write is, it can only
+// replace what was read.
+func (l ledger) seize(ctx context.Context, claim *state.Claim, group lease.Group, parts []state.Part) (*state.Claim, error) {
+	return l.patch(ctx, claim, group, claim.Configuration(l.namespace, parts), true)
+}
+
+func (l ledger) patch(ctx context.Context, claim *state.Claim, group lease.Group, ac *coordinationv1.LeaseApplyConfiguration, force bool) (*state.Claim, error) {
 	body, err := json.Marshal(ac)
 	if err != nil {
 		return nil, err
@@ -100,7 +111,7 @@ func (l ledger) patch(ctx context.Context, claim *state.Claim, group lease.Group
 		return nil, err
 	}
 	defer leave()
-	opts := metav1.PatchOptions{FieldManager: group.FieldManager()}
+	opts := metav1.PatchOptions{FieldManager: group.FieldManager(), Force: &force}
 	if l.dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
@@ -138,7 +149,7 @@ func (l ledger) leave(ctx context.Context, name string, group lease.Group, drop 
 			return true, nil
 		}
 		var keep []state.Part
-		mine := claim.PartsOf(group)
+		mine := claim.Entries(group)
 		for _, p := range mine {
 			if !drop(p) {
 				keep = append(keep, p)
@@ -154,16 +165,55 @@ func (l ledger) leave(ctx context.Context, name string, group lease.Group, drop 
 	return left, err
 }
 
+// restore gives the parts that a run has marked the state that they had before the run: those that
+// were not held are given up. It says whether any were.
+func (l ledger) restore(ctx context.Context, name string, group lease.Group, nonce string, before []state.Part) (bool, error) {
+	var left bool
+	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		claim, err := l.get(ctx, name)
+		if err != nil {
+			return retry(err)
+		}
+		if claim == nil || claim.Deleting || claim.Unreadable != "" {
+			return true, nil
+		}
+		var keep []state.Part
+		changed, fewer := false, false
+		for _, p := range claim.Entries(group) {
+			i := slices.IndexFunc(before, func(q state.Part) bool { return q.Key == p.Key })
+			switch {
+			case p.Run != nonce:
+				keep = append(keep, p)
+			case i >= 0:
+				keep, changed = append(keep, before[i]), true
+			default:
+				changed, fewer = true, true
+			}
+		}
+		if !changed {
+			return true, nil
+		}
+		err = l.shrink(ctx, claim, group, keep)
+		left = left || err == nil && fewer
+		return retry(err)
+	})
+	return left, err
+}
+
+// shrink makes the group's entries those to keep. A claim of which nobody holds a part any more is
+// deleted, whoever waits for it.
 func (l ledger) shrink(ctx context.Context, claim *state.Claim, group lease.Group, keep []state.Part) error {
-	switch others := len(claim.Groups()) > 1; {
+	kept := slices.ContainsFunc(keep, func(p state.Part) bool { return p.For == "" })
+	others := slices.ContainsFunc(claim.Parts, func(p state.Part) bool { return p.Lease.Group() != group })
+	switch {
+	case !kept && !others:
+		return l.delete(ctx, claim)
 	case len(keep) > 0:
 		_, err := l.put(ctx, claim, group, keep)
 		return err
-	case others:
-		_, err := l.patch(ctx, claim, group, claim.Withdrawal(l.namespace))
-		return err
 	}
-	return l.delete(ctx, claim)
+	_, err := l.patch(ctx, claim, group, claim.Withdrawal(l.namespace), false)
+	return err
 }
 
 // delete removes a claim that is exactly as it was read.

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,16 +28,12 @@ func (s *snapshot) ownedBy(group lease.Group) []owned {
 	var out []owned
 	for _, kinds := range [][]render.Kind{routeKinds, claimLikeKinds} {
 		for _, kind := range kinds {
-			var names []string
-			for name, o := range s.live[kind.Plural] {
+			for _, name := range sortedKeys(s.live[kind.Plural]) {
+				o := s.live[kind.Plural][name]
 				id, ok := lease.IDFromLabels(o.GetLabels())
 				if ok && id.Group() == group && o.GetAnnotations()[lease.AnnotationDefinition] != "" {
-					names = append(names, name)
+					out = append(out, owned{kind: kind, live: o})
 				}
-			}
-			slices.Sort(names)
-			for _, name := range names {
-				out = append(out, owned{kind: kind, live: s.live[kind.Plural][name]})
 			}
 		}
 	}
@@ -57,10 +54,63 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 			return err
 		}
 	}
-	return r.leaveClaims(ctx, func(claim *state.Claim, p state.Part) bool {
-		h := r.holds[claim.Name()]
-		return h == nil || !slices.ContainsFunc(h.want.Parts, func(q state.Part) bool { return q.Key == p.Key })
-	}, Pruned)
+	if err := r.removeStrays(ctx, desired); err != nil {
+		return err
+	}
+	return r.leaveClaims(ctx, func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) }, Pruned)
+}
+
+// removeStrays deletes the routes and Services that this program wrote for other leases and that
+// serve what the run holds: a transfer's old routes, or those of a run that stood still, was
+// overtaken, and wrote on.
+func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
+	wanted := map[string]bool{}
+	for _, o := range desired {
+		wanted[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
+	}
+	for _, kind := range routeKinds {
+		for _, name := range sortedKeys(r.snapshot.live[kind.Plural]) {
+			live := r.snapshot.live[kind.Plural][name]
+			id, labelled := lease.IDFromLabels(live.GetLabels())
+			if !labelled || id.Group() == r.group || live.GetAnnotations()[lease.AnnotationDefinition] == "" ||
+				wanted[kind.Plural+"/"+name] || !r.usesHeld(kind, live, id.Group()) {
+				continue
+			}
+			if err := r.remove(ctx, owned{kind: kind, live: live}, Pruned); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// usesHeld is true for an object of another group that serves a host of which the run holds a part
+// and that group none, or a port of an address which the run holds.
+func (r *run) usesHeld(kind render.Kind, live *unstructured.Unstructured, theirs lease.Group) bool {
+	if kind != render.Service {
+		return slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool {
+			h := r.holds[state.HostName(u.Host)]
+			return h != nil && len(h.claim.PartsOf(theirs)) == 0
+		})
+	}
+	return slices.ContainsFunc(state.AddressUses(live), func(u state.Use) bool {
+		h := r.holds[state.AddressName(u.Address)]
+		return h != nil && slices.ContainsFunc(h.want.Parts, func(p state.Part) bool { return servesPort(live, p) })
+	})
+}
+
+// servesPort is true for a Service that has the port that the part stands for.
+func servesPort(service *unstructured.Unstructured, p state.Part) bool {
+	protocol, port := p.ProtocolPort()
+	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
+	return slices.ContainsFunc(ports, func(v any) bool {
+		m, ok := v.(map[string]any)
+		return ok && m["protocol"] == string(protocol) && m["port"] == int64(port)
+	})
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
 }
 
 // remove deletes one object, pinned to what was read. An object that has changed since is read
@@ -101,7 +151,7 @@ func (r *run) remove(ctx context.Context, o owned, action Action) error {
 func (r *run) leaveClaims(ctx context.Context, drop func(*state.Claim, state.Part) bool, action Action) error {
 	var claims []*state.Claim
 	for _, c := range r.snapshot.claims {
-		if slices.ContainsFunc(c.PartsOf(r.group), func(p state.Part) bool { return drop(c, p) }) {
+		if slices.ContainsFunc(c.Entries(r.group), func(p state.Part) bool { return drop(c, p) }) {
 			claims = append(claims, c)
 		}
 	}
@@ -130,7 +180,7 @@ func (r *run) leaveClaim(ctx context.Context, c *state.Claim, drop func(state.Pa
 	if err != nil {
 		return fmt.Errorf("%s %s could not be released: %w", c.Kind, c.Thing, err)
 	}
-	if left {
+	if left && len(c.PartsOf(r.group)) > 0 {
 		r.event(action, string(c.Kind), "", c.Thing, "")
 	}
 	return nil

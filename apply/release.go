@@ -3,6 +3,9 @@ package apply
 import (
 	"context"
 	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -11,13 +14,14 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Release gives up all that deployment groups hold: what serves traffic goes first, the claims
-// last, so that no name is free while it is still served. What Akash's provider wrote is left. To
-// release what is not held does nothing and says so.
-func (a *Applier) Release(ctx context.Context, groups []lease.Group) error {
+// Release gives up what deployment groups hold, all of it or the named things: what serves traffic
+// goes first, the claims last, so that no name is free while it is still served. What Akash's
+// provider wrote is left. To release what is not held does nothing and says so.
+func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...string) error {
 	snapshot, err := read(ctx, a.cluster, a.ledger, a.opts.Config.IP.Mode == config.ModeDedicated)
 	if err != nil {
 		return err
@@ -28,8 +32,9 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group) error {
 	work.SetLimit(max(a.opts.Concurrency, 1))
 	for i, g := range groups {
 		work.Go(func() error {
-			r := &run{Applier: a, group: g, req: state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}}, start: time.Now(), snapshot: snapshot, pools: pools}
-			if errs[i] = r.release(ctx); errs[i] != nil {
+			r := a.newRun(nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})
+			r.snapshot, r.pools = snapshot, pools
+			if errs[i] = r.release(ctx, newChoice(things)); errs[i] != nil {
 				r.fail(errs[i])
 			}
 			return nil
@@ -39,8 +44,45 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group) error {
 	return failures(errs)
 }
 
-func (r *run) release(ctx context.Context) error {
-	objects := r.snapshot.ownedBy(r.group)
+// choice is what of a lease is released.
+type choice struct {
+	all    bool
+	things map[string]bool
+}
+
+func newChoice(things []string) choice {
+	c := choice{all: len(things) == 0, things: map[string]bool{}}
+	for _, thing := range things {
+		if a, err := netip.ParseAddr(thing); err == nil {
+			thing = a.String()
+		}
+		c.things[strings.ToLower(thing)] = true
+	}
+	return c
+}
+
+// claim is true for a claim that is chosen.
+func (c choice) claim(claim *state.Claim) bool { return c.all || c.things[claim.Thing] }
+
+// object is true for an object that serves what is chosen. A ProviderLeasedIP does when it is for
+// the endpoint of a chosen address.
+func (c choice) object(o owned, claims []*state.Claim) bool {
+	if c.all {
+		return true
+	}
+	if o.kind == render.ProviderLeasedIP {
+		return slices.ContainsFunc(claims, func(claim *state.Claim) bool {
+			return claim.Kind == state.Address && c.claim(claim) && strings.HasPrefix(o.live.GetName(), claim.SharingKey+"-")
+		})
+	}
+	uses := append(state.HostUses(o.live), state.AddressUses(o.live)...)
+	return slices.ContainsFunc(uses, func(u state.Use) bool {
+		return c.things[u.Host] || u.Address.IsValid() && c.things[u.Address.String()]
+	})
+}
+
+func (r *run) release(ctx context.Context, chosen choice) error {
+	objects := slices.DeleteFunc(r.snapshot.ownedBy(r.group), func(o owned) bool { return !chosen.object(o, r.snapshot.list()) })
 	for _, o := range objects {
 		if err := r.remove(ctx, o, Deleted); err != nil {
 			return err
@@ -49,14 +91,16 @@ func (r *run) release(ctx context.Context) error {
 	if err := r.awaitGone(ctx, objects); err != nil {
 		return err
 	}
-	if err := r.leaveClaims(ctx, func(*state.Claim, state.Part) bool { return true }, Released); err != nil {
+	if err := r.leaveClaims(ctx, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, Released); err != nil {
 		return err
 	}
 	switch theirs := r.snapshot.writtenByOthers(r.group); {
-	case theirs > 0:
+	case theirs > 0 && chosen.all:
 		r.event(Left, "lease", "", r.group.String(), fmt.Sprintf("%d objects that Akash's provider wrote stay", theirs))
-	case !r.changed:
+	case !r.changed && chosen.all:
 		r.event(Left, "lease", "", r.group.String(), "holds nothing")
+	case !r.changed:
+		r.event(Left, "lease", "", r.group.String(), "holds nothing of that name")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -46,12 +47,23 @@ func (r *run) reserve(ctx context.Context) error {
 func (r *run) precheck() error {
 	refused := &HeldError{Lease: r.req.Lease}
 	for _, h := range r.fixedHolds() {
-		uses := r.uses(h)
+		uses, mine := r.uses(h), false
 		for _, p := range h.Parts {
-			if f := state.Decide(r.group, h, p.Key, r.snapshot.claims[h.Name()], uses); f.Verdict == state.Held {
+			f := r.decide(h, p, r.snapshot.claims[h.Name()], uses)
+			mine = mine || f.Verdict == state.Mine
+			if f.Verdict == state.Held {
 				refused.Held = append(refused.Held, HeldThing{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At})
 				break
 			}
+		}
+		if mine {
+			continue
+		}
+		if above := r.wildcardAbove(h); h.Kind == state.Host && above != nil {
+			refused.Held = append(refused.Held, *above)
+		}
+		if below := (*HeldError)(nil); h.Kind == state.Wildcard && errors.As(r.hostsBelow(h, r.snapshot.list()), &below) {
+			refused.Held = append(refused.Held, below.Held...)
 		}
 	}
 	if len(refused.Held) > 0 {
@@ -79,8 +91,22 @@ func (r *run) fixedHolds() []state.Hold {
 	for _, h := range r.req.Hosts {
 		holds = append(holds, h.Hold(r.req.Lease))
 	}
+	r.expire(holds)
 	slices.SortFunc(holds, state.Hold.Compare)
 	return holds
+}
+
+// expire makes holds of what is only to be kept for a while.
+func (r *run) expire(holds []state.Hold) {
+	if r.opts.Expires == 0 {
+		return
+	}
+	at := r.cluster.Now().Add(r.opts.Expires).UTC().Format(time.RFC3339)
+	for _, h := range holds {
+		for i := range h.Parts {
+			h.Parts[i].Expires = at
+		}
+	}
 }
 
 func (r *run) uses(h state.Hold) []state.Use {
@@ -114,7 +140,30 @@ func (r *run) takeAll(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return r.checkWildcards(ctx)
+}
+
+func (r *run) judge() state.Judge {
+	return state.Judge{Group: r.group, Now: r.cluster.Now(), Adopt: r.opts.Adopt}
+}
+
+// decide judges one part. A port that nobody claims, but for which Akash's provider keeps a
+// ProviderLeasedIP of another deployment of the owner, is withheld as if it were claimed.
+func (r *run) decide(h state.Hold, p state.Part, claim *state.Claim, uses []state.Use) state.Finding {
+	f := r.judge().Decide(h, p.Key, claim, uses)
+	if f.Verdict != state.Free || h.Kind != state.Address || r.opts.Adopt {
+		return f
+	}
+	protocol, port := p.ProtocolPort()
+	o, taken := r.snapshot.ports[lease.LeasedIPName(h.SharingKey, protocol, port)]
+	if !taken || o.HasLease && o.Lease.Group() == r.group {
+		return f
+	}
+	by := state.Holder{Owner: o.Owner, Lease: o.Lease, Object: o.Kind + " " + o.Namespace + "/" + o.Name, Namespace: o.Namespace, Since: o.Since, Service: o.Service, Port: o.Port}
+	if o.HasLease && o.Lease.Owner == r.group.Owner {
+		return state.Finding{Verdict: state.Withheld, By: by}
+	}
+	return state.Finding{Verdict: state.Held, By: by}
 }
 
 // lease takes an address of a family for an endpoint that asks for none by name. An address that
@@ -127,7 +176,9 @@ func (r *run) lease(ctx context.Context, e state.EndpointWant, family config.Fam
 		if !ok {
 			return &ExhaustedError{Lease: r.req.Lease, Endpoint: e.Name, Ranges: ranges.Texts(family), At: e.At}
 		}
-		err := r.takeOnce(ctx, e.Hold(r.req.Lease, a), false)
+		hold := e.Hold(r.req.Lease, a)
+		r.expire([]state.Hold{hold})
+		err := r.takeOnce(ctx, hold, false)
 		if refused := (*HeldError)(nil); errors.As(err, &refused) {
 			lost[a] = true
 			r.snapshot.addresses.Drop(a)
@@ -184,105 +235,4 @@ func (r *run) takeOnce(ctx context.Context, h state.Hold, fresh bool) error {
 		return fmt.Errorf("%s %s could not be claimed: %w", h.Kind, h.Thing, cmp.Or(why, errAgain))
 	}
 	return err
-}
-
-// attempt tries once. Neither done nor an error means: read the claim again and decide anew.
-func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (done bool, err error) {
-	var uses []state.Use
-	if claim == nil {
-		uses = r.uses(h)
-	}
-	missing, withheld := false, map[string]bool{}
-	known := r.holds[h.Name()]
-	took := known != nil && known.took
-	parts := make([]state.Part, 0, len(h.Parts))
-	for _, p := range h.Parts {
-		switch f := state.Decide(r.group, h, p.Key, claim, uses); f.Verdict {
-		case state.Held:
-			return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At}}}
-		case state.Going:
-			return false, nil
-		case state.Withheld:
-			withheld[p.Key] = true
-			r.withhold(h, p, f.By)
-		case state.Free:
-			missing = true
-			p.Run = r.nonce
-			parts = append(parts, p)
-		case state.Mine:
-			own := *claim.Part(p.Key)
-			took = took || own.Run == r.nonce // with our mark: the answer to our write was lost
-			// A part that another run of this lease has marked gets our mark, so that the
-			// other's rollback cannot take it away from under us.
-			if own.Run != "" && own.Run != r.nonce {
-				missing = true
-				own.Run = r.nonce
-			}
-			parts = append(parts, own)
-		}
-	}
-	if len(parts) == 0 {
-		return true, nil
-	}
-	want := h
-	want.Parts = slices.DeleteFunc(slices.Clone(h.Parts), func(p state.Part) bool { return withheld[p.Key] })
-	if !missing {
-		if took && known == nil {
-			r.event(Claimed, string(want.Kind), "", want.Thing, "")
-		}
-		r.hold(&held{want: want, claim: claim, took: took})
-		return true, nil
-	}
-	return r.put(ctx, want, claim, parts)
-}
-
-// put writes the parts, with those that the group holds already for another reason.
-func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, parts []state.Part) (bool, error) {
-	if claim == nil {
-		claim = want.Claim()
-	}
-	for _, p := range claim.PartsOf(r.group) {
-		if !slices.ContainsFunc(parts, func(q state.Part) bool { return q.Key == p.Key }) {
-			parts = append(parts, p)
-		}
-	}
-	if r.opts.DryRun == DryRunClient {
-		r.hold(&held{want: want, claim: claim, took: true})
-		r.event(Claimed, string(want.Kind), "", want.Thing, "")
-		return true, nil
-	}
-	now, err := r.ledger.put(ctx, claim, r.group, parts)
-	if err != nil {
-		return false, err
-	}
-	for _, p := range parts {
-		if own := now.Part(p.Key); now.Deleting || now.Owner != r.group.Owner || own == nil || own.Lease.Group() != r.group {
-			return false, errAgain
-		}
-	}
-	r.hold(&held{want: want, claim: now, took: true})
-	r.event(Claimed, string(want.Kind), "", want.Thing, "")
-	return true, nil
-}
-
-// rollback gives back what this run took; what the lease held before stays. It goes on when the
-// run has been interrupted.
-func (r *run) rollback(ctx context.Context) {
-	if r.opts.DryRun != "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-	defer cancel()
-	for name, h := range r.holds {
-		if !h.took {
-			continue
-		}
-		left, err := r.ledger.leave(ctx, name, r.group, func(p state.Part) bool { return p.Run == r.nonce })
-		switch {
-		case err != nil:
-			r.fail(fmt.Errorf("%s %s could not be given back: %w; finish with: kubectl akash-net release %s", h.want.Kind, h.want.Thing, err, r.group))
-		case left:
-			r.event(Released, string(h.want.Kind), "", h.want.Thing, "")
-		}
-	}
 }

@@ -33,6 +33,12 @@ type Options struct {
 	Prune bool
 	// Wait is how long to wait for addresses to be granted; 0 does not wait.
 	Wait time.Duration
+	// Expires makes what is reserved a hold that ends after this time; 0 holds it for good.
+	Expires time.Duration
+	// Check only tells what may be done; it goes with DryRunClient.
+	Check bool
+	// Adopt lets a lease take over what objects of its own owner use without a claim.
+	Adopt bool
 	// Concurrency bounds the leases, and the objects of a lease, that are worked on at a time.
 	Concurrency int
 	// Report receives the events, one at a time.
@@ -120,10 +126,7 @@ func (a *Applier) prepare(defs []*lease.Definition) ([]*run, error) {
 			problems.Add(def.At, "deployment group %s is defined twice in one run (first in %s)", group, first)
 		}
 		seen[group] = def.At
-		runs = append(runs, &run{
-			Applier: a, def: def, req: req, group: group, nonce: rand.Text()[:13], start: time.Now(),
-			holds: map[string]*held{}, withheldHosts: map[string]bool{}, withheldPorts: map[string]bool{},
-		})
+		runs = append(runs, a.newRun(def, req))
 	}
 	if errs := problems.Errors(); len(errs) > 0 {
 		return nil, errs
@@ -143,13 +146,19 @@ type run struct {
 	pools    *pools
 
 	// holds are the claims that the run relies on, by name.
-	holds         map[string]*held
+	holds map[string]*held
+	// before is what the group had written on claims that the run has changed.
+	before        map[string][]state.Part
 	withheldHosts map[string]bool
 	withheldPorts map[string]bool
-	addresses     render.Addresses
+	// withheld are the notes of what is withheld.
+	withheld  []waiting
+	addresses render.Addresses
 
 	mu      sync.Mutex
 	changed bool
+	// quiet runs tell nothing of their own.
+	quiet bool
 	// grants are the addresses that MetalLB chose, in pool mode.
 	grants []string
 	// made are the objects that this run has created.
@@ -197,11 +206,15 @@ func (r *run) undo(ctx context.Context) {
 	r.rollback(ctx)
 }
 
+// nonce is a run's mark: unlike that of any other run.
+func nonce() string { return rand.Text()[:13] }
+
 func (r *run) hold(h *held) { r.holds[h.want.Name()] = h }
 
 func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
+	r.note(h, p)
 	name := h.Thing
-	if h.Kind == state.Host {
+	if h.Kind != state.Address {
 		if r.withheldHosts[h.Thing] {
 			return
 		}
@@ -222,11 +235,32 @@ func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
 	r.event(Withheld, string(h.Kind), "", name, message)
 }
 
+// waiting is a part that is withheld and the note that says so.
+type waiting struct {
+	want state.Hold
+	note state.Part
+}
+
+// note remembers what is withheld; settle writes it down.
+func (r *run) note(h state.Hold, p state.Part) {
+	definition, options := "", (*lease.HTTPOptions)(nil)
+	if r.def != nil {
+		definition, options = r.def.Hash, r.def.Options(h.Thing)
+	}
+	note := p.Wait(definition, options)
+	if !slices.ContainsFunc(r.withheld, func(w waiting) bool { return w.note.Key == note.Key }) {
+		r.withheld = append(r.withheld, waiting{want: h, note: note})
+	}
+}
+
 // event reports one thing; events of different leases never mix within a line.
 func (r *run) event(action Action, kind, namespace, name, message string) {
+	if r.quiet {
+		return
+	}
 	e := Event{Time: time.Now(), Action: action, Lease: r.req.Lease, Kind: kind, Namespace: namespace, Name: name, Message: message}
 	switch action {
-	case Unchanged, Withheld, Granted, Left:
+	case Unchanged, Withheld, Granted, Left, Free, Held:
 	case Done:
 		e.Summary = r.summary()
 	default:
@@ -252,7 +286,7 @@ func (a *Applier) send(e Event) {
 func (r *run) summary() *Summary {
 	s := &Summary{Withheld: len(r.withheldHosts) + len(r.withheldPorts), Changed: r.changed, Took: time.Since(r.start)}
 	for _, h := range r.holds {
-		if h.want.Kind == state.Host {
+		if h.want.Kind != state.Address {
 			s.Hosts = append(s.Hosts, h.want.Thing)
 		} else {
 			s.Addresses = append(s.Addresses, h.want.Thing)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -40,7 +41,42 @@ func (r *run) settle(ctx context.Context) error {
 		}
 		errs = append(errs, err)
 	}
+	errs = append(errs, r.noteWaits(ctx))
 	return errors.Join(errs...)
+}
+
+// noteWaits writes on the claims of other deployments of the owner what they withhold from this
+// lease, so that people can see it and a transfer knows where it would lead. It is written where it
+// is not there yet.
+func (r *run) noteWaits(ctx context.Context) error {
+	for _, w := range r.withheld {
+		claim := r.snapshot.claims[w.want.Name()]
+		err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+			entries := claim.Entries(r.group)
+			i := slices.IndexFunc(entries, func(p state.Part) bool { return p.Key == w.note.Key })
+			switch {
+			case claim == nil || claim.Deleting || claim.Owner != r.group.Owner || claim.Part(w.note.For) == nil:
+				return true, nil // it is free now: the next apply takes it
+			case i >= 0 && samePart(entries[i], w.note):
+				return true, nil
+			case i >= 0:
+				entries[i] = w.note
+			default:
+				entries = append(entries, w.note)
+			}
+			_, err := r.ledger.put(ctx, claim, r.group, entries)
+			if done, err := retry(err); done || err != nil {
+				return done, err
+			}
+			claim, err = r.ledger.get(ctx, w.want.Name())
+			_, err = retry(err)
+			return false, err
+		})
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", w.want.Kind, w.want.Thing, err)
+		}
+	}
+	return nil
 }
 
 func (r *run) sortedHolds() []*held {
@@ -71,7 +107,7 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 		if !ok {
 			return false, r.overtaken(h)
 		}
-		if slices.EqualFunc(parts, claim.PartsOf(r.group), samePart) {
+		if slices.EqualFunc(parts, claim.Entries(r.group), samePart) {
 			return true, nil
 		}
 		_, err := r.ledger.put(ctx, claim, r.group, parts)
@@ -97,10 +133,15 @@ func (r *run) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
 			return nil, false
 		}
 	}
-	for _, own := range claim.PartsOf(r.group) {
+	for _, own := range claim.Entries(r.group) {
 		i := slices.IndexFunc(h.want.Parts, func(p state.Part) bool { return p.Key == own.Key })
 		if i >= 0 && (own.Run == "" || own.Run == r.nonce) {
+			expires, bound := own.Expires, own.Bound
 			own = h.want.Parts[i]
+			own.Bound = bound
+			if expires == "" {
+				own.Expires = "" // what is held for good does not become a hold
+			}
 		}
 		parts = append(parts, own)
 	}
@@ -110,5 +151,5 @@ func (r *run) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
 // samePart compares what is stored of two parts.
 func samePart(a, b state.Part) bool {
 	a.LeaseText, b.LeaseText = "", ""
-	return a == b
+	return reflect.DeepEqual(a, b)
 }

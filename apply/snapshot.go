@@ -19,9 +19,13 @@ import (
 type snapshot struct {
 	claims     map[string]*state.Claim
 	namespaces map[string]bool
-	hostUses   map[string][]state.Use
-	live       map[string]map[string]*unstructured.Unstructured
-	addresses  *state.Picker
+	// tenants are the leases whose namespaces are known by their labels.
+	tenants  map[string]lease.ID
+	hostUses map[string][]state.Use
+	// ports are the ProviderLeasedIPs by name: a port of an IP endpoint has one.
+	ports     map[string]state.PortObject
+	live      map[string]map[string]*unstructured.Unstructured
+	addresses *state.Picker
 }
 
 // routeKinds are the kinds that serve traffic; they go before the claims they rest on.
@@ -41,8 +45,8 @@ func optional(kind render.Kind) bool {
 // read takes the snapshot that a run over the definitions needs.
 func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool) (*snapshot, error) {
 	s := &snapshot{
-		claims: map[string]*state.Claim{}, namespaces: map[string]bool{},
-		hostUses: map[string][]state.Use{}, live: map[string]map[string]*unstructured.Unstructured{},
+		claims: map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
+		hostUses: map[string][]state.Use{}, ports: map[string]state.PortObject{}, live: map[string]map[string]*unstructured.Unstructured{},
 	}
 	var claims []*state.Claim
 	var metas []*metav1.ObjectMeta
@@ -85,6 +89,9 @@ func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool) (
 	}
 	for _, m := range metas {
 		s.namespaces[m.Name] = m.DeletionTimestamp == nil
+		if id, ok := lease.IDFromLabels(m.Labels); ok {
+			s.tenants[m.Name] = id
+		}
 	}
 	s.index(claims, lists)
 	return s, nil
@@ -96,17 +103,33 @@ func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured
 		byName := make(map[string]*unstructured.Unstructured, len(list))
 		for _, o := range list {
 			byName[o.GetNamespace()+"/"+o.GetName()] = o
+			if plural == render.ProviderLeasedIP.Plural {
+				s.ports[o.GetName()] = state.PortObjectOf(o)
+				continue
+			}
 			if plural == render.Service.Plural {
 				addressUses = append(addressUses, state.AddressUses(o)...)
 				continue
 			}
 			for _, u := range state.HostUses(o) {
+				if id, ok := s.tenants[u.Namespace]; ok && !u.HasLease {
+					u.Lease, u.HasLease = id, true
+				}
 				s.hostUses[u.Host] = append(s.hostUses[u.Host], u)
 			}
 		}
 		s.live[plural] = byName
 	}
 	s.addresses = state.NewPicker(state.NewAddresses(claims, addressUses))
+}
+
+// list are all claims that were read.
+func (s *snapshot) list() []*state.Claim {
+	claims := make([]*state.Claim, 0, len(s.claims))
+	for _, c := range s.claims {
+		claims = append(claims, c)
+	}
+	return claims
 }
 
 // find is the live object that stands under the rendered object's name, or nil.

@@ -47,16 +47,15 @@ func (e *ConflictError) Unwrap() error { return e.Err }
 // namespaceKind is how a lease's namespace is written.
 var namespaceKind = render.Kind{GroupVersionKind: namespaces.GroupVersion().WithKind("Namespace"), Plural: "namespaces", Singular: "namespace", ClusterScoped: true}
 
-// write brings the lease's objects into the cluster: its namespace, the pools that its addresses
-// need, Akash's objects under the lease's own manager, then what serves traffic.
+// write brings the lease's objects into the cluster: the pools that its addresses need, its namespace, Akash's objects under the lease's own manager, then what serves traffic.
 func (r *run) write(ctx context.Context, desired []render.Object) error {
 	if len(desired) == 0 {
 		return nil
 	}
-	if err := r.makeNamespace(ctx); err != nil {
+	if err := r.pools.ensure(ctx, r); err != nil {
 		return err
 	}
-	if err := r.pools.ensure(ctx, r); err != nil {
+	if err := r.makeNamespace(ctx); err != nil {
 		return err
 	}
 	for _, stage := range [][]render.Kind{claimLikeKinds, routeKinds} {
@@ -148,7 +147,13 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	}
 	meta, err := r.patch(ctx, o)
 	if isOwned(err) {
-		return "", r.refused(ctx, o, err)
+		var taken bool
+		if taken, err = r.refused(ctx, o, err); err != nil {
+			return "", err
+		}
+		if taken {
+			return Configured, nil
+		}
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", o, r.cluster.explain(err, "patch", o.Kind.Resource()))
@@ -175,25 +180,49 @@ func (r *run) unchecked(o render.Object) string {
 	return "not checked by the server: its namespace does not exist yet"
 }
 
-// refused explains a conflict. On one of Akash's claim-like objects it means that somebody else
-// got there first.
-func (r *run) refused(ctx context.Context, o render.Object, err error) error {
+// refused deals with a conflict. On one of Akash's claim-like objects it means that somebody else
+// got there first, unless that was another deployment of the same owner and the claim is ours: then
+// the object is what a transfer has left behind, and is taken over, pinned to what was read.
+func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
 	conflict := &ConflictError{Object: o.String(), Managers: owners(err), Err: err}
-	if !slices.Contains(claimLikeKinds, o.Kind) {
-		return conflict
-	}
 	live, getErr := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name)
 	if getErr != nil || live == nil {
-		return conflict
+		return false, conflict
+	}
+	id, labelled := lease.IDFromLabels(live.GetLabels())
+	if r.adopts(o, live, id, labelled) {
+		_, err := r.cluster.seize(ctx, o, r.manager(o), live)
+		if isOvertaken(err) || isOwned(err) {
+			return false, conflict
+		}
+		return err == nil, err
+	}
+	if !slices.Contains(claimLikeKinds, o.Kind) || labelled && id.Group() == r.group {
+		return false, conflict
 	}
 	holder := state.Holder{Object: o.Kind.Singular + " " + o.Namespace + "/" + o.Name, Since: live.GetCreationTimestamp().Time}
-	if id, ok := lease.IDFromLabels(live.GetLabels()); ok {
-		if id.Group() == r.group {
-			return conflict
-		}
+	if labelled {
 		holder.Owner, holder.Lease, holder.Namespace = id.Owner, id, id.Namespace()
 	}
-	return &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: state.Host, Thing: o.Name, By: holder}}}
+	kind := state.Host
+	if o.Kind == render.ProviderLeasedIP {
+		kind = state.Address
+	}
+	return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: kind, Thing: o.Name, By: holder}}}
+}
+
+// adopts is true for an object of the lease's own owner that this run may take over.
+func (r *run) adopts(o render.Object, live *unstructured.Unstructured, id lease.ID, labelled bool) bool {
+	if r.opts.DryRun != "" {
+		return false
+	}
+	if labelled && id.Owner == r.group.Owner && id.Group() != r.group && slices.Contains(claimLikeKinds, o.Kind) {
+		return live.GetAnnotations()[lease.AnnotationDefinition] != "" || r.opts.Adopt
+	}
+	if !labelled {
+		id, labelled = r.snapshot.tenants[live.GetNamespace()], true
+	}
+	return r.opts.Adopt && labelled && id.Owner == r.group.Owner
 }
 
 // patch applies an object. Where the answer leaves open whether it took effect it is sent again:
@@ -224,6 +253,24 @@ func (c *Cluster) patch(ctx context.Context, o render.Object, manager string, dr
 	return c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, opts)
 }
 
+// seize applies an object by force, pinned to what was read.
+func (c *Cluster) seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) (*metav1.PartialObjectMetadata, error) {
+	pinned := rendered(o)
+	pinned.SetUID(live.GetUID())
+	pinned.SetResourceVersion(live.GetResourceVersion())
+	body, err := pinned.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	leave, err := c.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	force := true
+	return c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(ctx, o.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force})
+}
+
 // deletePinned deletes an object that is the very one that was read. It is done when there is no
 // such object any more.
 func (c *Cluster) deletePinned(ctx context.Context, kind render.Kind, namespace, name string, uid types.UID, resourceVersion string, dryRun bool) error {
@@ -252,7 +299,13 @@ func (r *run) retract(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	for _, m := range slices.Backward(r.made) {
-		err := r.cluster.deletePinned(ctx, m.object.Kind, m.object.Namespace, m.object.Name, m.uid, "", false)
+		err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+			err := r.cluster.deletePinned(ctx, m.object.Kind, m.object.Namespace, m.object.Name, m.uid, "", false)
+			if err != nil && isUnclear(err) && ctx.Err() == nil {
+				return false, nil
+			}
+			return true, err
+		})
 		if err != nil && !isOvertaken(err) {
 			r.fail(fmt.Errorf("%s could not be taken back: %w", m.object, err))
 			continue

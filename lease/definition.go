@@ -2,6 +2,7 @@ package lease
 
 import (
 	"net/netip"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -83,17 +84,18 @@ type IPEndpoint struct {
 // Akash's default, see WithDefaults.
 type HTTPOptions struct {
 	// MaxBodySize is the largest request body in bytes.
-	MaxBodySize uint32
+	MaxBodySize uint32 `json:"maxBodySize,omitempty"`
 	// ReadTimeout and SendTimeout limit one read from and one write to the backend; they have a
 	// resolution of a millisecond.
-	ReadTimeout, SendTimeout time.Duration
+	ReadTimeout time.Duration `json:"readTimeout,omitempty"`
+	SendTimeout time.Duration `json:"sendTimeout,omitempty"`
 	// NextTries is how many backends are tried.
-	NextTries uint32
+	NextTries uint32 `json:"nextTries,omitempty"`
 	// NextTimeout limits the time spent on further tries; 0 is no limit.
-	NextTimeout time.Duration
+	NextTimeout time.Duration `json:"nextTimeout,omitempty"`
 	// NextCases are the outcomes after which another backend is tried: error, timeout, off, or an
 	// HTTP status.
-	NextCases []string
+	NextCases []string `json:"nextCases,omitempty"`
 }
 
 // HTTPPlaces are the places of the options in HTTPOptions.
@@ -154,4 +156,20 @@ func (d *Definition) Exposes() bool {
 		}
 	}
 	return false
+}
+
+// Options are the HTTP options with which a host of the definition is routed; nil where they are
+// Akash's defaults, or the definition has no such host.
+func (d *Definition) Options(host string) *HTTPOptions {
+	for _, s := range d.Services {
+		for _, e := range s.Expose {
+			for _, h := range e.Hosts {
+				if h.Name == host && !reflect.DeepEqual(e.HTTP, HTTPOptions{}) {
+					options := e.HTTP
+					return &options
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -57,6 +57,7 @@ func (c *cli) print(err error) int {
 	var exhausted *apply.ExhaustedError
 	var timeout *apply.TimeoutError
 	var wrong *usageError
+	var found *problemsFound
 	switch {
 	case errors.As(err, &problems):
 		c.printProblems(problems)
@@ -70,6 +71,8 @@ func (c *cli) print(err error) int {
 	case errors.As(err, &timeout):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nWhat was written stays; the same command, run again, goes on waiting.\n", err)
 		return exitTimeout
+	case errors.As(err, &found): // they stand on stdout
+		return exitFailed
 	case errors.As(err, &wrong):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nSee 'kubectl akash-net --help' for usage.\n", err)
 		return exitUsage

@@ -15,6 +15,8 @@ type events struct {
 	c      *cli
 	output string
 	suffix string
+	// check is true where withheld things are a remark and not an answer.
+	check bool
 }
 
 // The outputs of commands that change something.
@@ -72,6 +74,12 @@ func (e *events) report(event apply.Event) {
 func (e *events) text(event apply.Event) {
 	switch event.Action {
 	case apply.Failed: // printed once, at the end
+	case apply.Withheld:
+		if e.check {
+			fmt.Fprintf(e.c.ErrOut, "%s/%s %s (%s)\n", event.Kind, event.Name, event.Action, event.Message)
+			return
+		}
+		fmt.Fprintf(e.c.Out, "%s/%s %s (%s)%s\n", event.Kind, event.Name, event.Action, event.Message, e.suffix)
 	case apply.Done:
 		fmt.Fprintln(e.c.Out, summary(event, e.suffix))
 	case apply.Granted:

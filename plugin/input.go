@@ -59,17 +59,23 @@ func (f *inputFlags) toOptions(c *cli) (*inputOptions, error) {
 	if f.lease == "" {
 		return o, nil
 	}
+	var err error
+	o.id, err = f.parseLease(c)
+	return o, err
+}
+
+// parseLease reads --lease, and doubts addresses that look mistyped.
+func (f *inputFlags) parseLease(c *cli) (*lease.ID, error) {
 	id, err := lease.ParseID(f.lease)
 	if err != nil {
 		return nil, usage("--lease: %w", err)
 	}
-	o.id = &id
 	for _, address := range []string{id.Owner, id.Provider} {
 		if !lease.ChecksumOK(address) {
 			fmt.Fprintf(c.ErrOut, "Warning: --lease: the checksum of %s is wrong; is there a typing error?\n", address)
 		}
 	}
-	return o, nil
+	return &id, nil
 }
 
 // read yields the definitions of all inputs. Problems of the inputs are its error when there are

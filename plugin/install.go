@@ -11,7 +11,7 @@ import (
 )
 
 func newInstall(c *cli) *cobra.Command {
-	var dryRun string
+	var dryRun, guard string
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Bring a cluster what the ledger needs",
@@ -20,7 +20,10 @@ func newInstall(c *cli) *cobra.Command {
 			operators and one for those who only look, and the ConfigMap with the provider's configuration.
 
 			Resource definitions that Akash's provider has installed are left alone, and so is a
-			configuration that exists, unless --config names another one.`),
+			configuration that exists, unless --config names another one.
+
+			With --guard the API server refuses, to everybody, what would take a claim from its holder:
+			conflicts of server-side apply bind only those who use it.`),
 		Example: templates.Examples(`
 			# With the default configuration
 			kubectl akash-net install
@@ -36,14 +39,22 @@ func newInstall(c *cli) *cobra.Command {
 			if err := checkDryRun(&dryRun); err != nil {
 				return err
 			}
-			return c.install(cmd.Context(), dryRun)
+			switch apply.Guard(guard) {
+			case apply.GuardNone, apply.GuardOn, apply.GuardStrict:
+			default:
+				return usage("--guard must be 'on' or 'strict', not %q", guard)
+			}
+			return c.install(cmd.Context(), dryRun, apply.Guard(guard))
 		},
 	}
 	addDryRun(cmd, &dryRun)
+	cmd.Flags().StringVar(&guard, "guard", "", "Also bring admission policies: 'on' keeps everybody from changing who holds a claim, 'strict' also from deleting one without naming its UID")
+	cmd.Flags().Lookup("guard").NoOptDefVal = string(apply.GuardOn)
+	completeFlag(cmd, "guard", string(apply.GuardOn), string(apply.GuardStrict))
 	return cmd
 }
 
-func (c *cli) install(ctx context.Context, dryRun string) error {
+func (c *cli) install(ctx context.Context, dryRun string, guard apply.Guard) error {
 	cfg, err := c.configuration(ctx, nil)
 	if err != nil {
 		return err
@@ -61,7 +72,7 @@ func (c *cli) install(ctx context.Context, dryRun string) error {
 		return err
 	}
 	events := newEvents(c, "", dryRun)
-	return apply.New(cluster, apply.Options{Config: cfg, DryRun: dryRun, Report: events.report}).Install(ctx, document)
+	return apply.New(cluster, apply.Options{Config: cfg, DryRun: dryRun, Report: events.report}).Install(ctx, document, guard)
 }
 
 func newUninstall(c *cli) *cobra.Command {

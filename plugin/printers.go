@@ -143,6 +143,10 @@ func printNames(out io.Writer, b *state.Book, subjects []state.Subject) error {
 			for _, r := range b.Pools {
 				line("pool", r.Name)
 			}
+		case state.SubjectProblems:
+			for _, r := range b.Problems {
+				line("problem", r.Problem+"/"+r.Thing)
+			}
 		}
 	}
 	return err

@@ -1,11 +1,18 @@
 package plugin
 
 import (
+	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
@@ -19,34 +26,35 @@ type releaseFlags struct {
 	wait        bool
 	timeout     time.Duration
 	concurrency int
+	selector    string
+	all, yes    bool
 }
 
 func newRelease(c *cli) *cobra.Command {
 	f := &releaseFlags{}
 	cmd := &cobra.Command{
-		Use:   "release LEASE...",
-		Short: "Give up all that a lease holds",
+		Use:   "release (LEASE [HOST|ADDRESS...] | LEASE... | -l SELECTOR | --all)",
+		Short: "Give up what a lease holds",
 		Long: templates.LongDesc(`
-			Give up all that leases hold: first what serves traffic goes, then the claims, so that no name is
-			free while it is still served. A lease is named OWNER/DSEQ/GSEQ; an order and a provider may
-			follow and do not matter.
+			Give up what leases hold, all of it or the hosts and addresses that are named: first what serves
+			traffic goes, then the claims, so that no name is free while it is still served. A lease is named
+			OWNER/DSEQ/GSEQ; an order and a provider may follow and do not matter.
 
 			To release what is not held does nothing and says so. Objects that Akash's provider wrote are
 			left.`),
 		Example: templates.Examples(`
-			kubectl akash-net release akash1…/8438017/1`),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage("name the lease to release: OWNER/DSEQ/GSEQ")
-			}
-			return nil
-		},
+			kubectl akash-net release akash1…/8438017/1
+
+			# One host of a lease
+			kubectl akash-net release akash1…/8438017/1 blue.example.com
+
+			# All leases of an owner
+			kubectl akash-net release -l akash.network/lease.id.owner=akash1…`),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			groups, err := f.check(args)
-			if err != nil {
+			if err := f.check(args); err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), c, groups)
+			return f.run(cmd.Context(), c, args)
 		},
 		ValidArgsFunction: c.completeLeases,
 	}
@@ -54,30 +62,57 @@ func newRelease(c *cli) *cobra.Command {
 	addOutput(cmd, &f.output)
 	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back to be gone, before their claims are given up")
 	addConcurrency(cmd, &f.concurrency)
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Release the leases whose labels (Akash's, akash.network/lease.id.…) match")
+	cmd.Flags().BoolVar(&f.all, "all", false, "Release all leases, after a question")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
 	return cmd
 }
 
-func (f *releaseFlags) check(args []string) ([]lease.Group, error) {
+func (f *releaseFlags) check(args []string) error {
 	for _, check := range []error{checkDryRun(&f.dryRun), checkOutput(f.output), checkConcurrency(f.concurrency)} {
 		if check != nil {
-			return nil, check
+			return check
 		}
 	}
-	var groups []lease.Group
-	for _, arg := range args {
-		g, err := lease.ParseGroup(arg)
-		if err != nil {
-			return nil, &usageError{err}
+	ways := 0
+	for _, given := range []bool{len(args) > 0, f.selector != "", f.all} {
+		if given {
+			ways++
 		}
-		groups = append(groups, g)
+	}
+	if ways != 1 {
+		return usage("name the leases to release (OWNER/DSEQ/GSEQ), or use one of -l and --all")
+	}
+	if _, err := labels.Parse(f.selector); err != nil {
+		return usage("--selector: %w", err)
 	}
 	if !f.wait {
 		f.timeout = 0
 	}
-	return groups, nil
+	return nil
 }
 
-func (f *releaseFlags) run(ctx context.Context, c *cli, groups []lease.Group) error {
+// parse takes the arguments apart: leases, or one lease and things that it holds.
+func parseRelease(args []string) (groups []lease.Group, things []string, err error) {
+	for i, arg := range args {
+		g, err := lease.ParseGroup(arg)
+		switch {
+		case err == nil && len(things) == 0:
+			groups = append(groups, g)
+		case i == 0 || len(groups) > 1 || strings.Count(arg, "/") > 1:
+			return nil, nil, &usageError{cmp.Or(err, fmt.Errorf("%s: things of one lease are released at a time", arg))}
+		default:
+			things = append(things, arg)
+		}
+	}
+	return groups, things, nil
+}
+
+func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
+	groups, things, err := parseRelease(args)
+	if err != nil {
+		return err
+	}
 	cluster, err := c.connect(f.concurrency)
 	if err != nil {
 		return err
@@ -86,10 +121,54 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, groups []lease.Group) er
 	if err != nil {
 		return err
 	}
+	if len(args) == 0 {
+		if groups, err = f.choose(ctx, cluster, cfg.LedgerNamespace); err != nil {
+			return err
+		}
+		if len(groups) == 0 {
+			fmt.Fprintln(c.ErrOut, "No lease holds anything.")
+			return nil
+		}
+	}
+	if f.all && !f.yes && f.dryRun == "" && !c.ask(fmt.Sprintf("Release all that %s hold?", count(len(groups), "lease"))) {
+		return errors.New("nothing was released; -y answers the question")
+	}
 	events := newEvents(c, f.output, f.dryRun)
 	return apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Concurrency: f.concurrency, Report: events.report,
-	}).Release(ctx, groups)
+	}).Release(ctx, groups, things...)
+}
+
+// choose are the deployment groups with claims that the selector matches.
+func (f *releaseFlags) choose(ctx context.Context, cluster *apply.Cluster, namespace string) ([]lease.Group, error) {
+	held, err := cluster.Groups(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	selector, err := labels.Parse(f.selector)
+	if err != nil {
+		return nil, err
+	}
+	var groups []lease.Group
+	for g := range held {
+		set := labels.Set{
+			lease.LabelManaged: "true", lease.LabelOwner: g.Owner,
+			lease.LabelDSeq: strconv.FormatUint(g.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(g.GSeq), 10),
+		}
+		if selector.Matches(set) {
+			groups = append(groups, g)
+		}
+	}
+	slices.SortFunc(groups, lease.Group.Compare)
+	return groups, nil
+}
+
+// ask puts a question; only yes is a yes.
+func (c *cli) ask(question string) bool {
+	fmt.Fprintf(c.ErrOut, "%s [y/N] ", question)
+	line, _ := bufio.NewReader(c.In).ReadString('\n') // no answer is no
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes"
 }
 
 // completeLeases offers the deployment groups that hold claims.

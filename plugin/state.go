@@ -30,6 +30,9 @@ type stateFlags struct {
 	namespace     string
 	allNamespaces bool
 	watch         bool
+	// problems asks for what is wrong instead of who holds what.
+	problems     bool
+	crashedAfter time.Duration
 }
 
 func newState(c *cli) *cobra.Command {
@@ -68,6 +71,8 @@ func newState(c *cli) *cobra.Command {
 	f.print.addFlags(cmd)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Rows of the leases whose labels match, as they stand on Akash's objects (akash.network/lease.id.owner=akash1…)")
 	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Rows of all leases; --namespace shows those of one lease's namespace")
+	cmd.Flags().BoolVar(&f.problems, "problems", false, "Show what is not as it should be, and what mends it; exit code 1 when there is anything")
+	addCrashedAfter(cmd, &f.crashedAfter)
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After the rows of one subject, show each that changes")
 	return cmd
 }
@@ -109,7 +114,12 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	if flag := cmd.Flags().Lookup("namespace"); flag != nil && flag.Changed && !everywhere {
 		f.namespace = flag.Value.String()
 	}
-	if f.watch && len(f.subjects) != 1 {
+	switch {
+	case f.problems && (len(f.subjects) > 0 || f.watch || f.selector != ""):
+		return usage("--problems goes with no subject, --watch or --selector")
+	case f.problems:
+		f.subjects = []state.Subject{state.SubjectProblems}
+	case f.watch && len(f.subjects) != 1:
 		return usage("--watch shows one subject: hosts, ips, leases or pools")
 	}
 	if len(f.subjects) == 0 {
@@ -134,6 +144,9 @@ func (f *stateFlags) run(ctx context.Context, c *cli) error {
 	cfg, err := c.configuration(ctx, cluster)
 	if err != nil {
 		return err
+	}
+	if f.problems {
+		return f.showProblems(ctx, c, cluster, cfg, show)
 	}
 	if f.watch {
 		return f.follow(ctx, cluster, cfg, show)

@@ -65,8 +65,18 @@ func (t *tables) table(s state.Subject, b *state.Book) *metav1.Table {
 		return t.ips(b.IPs)
 	case state.SubjectLeases:
 		return t.leases(b.Leases)
+	case state.SubjectProblems:
+		return t.problems(b.Problems)
 	}
 	return t.pools(b.Pools)
+}
+
+func (t *tables) problems(rows []state.Problem) *metav1.Table {
+	table := newTable("Problem", "Thing", "Message", "Repair").wide("Lease", "Namespace", "Since")
+	for _, r := range rows {
+		table.row("", r.Problem, r.Thing, r.Message, r.Plan, dash(r.Lease), dash(r.Namespace), moment(r.Since))
+	}
+	return table.done()
 }
 
 func (t *tables) hosts(rows []state.HostRow) *metav1.Table {

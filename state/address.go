@@ -41,6 +41,9 @@ func NewAddresses(claims []*Claim, uses []Use) *Addresses {
 // Claim is the claim on the address, or nil.
 func (as *Addresses) Claim(a netip.Addr) *Claim { return as.claims[a] }
 
+// Uses are all uses of the address by Services.
+func (as *Addresses) Uses(a netip.Addr) []Use { return as.uses[a] }
+
 // Foreign are the uses of the address by Services that do not carry the sharing key: whoever they
 // belong to, MetalLB will not let the two share.
 func (as *Addresses) Foreign(a netip.Addr, sharingKey string) []Use {

@@ -36,6 +36,8 @@ const (
 	StateClaiming = "Claiming"
 	// StatePartial is a lease of which a part is active.
 	StatePartial = "Partial"
+	// StateWithheld is what a lease would hold if another deployment of its owner did not.
+	StateWithheld = "Withheld"
 	// StateTerminating is a claim that is being deleted.
 	StateTerminating = "Terminating"
 	// StateUnreadable is a claim that cannot be understood; nobody can take what it stands for.
@@ -54,6 +56,8 @@ type Book struct {
 	IPs    []IPRow    `json:"ips,omitzero"`
 	Leases []LeaseRow `json:"leases,omitzero"`
 	Pools  []PoolRow  `json:"pools,omitzero"`
+	// Problems are what is not as it should be.
+	Problems []Problem `json:"problems,omitzero"`
 }
 
 // Tenant is the lease that a row belongs to. Only Owner may be known: the labels of foreign
@@ -190,7 +194,9 @@ func (b *Book) Changes(earlier *Book) *Book {
 }
 
 // Empty is true for a book without rows.
-func (b *Book) Empty() bool { return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools) == 0 }
+func (b *Book) Empty() bool {
+	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Problems) == 0
+}
 
 func changes[R any](before, now []R, key func(R) string, gone func(*R)) []R {
 	if now == nil {

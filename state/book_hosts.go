@@ -20,7 +20,7 @@ type HostRow struct {
 	Port    uint16 `json:"port"`
 	// Target is the kind of route that serves the host: ingress, httproute, or empty.
 	Target string `json:"target"`
-	// State is Active, Reserved, Claiming, Terminating or Unreadable. What has no claim is Active
+	// State is Active, Reserved, Claiming, Withheld, Terminating or Unreadable. What has no claim is Active
 	// or Reserved as it is seen.
 	State string `json:"state"`
 	// Claimed is false for what only Akash's objects stand for: another tenant's provider may hand
@@ -30,7 +30,15 @@ type HostRow struct {
 	Message string      `json:"message,omitempty"`
 }
 
-func (r HostRow) key() string { return r.Host + r.Path }
+func (r HostRow) key() string { return r.Host + r.Path + " " + r.withheldFrom() }
+
+// withheldFrom tells the rows of those apart from whom the host is withheld.
+func (r HostRow) withheldFrom() string {
+	if r.State == StateWithheld {
+		return r.Lease
+	}
+	return ""
+}
 
 // hosts lists the hosts that are claimed, and those that objects stand for without a claim, by
 // name.
@@ -50,7 +58,7 @@ func (f *folder) hosts(claims []*Claim, objects []HostObject) []HostRow {
 		rows = append(rows, f.unclaimedHost(host, objects))
 	}
 	slices.SortFunc(rows, func(a, b HostRow) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path))
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path), cmp.Compare(a.withheldFrom(), b.withheldFrom()))
 	})
 	return rows
 }
@@ -79,7 +87,22 @@ func (f *folder) claimedHost(rows []HostRow, c *Claim, objects []HostObject) []H
 		row.State = claimState(c, p, seen)
 		rows = append(rows, row)
 	}
+	for _, w := range c.Waits {
+		row := HostRow{
+			Host: c.Thing, Path: strings.TrimSuffix(w.Path, "/"), Tenant: f.tenant(w.Lease), Service: w.Service, Port: w.Port,
+			State: StateWithheld, Since: metav1.NewTime(c.Created), Message: c.withholder(w),
+		}
+		rows = append(rows, row)
+	}
 	return rows
+}
+
+// withholder says who holds the part that is waited for.
+func (c *Claim) withholder(wait Part) string {
+	if p := c.Part(wait.For); p != nil {
+		return fmt.Sprintf("held by deployment %d", p.Lease.DSeq)
+	}
+	return "free since; the next apply takes it"
 }
 
 // claimState is how a part of a claim stands; seen is what the objects say of it.

@@ -139,6 +139,13 @@ func (x *ipFold) claim(c *Claim) {
 		x.shown[key] = append(x.shown[key], a)
 		x.rows = append(x.rows, row)
 	}
+	for _, w := range c.Waits {
+		protocol, port := Part{Key: w.For}.ProtocolPort()
+		x.rows = append(x.rows, IPRow{
+			Address: a, Family: config.FamilyOf(a), Tenant: x.tenant(w.Lease), SharingKey: c.SharingKey, Protocol: protocol, Port: port,
+			Service: w.Service, ContainerPort: w.Port, Pool: pool, State: StateWithheld, Since: metav1.NewTime(c.Created), Message: c.withholder(w),
+		})
+	}
 }
 
 // stands says how a Service stands to an address that is claimed for its port; the state is empty

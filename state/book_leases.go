@@ -45,12 +45,12 @@ func leaseRows(hosts []HostRow, ips []IPRow) []LeaseRow {
 		return row
 	}
 	for _, h := range hosts {
-		if row := of(h.Tenant, h.State, h.Since); row != nil {
+		if row := of(h.Tenant, h.State, h.Since); row != nil && h.State != StateWithheld {
 			row.Hosts = appendNew(row.Hosts, h.Host)
 		}
 	}
 	for _, ip := range ips {
-		if row := of(ip.Tenant, ip.State, ip.Since); row != nil && ip.Address.IsValid() {
+		if row := of(ip.Tenant, ip.State, ip.Since); row != nil && ip.Address.IsValid() && ip.State != StateWithheld {
 			row.Addresses = appendNew(row.Addresses, ip.Address.String())
 		}
 	}

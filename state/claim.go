@@ -22,8 +22,9 @@ type Kind string
 
 // The kinds of claim, in the order in which a run takes them.
 const (
-	Address Kind = "address"
-	Host    Kind = "host"
+	Address  Kind = "address"
+	Host     Kind = "host"
+	Wildcard Kind = "wildcard"
 )
 
 // Labels and annotations of a claim.
@@ -36,6 +37,7 @@ const (
 
 	routePrefix = "route." + lease.Domain + "/"
 	portPrefix  = "port." + lease.Domain + "/"
+	waitPrefix  = "wait." + lease.Domain + "/"
 
 	// ledgerVersion is the only version of the protocol that this program writes and trusts.
 	ledgerVersion = "v1"
@@ -58,13 +60,18 @@ type Claim struct {
 	Owner string
 	// SharingKey is the IP endpoint that an address belongs to; empty for a host.
 	SharingKey string
-	// Parts are sorted by their key.
+	// Parts are what is held, sorted by key. A claim without parts is free.
 	Parts []Part
+	// Waits are what deployment groups of the owner would hold if others of the owner did not:
+	// it is withheld from them.
+	Waits []Part
 
 	UID             types.UID
 	ResourceVersion string
 	// Created is when the claim was made, by the API server's clock.
 	Created time.Time
+	// Updated is when it was last written, as far as its managed fields tell.
+	Updated time.Time
 	// Deleting is true for a claim that is going: it is no claim any more, but its name is not
 	// free yet.
 	Deleting bool
@@ -78,6 +85,8 @@ type Claim struct {
 type Part struct {
 	// Key is the annotation that is the part's lock.
 	Key string `json:"-"`
+	// For is the key of the part that is waited for; empty for a part that is held.
+	For string `json:"for,omitempty"`
 	// Lease is the holder.
 	Lease lease.ID `json:"-"`
 	// LeaseText is Lease as it is stored.
@@ -86,8 +95,18 @@ type Part struct {
 	Path    string `json:"path,omitempty"`
 	Service string `json:"service,omitempty"`
 	Port    uint16 `json:"port,omitempty"`
+	// HTTP are the options with which a host that is waited for would be routed, Definition the
+	// hash of the definition that asks for it.
+	HTTP       *lease.HTTPOptions `json:"http,omitempty"`
+	Definition string             `json:"definition,omitempty"`
 	// Run is the nonce of the run that took the part and has not ended yet.
 	Run string `json:"run,omitempty"`
+	// Expires is when a hold ends, by the API server's clock, as RFC 3339; empty for a part that
+	// is held until it is given up.
+	Expires string `json:"expires,omitempty"`
+	// Bound is true once a wildcard is known to have no host of another owner below it. Until
+	// then the wildcard is pending: it yields to such a host.
+	Bound bool `json:"bound,omitempty"`
 }
 
 // RouteKey is the annotation key for a path of a host. The root path may be written "" or "/".
@@ -100,13 +119,35 @@ func PortKey(protocol lease.Protocol, port uint16) string {
 	return portPrefix + strings.ToLower(string(protocol)) + "-" + strconv.Itoa(int(port))
 }
 
+// WholeAddress is the annotation key for an address that is reserved before it is known which
+// ports will be used.
+const WholeAddress = portPrefix + "any"
+
 // AddressName is the name of the claim on an address: dashes for dots and colons, IPv6 in full.
 func AddressName(a netip.Addr) string {
 	return "ip--" + strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
 }
 
-// HostName is the name of the claim on a host.
-func HostName(host string) string { return host }
+// wildcardLabel stands for the asterisk in the name of a claim.
+const wildcardLabel = "wc--any"
+
+// HostName is the name of the claim on a host or on a wildcard.
+func HostName(host string) string {
+	if domain, ok := strings.CutPrefix(host, "*."); ok {
+		return wildcardLabel + "." + domain
+	}
+	return host
+}
+
+// WildcardOver is the wildcard that covers the host: one label, never the apex. It is empty for a
+// host of one label and for a wildcard.
+func WildcardOver(host string) string {
+	first, domain, ok := strings.Cut(host, ".")
+	if !ok || first == "*" {
+		return ""
+	}
+	return "*." + domain
+}
 
 // parseAddressName is the address of a claim's name.
 func parseAddressName(name string) (netip.Addr, bool) {
@@ -153,6 +194,7 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		UID:             meta.UID,
 		ResourceVersion: meta.ResourceVersion,
 		Created:         meta.CreationTimestamp.Time,
+		Updated:         lastWritten(meta),
 		Deleting:        meta.DeletionTimestamp != nil,
 	}
 	if a, isAddress := parseAddressName(meta.Name); isAddress {
@@ -160,12 +202,17 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 	} else if c.Kind == Address {
 		c.Unreadable = "its name is not that of an address"
 	}
+	if domain, isWildcard := strings.CutPrefix(meta.Name, wildcardLabel+"."); isWildcard {
+		c.Kind, c.Thing = Wildcard, "*."+domain
+	} else if c.Kind == Wildcard {
+		c.Unreadable = "its name is not that of a wildcard"
+	}
 	if version != ledgerVersion {
 		c.Unreadable = fmt.Sprintf("it was written for version %q of the ledger, which this program does not know", version)
 		return c, true
 	}
 	for key, value := range meta.Annotations {
-		if !strings.HasPrefix(key, routePrefix) && !strings.HasPrefix(key, portPrefix) {
+		if !strings.HasPrefix(key, routePrefix) && !strings.HasPrefix(key, portPrefix) && !strings.HasPrefix(key, waitPrefix) {
 			continue
 		}
 		part, err := readPart(key, value)
@@ -176,10 +223,27 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		if part.Lease.Owner != c.Owner {
 			c.Unreadable = fmt.Sprintf("annotation %s names an owner who is not the claim's", key)
 		}
-		c.Parts = append(c.Parts, part)
+		if strings.HasPrefix(key, waitPrefix) {
+			c.Waits = append(c.Waits, part)
+		} else {
+			c.Parts = append(c.Parts, part)
+		}
 	}
-	slices.SortFunc(c.Parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
+	for _, parts := range [][]Part{c.Parts, c.Waits} {
+		slices.SortFunc(parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
+	}
 	return c, true
+}
+
+// lastWritten is when an object was last written, by the times of its field managers.
+func lastWritten(meta *metav1.ObjectMeta) time.Time {
+	at := meta.CreationTimestamp.Time
+	for _, m := range meta.ManagedFields {
+		if m.Time != nil && m.Time.After(at) {
+			at = m.Time.Time
+		}
+	}
+	return at
 }
 
 func readPart(key, value string) (Part, error) {
@@ -236,6 +300,28 @@ func (c *Claim) PartsOf(g lease.Group) []Part {
 	return out
 }
 
+// Entries are all that a deployment group has written on the claim: the parts that it holds and
+// those that it waits for.
+func (c *Claim) Entries(g lease.Group) []Part {
+	out := c.PartsOf(g)
+	if c != nil {
+		for _, p := range c.Waits {
+			if p.Lease.Group() == g {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// Wait is the note that a deployment group would hold the part.
+func (p Part) Wait(definition string, http *lease.HTTPOptions) Part {
+	p.For, p.Run, p.Expires, p.Bound = p.Key, "", "", false
+	p.Key = waitPrefix + lease.Hash(p.Lease.Group().String()+" "+p.Key)
+	p.Definition, p.HTTP = definition, http
+	return p
+}
+
 // Groups are the deployment groups that hold a part, in order.
 func (c *Claim) Groups() []lease.Group {
 	var out []lease.Group
@@ -251,6 +337,26 @@ func (c *Claim) Groups() []lease.Group {
 // Marked is true while a run that took a part has not ended, or has crashed.
 func (c *Claim) Marked() bool {
 	return slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Run != "" })
+}
+
+// margin is how far the clocks of several API servers may be apart.
+const margin = 5 * time.Second
+
+// Ended is true for a hold whose time is over at the moment now, by the API server's clock. Whoever
+// comes next may remove it.
+func (p Part) Ended(now time.Time) bool {
+	at, err := time.Parse(time.RFC3339, p.Expires)
+	return err == nil && now.After(at.Add(margin))
+}
+
+// Ended is true when all parts of the claim are holds whose time is over.
+func (c *Claim) Ended(now time.Time) bool {
+	return len(c.Parts) > 0 && !slices.ContainsFunc(c.Parts, func(p Part) bool { return !p.Ended(now) })
+}
+
+// Bound is true for a wildcard that shuts out other owners' hosts.
+func (c *Claim) Bound() bool {
+	return slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Bound })
 }
 
 // Configuration is what a deployment group applies to hold exactly these parts of the claim. A
@@ -286,6 +392,9 @@ func (c *Claim) pinned(namespace string) *coordinationv1.LeaseApplyConfiguration
 
 // PortText is a part of an address as people read it: 443/tcp.
 func (p Part) PortText() string {
+	if p.Key == WholeAddress {
+		return "(no port yet)"
+	}
 	protocol, port := p.ProtocolPort()
 	return strconv.Itoa(int(port)) + "/" + strings.ToLower(string(protocol))
 }

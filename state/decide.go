@@ -23,6 +23,8 @@ const (
 	Held
 	// Going is a claim that is being deleted: it is free when it is gone.
 	Going
+	// Expired is a hold whose time is over: it may be removed, and taken.
+	Expired
 )
 
 // Finding is a verdict with its reason.
@@ -52,19 +54,31 @@ type Holder struct {
 	Reason string
 }
 
-// Decide says what a deployment group may do with one part of what it wants to hold. claim is the
+// Judge decides for one deployment group at one moment.
+type Judge struct {
+	Group lease.Group
+	// Now is the API server's clock, never the client's.
+	Now time.Time
+	// Adopt lets the group take what an object of its own owner uses without a claim.
+	Adopt bool
+}
+
+// Decide says what the deployment group may do with one part of what it wants to hold. claim is the
 // claim on the thing, nil where there is none; then what others have written for the same thing
 // counts (uses). That second check is best effort by nature: nobody who writes a route without a
 // claim can be kept from it.
-func Decide(group lease.Group, want Hold, key string, claim *Claim, uses []Use) Finding {
+func (j Judge) Decide(want Hold, key string, claim *Claim, uses []Use) Finding {
+	group := j.Group
 	switch {
 	case claim == nil:
-		return decideUses(group, uses)
+		return j.decideUses(uses)
 	case claim.Deleting:
 		return Finding{Verdict: Going, By: claim.holder(nil)}
+	case claim.Unreadable == "" && claim.Owner != group.Owner && claim.Ended(j.Now):
+		return Finding{Verdict: Expired, By: claim.holder(nil)}
 	case claim.Unreadable != "" || claim.Owner != group.Owner:
 		return Finding{Verdict: Held, By: claim.holder(claim.Part(key))}
-	case claim.SharingKey != want.SharingKey:
+	case claim.SharingKey != want.SharingKey && !claim.onlyReservedBy(group):
 		h := claim.holder(nil)
 		h.Reason = "the address is leased for " + claim.SharingKey
 		return Finding{Verdict: Held, By: h}
@@ -79,26 +93,31 @@ func Decide(group lease.Group, want Hold, key string, claim *Claim, uses []Use) 
 		return Finding{Verdict: Free}
 	case part.Lease.Group() == group:
 		return Finding{Verdict: Mine}
+	case part.Ended(j.Now):
+		return Finding{Verdict: Expired, By: claim.holder(part)}
 	default:
 		return Finding{Verdict: Withheld, By: claim.holder(part)}
 	}
 }
 
-func decideUses(group lease.Group, uses []Use) Finding {
+func (j Judge) decideUses(uses []Use) Finding {
 	finding := Finding{Verdict: Free}
 	for _, u := range uses {
-		if u.Of(group) {
+		if u.Of(j.Group) && u.Labelled || j.Adopt && u.HasLease && u.Lease.Owner == j.Group.Owner {
 			continue
 		}
 		by := Holder{Object: u.String(), Namespace: u.Namespace, Since: u.Since, Service: u.Service, Port: u.Port}
 		if u.HasLease {
 			by.Owner, by.Lease, by.Namespace = u.Lease.Owner, u.Lease, u.Lease.Namespace()
 		}
-		if by.Owner == group.Owner {
+		if by.Owner == j.Group.Owner && !u.Of(j.Group) {
 			if finding.Verdict == Free {
 				finding = Finding{Verdict: Withheld, By: by}
 			}
 			continue
+		}
+		if by.Owner == j.Group.Owner {
+			by.Reason = "it serves the host without a claim; --adopt takes it over"
 		}
 		return Finding{Verdict: Held, By: by}
 	}
@@ -118,10 +137,16 @@ func (c *Claim) holder(part *Part) Holder {
 	return h
 }
 
+// onlyReservedBy is true for an address of which the group alone holds a part, and that without a
+// port: nothing depends on its sharing key yet.
+func (c *Claim) onlyReservedBy(group lease.Group) bool {
+	return !slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Key != WholeAddress || p.Lease.Group() != group })
+}
+
 // HeldBy is the holder of the claim as others see it.
 func (c *Claim) HeldBy() Holder { return c.holder(nil) }
 
 func (c *Claim) full(group lease.Group) bool {
 	groups := c.Groups()
-	return len(c.Parts) >= MaxParts || len(groups) >= MaxGroups && !slices.Contains(groups, group)
+	return len(c.Parts)+len(c.Waits) >= MaxParts || len(groups) >= MaxGroups && !slices.Contains(groups, group)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -16,9 +17,10 @@ type Request struct {
 	Endpoints []EndpointWant
 }
 
-// HostWant is a host name that a lease must hold. The root path is the part it takes.
+// HostWant is a host name, or a wildcard, that a lease must hold, with the path that is its part.
 type HostWant struct {
 	Host    string
+	Path    string
 	Service string
 	Port    uint16
 	At      lease.Place
@@ -65,8 +67,8 @@ func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lea
 		for _, e := range s.Expose {
 			ingress = ingress || e.IsIngress()
 			for _, h := range e.Hosts {
-				if entry, blocked := cfg.Hosts.BlockedBy(h.Name); blocked {
-					problems.Add(h.At, "%s is blocked by this provider (%s)", h.Name, entry)
+				if why := cfg.Hosts.Refuse(h.Name); why != "" {
+					problems.Add(h.At, "%s %s", h.Name, why)
 				}
 				req.Hosts = append(req.Hosts, HostWant{Host: h.Name, Service: s.Name, Port: e.ExternalPort(), At: h.At})
 			}
@@ -118,8 +120,12 @@ func (r Request) Empty() bool { return len(r.Hosts) == 0 && len(r.Endpoints) == 
 
 // Hold is the claim on the host that the lease wants.
 func (w HostWant) Hold(id lease.ID) Hold {
-	return Hold{Kind: Host, Thing: w.Host, At: w.At, Parts: []Part{{
-		Key: RouteKey("/"), Lease: id, Path: "/", Service: w.Service, Port: w.Port,
+	kind, path := Host, cmp.Or(w.Path, "/")
+	if strings.HasPrefix(w.Host, "*.") {
+		kind = Wildcard
+	}
+	return Hold{Kind: kind, Thing: w.Host, At: w.At, Parts: []Part{{
+		Key: RouteKey(path), Lease: id, Path: path, Service: w.Service, Port: w.Port,
 	}}}
 }
 
@@ -128,6 +134,9 @@ func (w EndpointWant) Hold(id lease.ID, a netip.Addr) Hold {
 	h := Hold{Kind: Address, Thing: a.String(), SharingKey: w.SharingKey, At: w.At}
 	for _, p := range w.Ports {
 		h.Parts = append(h.Parts, Part{Key: PortKey(p.Protocol, p.ExternalPort), Lease: id, Service: p.Service, Port: p.Port})
+	}
+	if len(w.Ports) == 0 {
+		h.Parts = []Part{{Key: WholeAddress, Lease: id}}
 	}
 	slices.SortFunc(h.Parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
 	return h

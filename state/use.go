@@ -21,9 +21,11 @@ type Use struct {
 	// Address is the address that is used, SharingKey the endpoint it is used for.
 	Address    netip.Addr
 	SharingKey string
-	// Lease is the lease that the object's labels name; HasLease is false where they name none.
+	// Lease is the lease that the object's labels name, or where they name none (Labelled is
+	// false) the labels of its namespace; HasLease is false where neither does.
 	Lease    lease.ID
 	HasLease bool
+	Labelled bool
 	// Service and Port are the backend, where the object names one.
 	Service string
 	Port    uint16
@@ -46,7 +48,8 @@ func (u Use) Of(g lease.Group) bool { return u.HasLease && u.Lease.Group() == g 
 
 func newUse(kind string, meta metav1.Object) Use {
 	u := Use{Kind: kind, Namespace: meta.GetNamespace(), Name: meta.GetName(), Since: meta.GetCreationTimestamp().Time, UID: meta.GetUID()}
-	u.Lease, u.HasLease = lease.IDFromLabels(meta.GetLabels())
+	u.Lease, u.Labelled = lease.IDFromLabels(meta.GetLabels())
+	u.HasLease = u.Labelled
 	return u
 }
 

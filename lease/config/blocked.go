@@ -19,3 +19,32 @@ func (h Hosts) BlockedBy(host string) (entry string, blocked bool) {
 	}
 	return "", false
 }
+
+// Refuse says why the provider gives no lease the host, or is empty: the blocklist, then the
+// denied domains, then the allowed ones where there are any. A domain stands for itself and all
+// below it; deny goes before allow (OpenShift's router: --denied-domains, --allowed-domains).
+func (h Hosts) Refuse(host string) string {
+	if entry, blocked := h.BlockedBy(host); blocked {
+		return "is blocked by this provider (" + entry + ")"
+	}
+	for _, d := range h.DeniedDomains {
+		if below(host, d) {
+			return "is in a domain that this provider denies (" + d + ")"
+		}
+	}
+	for _, d := range h.AllowedDomains {
+		if below(host, d) {
+			return ""
+		}
+	}
+	if len(h.AllowedDomains) > 0 {
+		return "is in none of the domains that this provider allows (" + strings.Join(h.AllowedDomains, ", ") + ")"
+	}
+	return ""
+}
+
+// below is true for the domain itself and every host below it.
+func below(host, domain string) bool {
+	host, domain = strings.ToLower(host), strings.ToLower(strings.TrimPrefix(domain, "."))
+	return host == domain || strings.HasSuffix(host, "."+domain)
+}

@@ -1,0 +1,165 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// attempt tries once. Neither done nor an error means: read the claim again and decide anew.
+func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (done bool, err error) {
+	var uses []state.Use
+	if claim == nil {
+		uses = r.uses(h)
+	}
+	missing, withheld := false, map[string]bool{}
+	known := r.holds[h.Name()]
+	took := known != nil && known.took
+	parts := make([]state.Part, 0, len(h.Parts))
+	for _, p := range h.Parts {
+		switch f := r.decide(h, p, claim, uses); f.Verdict {
+		case state.Held:
+			return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At}}}
+		case state.Going:
+			return false, nil
+		case state.Expired:
+			if r.opts.DryRun == "" {
+				return false, r.evict(ctx, claim)
+			}
+			missing, claim = true, nil // a real run removes it first
+			parts = append(parts, p)
+		case state.Withheld:
+			withheld[p.Key] = true
+			r.withhold(h, p, f.By)
+		case state.Free:
+			missing = true
+			p.Run = r.nonce
+			if h.Kind == state.Wildcard {
+				r.pend(&p, claim)
+			}
+			parts = append(parts, p)
+		case state.Mine:
+			own := *claim.Part(p.Key)
+			took = took || own.Run == r.nonce // with our mark: the answer to our write was lost
+			// A part that another run of this lease has marked gets our mark, so that the
+			// other's rollback cannot take it away from under us; a hold that becomes a claim
+			// must not end while the run goes on.
+			lift := own.Expires != "" && p.Expires == ""
+			if own.Run != r.nonce && (own.Run != "" || lift) {
+				missing = true
+				own.Run = r.nonce
+			}
+			if lift && (h.Kind != state.Wildcard || own.Bound) {
+				own.Expires = ""
+			}
+			parts = append(parts, own)
+		}
+	}
+	if len(parts) == 0 {
+		return true, nil
+	}
+	want := h
+	want.Parts = slices.DeleteFunc(slices.Clone(h.Parts), func(p state.Part) bool { return withheld[p.Key] })
+	if !missing {
+		if took && known == nil {
+			r.event(Claimed, string(want.Kind), "", want.Thing, "")
+		}
+		r.hold(&held{want: want, claim: claim, took: took})
+		if r.opts.Check {
+			r.event(Held, string(want.Kind), "", want.Thing, "by this lease")
+		}
+		return true, nil
+	}
+	return r.put(ctx, want, claim, parts)
+}
+
+// put writes the parts, with those that the group holds already for another reason.
+func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, parts []state.Part) (bool, error) {
+	if claim == nil {
+		claim = want.Claim()
+	}
+	if claim.SharingKey != want.SharingKey {
+		rekeyed := *claim
+		rekeyed.SharingKey = want.SharingKey
+		claim = &rekeyed
+	}
+	for _, p := range claim.Entries(r.group) {
+		if !slices.ContainsFunc(parts, func(q state.Part) bool { return q.Key == p.Key || q.Key == p.For }) {
+			parts = append(parts, p)
+		}
+	}
+	if r.opts.DryRun == DryRunClient {
+		r.hold(&held{want: want, claim: claim, took: true})
+		action := Claimed
+		if r.opts.Check {
+			action = Free
+		}
+		r.event(action, string(want.Kind), "", want.Thing, "")
+		return true, nil
+	}
+	if _, known := r.before[want.Name()]; !known {
+		r.before[want.Name()] = claim.Entries(r.group)
+	}
+	now, err := r.ledger.put(ctx, claim, r.group, parts)
+	if err != nil {
+		return false, err
+	}
+	for _, p := range parts {
+		if p.For != "" {
+			continue
+		}
+		if own := now.Part(p.Key); now.Deleting || now.Owner != r.group.Owner || own == nil || own.Lease.Group() != r.group {
+			return false, errAgain
+		}
+	}
+	r.hold(&held{want: want, claim: now, took: true})
+	r.event(Claimed, string(want.Kind), "", want.Thing, "")
+	return true, nil
+}
+
+// evict removes a hold whose time is over, pinned to what was read; then the claim is to be
+// decided anew. A hold of the same owner goes alone, the parts beside it stay.
+func (r *run) evict(ctx context.Context, claim *state.Claim) error {
+	now := r.cluster.Now()
+	if claim.Ended(now) {
+		return r.ledger.delete(ctx, claim)
+	}
+	for _, g := range claim.Groups() {
+		var keep []state.Part
+		parts := claim.Entries(g)
+		for _, p := range parts {
+			if !p.Ended(now) {
+				keep = append(keep, p)
+			}
+		}
+		if len(keep) < len(parts) {
+			return r.ledger.shrink(ctx, claim, g, keep)
+		}
+	}
+	return nil
+}
+
+// rollback gives back what this run took; what the lease held before stays. It goes on when the
+// run has been interrupted.
+func (r *run) rollback(ctx context.Context) {
+	if r.opts.DryRun != "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	for name, h := range r.holds {
+		if !h.took {
+			continue
+		}
+		left, err := r.ledger.restore(ctx, name, r.group, r.nonce, r.before[name])
+		switch {
+		case err != nil:
+			r.fail(fmt.Errorf("%s %s could not be given back: %w; finish with: kubectl akash-net release %s", h.want.Kind, h.want.Thing, err, r.group))
+		case left:
+			r.event(Released, string(h.want.Kind), "", h.want.Thing, "")
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package apply
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// clock is the API server's clock as its answers show it (the Date header, RFC 9110). The client's
+// own clock only measures the time since the last answer: a laptop's may be hours off.
+type clock struct {
+	mu     sync.Mutex
+	server time.Time
+	seen   time.Time
+}
+
+// Now is the API server's time; before its first answer, the client's.
+func (c *Cluster) Now() time.Time {
+	c.clock.mu.Lock()
+	defer c.clock.mu.Unlock()
+	if c.clock.server.IsZero() {
+		return time.Now()
+	}
+	return c.clock.server.Add(time.Since(c.clock.seen))
+}
+
+func (c *clock) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		if err != nil {
+			return response, err
+		}
+		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+			c.mu.Lock()
+			// The header has whole seconds: of two answers the later time is the truer one.
+			if now := time.Now(); date.After(c.server.Add(now.Sub(c.seen))) || c.server.IsZero() {
+				c.server, c.seen = date, now
+			}
+			c.mu.Unlock()
+		}
+		return response, nil
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

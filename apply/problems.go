@@ -1,0 +1,70 @@
+package apply
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Problems reads the cluster and finds what is wrong. A claim with a run's mark counts as crashed
+// when nothing was written to it for as long as crashedAfter.
+func (c *Cluster) Problems(ctx context.Context, cfg *config.ProviderConfig, crashedAfter time.Duration) ([]state.Problem, error) {
+	s, err := read(ctx, c, ledger{cluster: c, namespace: cfg.LedgerNamespace}, true)
+	if err != nil {
+		return nil, err
+	}
+	return state.Problems(s.facts(c, cfg, crashedAfter)), nil
+}
+
+// facts are what problems are computed from.
+func (s *snapshot) facts(c *Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration) state.ProblemFacts {
+	contents := s.contents()
+	return state.ProblemFacts{
+		Circumstances: &state.Circumstances{
+			Config: cfg, Claims: contents.Claims, Book: state.NewBook(cfg, contents, state.SubjectPools), Uses: s.hostUses, Now: c.Now(),
+		},
+		Contents: contents, Objects: s.objects(), Namespaces: s.namespaces, CrashedAfter: crashedAfter,
+	}
+}
+
+// objects are the objects of leases.
+func (s *snapshot) objects() []state.OwnObject {
+	var out []state.OwnObject
+	for _, kind := range slices.Concat(claimLikeKinds, routeKinds) {
+		for _, name := range sortedKeys(s.live[kind.Plural]) {
+			out = append(out, ownObject(kind, s.live[kind.Plural][name]))
+		}
+	}
+	return out
+}
+
+func ownObject(kind render.Kind, o *unstructured.Unstructured) state.OwnObject {
+	service := state.ServiceObjectOf(o)
+	out := state.OwnObject{
+		ObjectRef: state.ObjectRef{
+			Kind: kind.Singular, Namespace: o.GetNamespace(), Name: o.GetName(),
+			UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(),
+		},
+		Lease: service.Lease, HasLease: service.HasLease, Since: service.Since,
+		Definition: o.GetAnnotations()[lease.AnnotationDefinition],
+	}
+	switch kind {
+	case render.Service:
+		out.Uses = state.AddressUses(o)
+		out.Port = state.PortWant{Protocol: service.Protocol, ExternalPort: service.Port, Service: service.Service, Port: service.ContainerPort}
+	case render.ProviderLeasedIP:
+	default:
+		out.Uses = state.HostUses(o)
+	}
+	for _, m := range o.GetManagedFields() {
+		out.OldVersions = out.OldVersions || slices.Contains(claimLikeKinds, kind) && m.APIVersion != kind.GroupVersion().String()
+	}
+	return out
+}

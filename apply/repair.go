@@ -1,0 +1,179 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Unmended says that problems are left which only people can decide on.
+type Unmended struct{ Problems int }
+
+func (e *Unmended) Error() string {
+	return fmt.Sprintf("%d problems are left that need a hand; the lines above say which", e.Problems)
+}
+
+// Repair mends the problems that it can, each for itself, and says of the others what to do. It
+// touches nothing that belongs to a live claim: each write is pinned to what was read, and what
+// has changed since is left for the next call.
+func (a *Applier) Repair(ctx context.Context, crashedAfter time.Duration) error {
+	s, err := read(ctx, a.cluster, a.ledger, true)
+	if err != nil {
+		return err
+	}
+	problems := state.Problems(s.facts(a.cluster, a.opts.Config, crashedAfter))
+	left := 0
+	for _, p := range problems {
+		e := Event{Time: time.Now(), Action: Repaired, Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan}
+		switch {
+		case p.Manual:
+			left++
+			e.Action, e.Message = Left, p.Message+"; "+p.Plan
+		case a.opts.DryRun == "":
+			if err := a.mend(ctx, s, p); err != nil {
+				left++
+				e.Action, e.Message = Left, fmt.Sprintf("%s failed: %v", p.Plan, err)
+			}
+		}
+		a.send(e)
+	}
+	if left > 0 {
+		return &Unmended{Problems: left}
+	}
+	return nil
+}
+
+func (a *Applier) mend(ctx context.Context, s *snapshot, p state.Problem) error {
+	m := p.Mend
+	r := a.newRun(nil, state.Request{Lease: lease.ID{Owner: m.Group.Owner, DSeq: m.Group.DSeq, GSeq: m.Group.GSeq}})
+	r.snapshot, r.pools, r.quiet = s, newPools(a, s), true
+	for _, ref := range m.Delete {
+		kind := kindOf(ref)
+		if live := s.live[kind.Plural][ref.Namespace+"/"+ref.Name]; live != nil {
+			if err := r.remove(ctx, owned{kind: kind, live: live}, Deleted); err != nil {
+				return err
+			}
+		}
+	}
+	named := func(p state.Part) bool { return slices.Contains(m.Keys, p.Key) }
+	switch {
+	case m.Leave != nil:
+		_, err := a.ledger.leave(ctx, m.Leave.Name(), m.Group, named)
+		return err
+	case m.Unmark != nil:
+		return a.ledger.unmark(ctx, m.Unmark, m.Group, named)
+	case m.Take != nil:
+		r.req.Lease = m.Take.Parts[0].Lease
+		r.group = r.req.Lease.Group()
+		err := r.take(ctx, *m.Take)
+		if err == nil {
+			err = r.checkWildcards(ctx)
+		}
+		if err != nil {
+			r.rollback(ctx)
+			return err
+		}
+		return r.settle(ctx)
+	case m.Pool.IsValid():
+		r.addresses = render.Addresses{"": []netip.Addr{m.Pool}}
+		return r.pools.ensure(ctx, r)
+	case m.Rewrite != nil:
+		return r.rewrite(ctx, *m.Rewrite, m.Part)
+	case m.Migrate != nil:
+		return a.cluster.dropOldManagers(ctx, kindOf(*m.Migrate), s.live[kindOf(*m.Migrate).Plural][m.Migrate.Namespace+"/"+m.Migrate.Name])
+	}
+	return nil
+}
+
+func kindOf(ref state.ObjectRef) render.Kind {
+	for _, k := range slices.Concat(claimLikeKinds, routeKinds) {
+		if k.Singular == ref.Kind {
+			return k
+		}
+	}
+	return render.Kind{}
+}
+
+// unmark ends the run of a group on a claim that stands as it was read.
+func (l ledger) unmark(ctx context.Context, claim *state.Claim, group lease.Group, named func(state.Part) bool) error {
+	entries := claim.Entries(group)
+	for i := range entries {
+		if named(entries[i]) {
+			entries[i].Run = ""
+		}
+	}
+	_, err := l.put(ctx, claim, group, entries)
+	if errors.Is(err, errAgain) {
+		return errors.New("the claim has changed meanwhile: its run goes on")
+	}
+	return err
+}
+
+// rewrite makes a route lead where the claim says, with the options that it has.
+func (r *run) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part) error {
+	kind := kindOf(ref)
+	live := r.snapshot.live[kind.Plural][ref.Namespace+"/"+ref.Name]
+	cfg := *r.opts.Config
+	cfg.Target = kind.Singular
+	cfg.Ingress.StaticHosts = false
+	def := &lease.Definition{Lease: part.Lease, Hash: live.GetAnnotations()[lease.AnnotationDefinition], Services: []lease.Service{{
+		Name: part.Service, Expose: []lease.Expose{{Port: part.Port, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: ref.Name}}}},
+	}}}
+	desired, err := render.Lease(def, &cfg, nil)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(desired, func(o render.Object) bool { return o.Kind == kind })
+	if i < 0 {
+		return fmt.Errorf("the route cannot be rendered for %s:%d", part.Service, part.Port)
+	}
+	o := rendered(desired[i])
+	annotations := o.GetAnnotations()
+	for name := range annotations {
+		if value, set := live.GetAnnotations()[name]; set {
+			annotations[name] = value
+		}
+	}
+	o.SetAnnotations(annotations)
+	_, err = r.cluster.seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
+	return err
+}
+
+// dropOldManagers takes managed fields of another API version out of an object: the API server
+// fails every apply over them (kubernetes/kubernetes#111937).
+func (c *Cluster) dropOldManagers(ctx context.Context, kind render.Kind, live *unstructured.Unstructured) error {
+	kept := slices.DeleteFunc(slices.Clone(live.GetManagedFields()), func(m metav1.ManagedFieldsEntry) bool {
+		return m.APIVersion != kind.GroupVersion().String()
+	})
+	if len(kept) == 0 {
+		kept = []metav1.ManagedFieldsEntry{{}} // an empty list would be taken for none given
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "managedFields": kept,
+	}})
+	if err != nil {
+		return err
+	}
+	return wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		write, leave, err := c.enterWrite(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer leave()
+		_, err = c.metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
+		return err == nil || !isUnclear(err), err
+	})
+}

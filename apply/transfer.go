@@ -1,0 +1,342 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Transfer hands hosts and addresses from the deployment groups of an owner to a lease of the same
+// owner: all of them or none. The name is never free meanwhile: each claim changes hands in one
+// forced write that is pinned to what was read. Things that nobody holds are left out, as Akash
+// does; things of another owner are an error.
+//
+// What the lease is known to wait for is routed at once, with the options that it asked for; a
+// definition (def, may be nil) is applied instead where one is given. Otherwise the old routes
+// stay until the lease's next apply.
+func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, def *lease.Definition) error {
+	snapshot, err := read(ctx, a.cluster, a.ledger, true)
+	if err != nil {
+		return err
+	}
+	r := a.newRun(nil, state.Request{Lease: to})
+	r.snapshot, r.pools = snapshot, newPools(a, snapshot)
+	moves, err := r.moves(things)
+	if err == nil {
+		err = r.moveAll(ctx, moves)
+	}
+	if err == nil {
+		err = r.follow(ctx, moves, def)
+	}
+	if err != nil {
+		r.fail(err)
+	}
+	return err
+}
+
+// move is a claim that changes hands.
+type move struct {
+	claim *state.Claim
+	// from are the groups that hold parts which the new lease is to hold.
+	from []lease.Group
+	// old are the parts as they were, new as they are to be.
+	old, new []state.Part
+	done     bool
+}
+
+// moves decides on everything before anything is written.
+func (r *run) moves(things []string) ([]*move, error) {
+	refused := &HeldError{Lease: r.req.Lease}
+	var moves []*move
+	for _, claim := range r.named(things) {
+		if claim.Owner != r.group.Owner || claim.Unreadable != "" {
+			refused.Held = append(refused.Held, HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()})
+			continue
+		}
+		m := &move{claim: claim}
+		for _, p := range claim.Parts {
+			g := p.Lease.Group()
+			if g == r.group {
+				continue
+			}
+			if !slices.Contains(m.from, g) {
+				m.from = append(m.from, g)
+			}
+			m.old, m.new = append(m.old, p), append(m.new, r.taken(claim, p))
+		}
+		moves = append(moves, m)
+	}
+	if len(refused.Held) > 0 {
+		return nil, refused
+	}
+	slices.SortFunc(moves, func(a, b *move) int { return stateCompare(a.claim, b.claim) })
+	return moves, nil
+}
+
+// named are the claims on the things: hosts, addresses, or IP endpoints of the owner by name.
+func (r *run) named(things []string) []*state.Claim {
+	var out []*state.Claim
+	for _, thing := range things {
+		name := strings.ToLower(thing)
+		if a, err := netip.ParseAddr(name); err == nil {
+			name = a.String()
+		}
+		found := false
+		for _, c := range r.snapshot.list() {
+			endpoint := c.Kind == state.Address && c.SharingKey == lease.SharingKey(r.group.Owner, thing)
+			if (c.Thing == name || endpoint) && !c.Deleting && len(c.Parts) > 0 {
+				found = true
+				if !slices.Contains(out, c) {
+					out = append(out, c)
+				}
+			}
+		}
+		if !found {
+			r.event(Left, "thing", "", thing, "nobody holds it; reserve it or apply a definition that names it")
+		}
+	}
+	return out
+}
+
+// taken is a part as the new lease holds it: with the backend that it asked for, if it did.
+func (r *run) taken(claim *state.Claim, p state.Part) state.Part {
+	out := p
+	out.Lease, out.Run, out.Expires = r.req.Lease, r.nonce, ""
+	for _, w := range claim.Waits {
+		if w.For == p.Key && w.Lease.Group() == r.group {
+			out.Service, out.Port, out.HTTP, out.Definition = w.Service, w.Port, w.HTTP, w.Definition
+			out.Lease = w.Lease
+		}
+	}
+	return out
+}
+
+// moveAll takes the claims over in the one order in which claims are taken; if one cannot be had,
+// those that were are handed back.
+func (r *run) moveAll(ctx context.Context, moves []*move) error {
+	if r.opts.DryRun != "" {
+		for _, m := range moves {
+			r.event(Transferred, string(m.claim.Kind), "", m.claim.Thing, "")
+		}
+		return nil
+	}
+	for _, m := range moves {
+		if err := r.moveOne(ctx, m); err != nil {
+			for _, done := range slices.Backward(moves) {
+				if done.done {
+					err = errors.Join(err, r.moveBack(context.WithoutCancel(ctx), done))
+				}
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) moveOne(ctx context.Context, m *move) error {
+	if len(m.new) == 0 {
+		return nil // it is the lease's already
+	}
+	parts := slices.Clone(m.new)
+	for _, own := range m.claim.Entries(r.group) {
+		if !slices.ContainsFunc(parts, func(p state.Part) bool { return p.Key == own.Key || p.Key == own.For }) {
+			parts = append(parts, own)
+		}
+	}
+	claim, err := r.ledger.seize(ctx, m.claim, r.group, parts)
+	if errors.Is(err, errAgain) {
+		// The write may have taken effect although no answer came.
+		if now, getErr := r.ledger.get(ctx, m.claim.Name()); getErr == nil && r.holdsAll(now, m.new) {
+			claim, err = now, nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s could not be transferred: %w; nothing is transferred, try again", m.claim.Kind, m.claim.Thing, err)
+	}
+	m.claim, m.done = claim, true
+	r.event(Transferred, string(claim.Kind), "", claim.Thing, "from "+groupsText(m.from))
+	return r.disown(ctx, m)
+}
+
+func (r *run) holdsAll(claim *state.Claim, parts []state.Part) bool {
+	return claim != nil && !slices.ContainsFunc(parts, func(p state.Part) bool {
+		own := claim.Part(p.Key)
+		return own == nil || own.Run != r.nonce
+	})
+}
+
+// disown makes the old holders own no field of what they no longer hold. Their managers would
+// otherwise keep the claim's shared fields alive.
+func (r *run) disown(ctx context.Context, m *move) error {
+	for _, g := range m.from {
+		err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+			keep := m.claim.Entries(g)
+			var claim *state.Claim
+			var err error
+			if len(keep) > 0 {
+				claim, err = r.ledger.put(ctx, m.claim, g, keep)
+			} else {
+				claim, err = r.ledger.patch(ctx, m.claim, g, m.claim.Withdrawal(r.ledger.namespace), false)
+			}
+			if err == nil {
+				m.claim = claim
+				return true, nil
+			}
+			if done, err := retry(err); done || err != nil {
+				return done, err
+			}
+			if claim, err = r.ledger.get(ctx, m.claim.Name()); err == nil && claim == nil {
+				return false, r.overtaken(&held{want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing}})
+			}
+			if claim != nil {
+				m.claim = claim
+			}
+			_, err = retry(err)
+			return false, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveBack gives a claim back to those who held it.
+func (r *run) moveBack(ctx context.Context, m *move) error {
+	for _, g := range m.from {
+		parts := m.claim.Entries(g)
+		for _, p := range m.old {
+			if p.Lease.Group() == g {
+				parts = append(parts, p)
+			}
+		}
+		claim, err := r.ledger.seize(ctx, m.claim, g, parts)
+		if err != nil {
+			return fmt.Errorf("%s %s could not be handed back: %w", m.claim.Kind, m.claim.Thing, err)
+		}
+		m.claim = claim
+	}
+	m.from = []lease.Group{r.group}
+	r.event(Transferred, string(m.claim.Kind), "", m.claim.Thing, "back")
+	return r.disown(ctx, m)
+}
+
+// follow makes the routes follow the claims.
+func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) error {
+	if def != nil {
+		next := r.newRun(def, state.Request{})
+		next.req, _ = state.NewRequest(def, r.opts.Config)
+		next.group = def.Lease.Group()
+		// What was read is older than what was moved.
+		snapshot, err := read(ctx, r.cluster, r.ledger, true)
+		if err != nil {
+			return err
+		}
+		next.snapshot, next.pools, next.nonce = snapshot, newPools(r.Applier, snapshot), r.nonce
+		return next.apply(ctx)
+	}
+	known := r.knownDefinition(moves)
+	for _, m := range moves {
+		r.holds[m.claim.Name()] = &held{want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing, SharingKey: m.claim.SharingKey, Parts: unmarked(m.claim.PartsOf(r.group))}, claim: m.claim, took: true}
+	}
+	if known.Exposes() {
+		desired, err := render.Lease(known, r.opts.Config, r.movedAddresses(moves))
+		if err != nil {
+			return err
+		}
+		if err := r.switchRoutes(ctx, desired); err != nil {
+			return err
+		}
+	}
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	for _, m := range moves {
+		if !slices.ContainsFunc(m.new, func(p state.Part) bool { return p.Definition != "" }) && len(m.new) > 0 {
+			r.event(Left, string(m.claim.Kind), "", m.claim.Thing, "its routes follow with the next apply of the lease; until then the old ones serve")
+		}
+	}
+	return nil
+}
+
+// switchRoutes writes the new routes and removes the old. Two routes of one host live side by side
+// on the Gateway API; Ingress controllers may refuse a second, so there the old goes first.
+func (r *run) switchRoutes(ctx context.Context, desired []render.Object) error {
+	before := r.opts.Config.Target == config.TargetIngress
+	if before {
+		if err := r.removeStrays(ctx, desired); err != nil {
+			return err
+		}
+	}
+	if err := r.write(ctx, desired); err != nil {
+		return err
+	}
+	if !before {
+		return r.removeStrays(ctx, desired)
+	}
+	return nil
+}
+
+// knownDefinition is what the new lease waited for, as a definition of that alone.
+func (r *run) knownDefinition(moves []*move) *lease.Definition {
+	def := &lease.Definition{Lease: r.req.Lease}
+	for _, m := range moves {
+		for _, p := range m.claim.PartsOf(r.group) {
+			if p.Definition == "" || p.Service == "" {
+				continue
+			}
+			def.Hash = p.Definition
+			e := lease.Expose{Port: p.Port, Protocol: lease.TCP, Global: true}
+			if m.claim.Kind == state.Address {
+				e.Protocol, e.As = p.ProtocolPort()
+				e.IP = strings.TrimPrefix(m.claim.SharingKey, r.group.Owner+"-ip-")
+			} else {
+				e.Hosts = []lease.Host{{Name: m.claim.Thing}}
+			}
+			if p.HTTP != nil {
+				e.HTTP = *p.HTTP
+			}
+			def.Services = append(def.Services, lease.Service{Name: p.Service, Expose: []lease.Expose{e}})
+		}
+	}
+	return def
+}
+
+func (r *run) movedAddresses(moves []*move) render.Addresses {
+	out := render.Addresses{}
+	for _, m := range moves {
+		if m.claim.Kind == state.Address {
+			endpoint := strings.TrimPrefix(m.claim.SharingKey, r.group.Owner+"-ip-")
+			out[endpoint] = append(out[endpoint], m.claim.Addr())
+		}
+	}
+	r.addresses = out
+	return out
+}
+
+// unmarked are parts as they are when the run has ended.
+func unmarked(parts []state.Part) []state.Part {
+	out := slices.Clone(parts)
+	for i := range out {
+		out[i].Run, out[i].HTTP, out[i].Definition = "", nil, ""
+	}
+	return out
+}
+
+func groupsText(groups []lease.Group) string {
+	texts := make([]string, len(groups))
+	for i, g := range groups {
+		texts[i] = g.String()
+	}
+	return strings.Join(texts, ", ")
+}

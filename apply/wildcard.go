@@ -1,0 +1,197 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// A wildcard and a host below it are two objects, and of two owners only one may win. One side has
+// to yield: the wildcard is made pending, then the hosts below it are listed, and it withdraws if
+// another owner has one; a host is made, then the wildcard above it is read, and it withdraws if
+// that is bound, or waits while it is pending. (Were both to withdraw at sight, both could lose.)
+
+// pendingFor is how long a wildcard may be pending. After that anybody may remove it: whoever made
+// it has crashed.
+const pendingFor = time.Minute
+
+// pend makes the part of a wildcard pending, unless the owner's wildcard is bound already.
+func (r *run) pend(p *state.Part, claim *state.Claim) {
+	if claim != nil && claim.Bound() {
+		p.Bound = true
+		return
+	}
+	p.Expires = r.cluster.Now().Add(pendingFor).UTC().Format(time.RFC3339)
+}
+
+// checkWildcards completes the claims on hosts and wildcards that this run has taken.
+func (r *run) checkWildcards(ctx context.Context) error {
+	if r.opts.DryRun == DryRunClient {
+		return nil
+	}
+	var hosts []*held
+	for _, h := range r.sortedHolds() {
+		switch {
+		case h.want.Kind == state.Host && h.took:
+			hosts = append(hosts, h)
+		case h.want.Kind == state.Wildcard && !boundFor(h.claim, r):
+			if err := r.bind(ctx, h); err != nil {
+				return err
+			}
+		}
+	}
+	return r.below(ctx, hosts)
+}
+
+// boundFor is true when each part of the wildcard that the group holds is bound.
+func boundFor(claim *state.Claim, r *run) bool {
+	return !slices.ContainsFunc(claim.PartsOf(r.group), func(p state.Part) bool { return !p.Bound })
+}
+
+// bind makes a pending wildcard bound, or says which hosts of other owners stand below it.
+func (r *run) bind(ctx context.Context, h *held) error {
+	var why error
+	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		var claims []*state.Claim
+		if claims, why = r.ledger.list(ctx, state.Host); why != nil {
+			return retry(why)
+		}
+		if refused := r.hostsBelow(h.want, claims); refused != nil {
+			return false, refused
+		}
+		parts := h.claim.PartsOf(r.group)
+		for i, p := range parts {
+			want := slices.IndexFunc(h.want.Parts, func(q state.Part) bool { return q.Key == p.Key })
+			if want >= 0 {
+				parts[i].Bound, parts[i].Expires = true, h.want.Parts[want].Expires
+			}
+		}
+		var claim *state.Claim
+		if claim, why = r.ledger.put(ctx, h.claim, r.group, parts); why == nil {
+			h.claim = claim
+			return true, nil
+		}
+		if done, err := retry(why); err != nil || done {
+			return done, err
+		}
+		if claim, why = r.ledger.get(ctx, h.want.Name()); why != nil {
+			return retry(why)
+		}
+		if _, ours := r.final(h, claim); claim == nil || claim.UID != h.claim.UID || !ours {
+			return false, r.overtaken(h)
+		}
+		h.claim = claim
+		return false, nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("wildcard %s could not be bound: %w", h.want.Thing, cmp.Or(why, errAgain))
+	}
+	return err
+}
+
+// hostsBelow says which hosts of other owners stand one label below a wildcard, by the claims and
+// by what was seen to be served without one; nil where there are none.
+func (r *run) hostsBelow(want state.Hold, claims []*state.Claim) error {
+	refused := &HeldError{Lease: r.req.Lease}
+	add := func(host string, by state.Holder) {
+		refused.Held = append(refused.Held, HeldThing{Kind: state.Host, Thing: host, By: by, At: want.At})
+	}
+	now := r.cluster.Now()
+	for _, c := range claims {
+		if c.Kind == state.Host && state.WildcardOver(c.Thing) == want.Thing && c.Owner != r.group.Owner && !c.Deleting && !c.Ended(now) {
+			add(c.Thing, c.HeldBy())
+		}
+	}
+	for host, uses := range r.snapshot.hostUses {
+		if state.WildcardOver(host) != want.Thing || r.snapshot.claims[host] != nil {
+			continue
+		}
+		if f := r.judge().Decide(state.Hold{}, "", nil, uses); f.Verdict == state.Held {
+			add(host, f.By)
+		}
+	}
+	if len(refused.Held) == 0 {
+		return nil
+	}
+	slices.SortFunc(refused.Held, func(a, b HeldThing) int { return strings.Compare(a.Thing, b.Thing) })
+	return refused
+}
+
+// wildcardAbove says that a host stands below another owner's bound wildcard, as far as the
+// snapshot tells; nil where it does not.
+func (r *run) wildcardAbove(want state.Hold) *HeldThing {
+	over := state.WildcardOver(want.Thing)
+	if over == "" {
+		return nil
+	}
+	c := r.snapshot.claims[state.HostName(over)]
+	if c == nil || c.Deleting || c.Owner == r.group.Owner || !c.Bound() || c.Ended(r.cluster.Now()) {
+		return nil
+	}
+	return &HeldThing{Kind: state.Wildcard, Thing: c.Thing, By: c.HeldBy(), At: want.At}
+}
+
+// below says that hosts stand below the bound wildcard of another owner, and waits where one is
+// pending. One wildcard is read by its name, more of them with one LIST.
+func (r *run) below(ctx context.Context, hosts []*held) error {
+	over := map[string][]*held{}
+	for _, h := range hosts {
+		if w := state.WildcardOver(h.want.Thing); w != "" {
+			over[w] = append(over[w], h)
+		}
+	}
+	if len(over) == 0 {
+		return nil
+	}
+	var pending error
+	err := wait.ExponentialBackoffWithContext(ctx, patience, func(ctx context.Context) (bool, error) {
+		claims, err := r.wildcards(ctx, over)
+		if err != nil {
+			return retry(err)
+		}
+		pending = nil
+		for _, c := range claims {
+			hosts := over[c.Thing]
+			if len(hosts) == 0 || c.Owner == r.group.Owner && c.Unreadable == "" || c.Deleting {
+				continue
+			}
+			if c.Ended(r.cluster.Now()) && c.Unreadable == "" {
+				if err := r.evict(ctx, c); err != nil {
+					return retry(err)
+				}
+				return false, nil
+			}
+			refused := &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: state.Wildcard, Thing: c.Thing, By: c.HeldBy(), At: hosts[0].want.At}}}
+			if c.Bound() || c.Unreadable != "" {
+				return false, refused
+			}
+			pending = refused
+		}
+		return pending == nil, nil
+	})
+	if wait.Interrupted(err) && pending != nil && ctx.Err() == nil {
+		return pending
+	}
+	return err
+}
+
+func (r *run) wildcards(ctx context.Context, over map[string][]*held) ([]*state.Claim, error) {
+	if len(over) > 1 {
+		return r.ledger.list(ctx, state.Wildcard)
+	}
+	for w := range over {
+		c, err := r.ledger.get(ctx, state.HostName(w))
+		if c == nil || err != nil {
+			return nil, err
+		}
+		return []*state.Claim{c}, nil
+	}
+	return nil, nil
+}

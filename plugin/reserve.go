@@ -1,0 +1,160 @@
+package plugin
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// reserveFlags are the flags of reserve and check as they are typed.
+type reserveFlags struct {
+	input       inputFlags
+	addresses   []string
+	endpoint    string
+	output      string
+	dryRun      string
+	expires     time.Duration
+	prune       bool
+	adopt       bool
+	concurrency int
+	check       bool
+}
+
+func (f *reserveFlags) add(cmd *cobra.Command) {
+	f.input.add(cmd)
+	cmd.Flags().StringSliceVar(&f.addresses, "address", nil, "An address to hold, or 'auto' for the next free one of each family")
+	cmd.Flags().StringVar(&f.endpoint, "endpoint", "public", "The IP endpoint that the addresses of --address are for")
+	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "Take over what objects of the lease's own owner use without a claim")
+	addOutput(cmd, &f.output)
+	addConcurrency(cmd, &f.concurrency)
+}
+
+func newReserve(c *cli) *cobra.Command {
+	f := &reserveFlags{}
+	cmd := &cobra.Command{
+		Use:   "reserve (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
+		Short: "Claim host names and addresses, and write no routes",
+		Long: templates.LongDesc(`
+			Claim host names, paths, wildcards and addresses for a lease, and write no routes: for a bid that
+			may become a lease, or before a pipeline delivers the routes.
+
+			The lease gets all that is named, or nothing is changed. What is named is all that it is to hold:
+			other things that it holds and that nothing serves are given up, unless --prune=false. With
+			--expires it is a hold that ends by itself, by the API server's clock, unless "apply" or another
+			"reserve" makes it a claim before.`),
+		Example: templates.Examples(`
+			# What a definition asks for
+			kubectl akash-net reserve -f shop.yaml
+
+			# A host, and all paths below another's /api, for five minutes
+			kubectl akash-net reserve shop.example.com api.example.com/v2 --lease akash1…/8438017/1/1/akash1… --expires 5m
+
+			# The next free address
+			kubectl akash-net reserve --address auto --lease akash1…/8438017/1/1/akash1…`),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.reserve(cmd.Context(), f, args) },
+	}
+	f.add(cmd)
+	addDryRun(cmd, &f.dryRun)
+	cmd.Flags().DurationVar(&f.expires, "expires", 0, "Hold for this long only; 0 holds until it is given up")
+	cmd.Flags().BoolVar(&f.prune, "prune", true, "Give up what the lease holds, is not named, and nothing serves")
+	return cmd
+}
+
+func newCheck(c *cli) *cobra.Command {
+	f := &reserveFlags{dryRun: apply.DryRunClient, check: true}
+	cmd := &cobra.Command{
+		Use:   "check (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
+		Short: "Tell whether host names and addresses may be reserved",
+		Long: templates.LongDesc(`
+			Tell whether host names, paths, wildcards and addresses may be reserved for a lease. Nothing is
+			written. Exit code 0 says that all may be, 4 that something is held by another owner, or that no
+			address is left. What another deployment of the same owner holds is named and does not count.`),
+		Example: templates.Examples(`
+			kubectl akash-net check -f shop.yaml
+
+			kubectl akash-net check shop.example.com --lease akash1…/8438017/1/1/akash1…`),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.reserve(cmd.Context(), f, args) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error {
+	named := len(args) > 0 || len(f.addresses) > 0
+	for _, check := range []error{checkDryRun(&f.dryRun), checkOutput(f.output), checkConcurrency(f.concurrency)} {
+		if check != nil {
+			return check
+		}
+	}
+	files := len(f.input.files) > 0 || f.input.fromCluster
+	switch {
+	case named && files:
+		return usage("hosts and addresses are named as arguments or in files, not both")
+	case !named && !files && f.input.lease == "":
+		return usage("name hosts, or use one of -f, --from-cluster and --address")
+	case !files && f.input.lease == "":
+		return usage("--lease says for whom to reserve")
+	case f.expires < 0:
+		return usage("--expires must not be negative")
+	}
+	cluster, err := c.connect(f.concurrency)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.configuration(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	requests, err := f.requests(ctx, c, cluster, cfg, args, files)
+	if err != nil {
+		return err
+	}
+	events := newEvents(c, f.output, f.dryRun)
+	if f.check {
+		events = newEvents(c, f.output, "")
+		events.check = true
+	}
+	return apply.New(cluster, apply.Options{
+		Config: cfg, DryRun: f.dryRun, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check, Concurrency: f.concurrency, Report: events.report,
+	}).Reserve(ctx, requests)
+}
+
+// requests are what the files or the arguments ask for.
+func (f *reserveFlags) requests(ctx context.Context, c *cli, cluster *apply.Cluster, cfg *config.ProviderConfig, args []string, files bool) ([]state.Request, error) {
+	if !files {
+		id, err := f.input.parseLease(c)
+		if err != nil {
+			return nil, err
+		}
+		request, problems := state.NamedRequest(*id, args, f.addresses, f.endpoint, cfg)
+		if problems.Failed() {
+			return nil, problems
+		}
+		return []state.Request{request}, nil
+	}
+	in, err := f.input.toOptions(c)
+	if err != nil {
+		return nil, err
+	}
+	defs, err := in.collect(ctx, c, cluster, cfg)
+	if err != nil {
+		return nil, err
+	}
+	var requests []state.Request
+	var problems lease.Problems
+	for _, def := range defs {
+		request, found := state.NewRequest(def, cfg)
+		requests, problems = append(requests, request), append(problems, found...)
+	}
+	if problems.Failed() {
+		return nil, problems
+	}
+	return requests, nil
+}

@@ -1,0 +1,96 @@
+package plugin
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// transferFlags are the flags of transfer as they are typed.
+type transferFlags struct {
+	input       inputFlags
+	to          string
+	target      string
+	output      string
+	dryRun      string
+	concurrency int
+}
+
+func newTransfer(c *cli) *cobra.Command {
+	f := &transferFlags{}
+	cmd := &cobra.Command{
+		Use:   "transfer (HOST|ADDRESS|ENDPOINT)... --to LEASE [-f FILE]",
+		Short: "Hand host names and addresses to another lease of the same owner",
+		Long: templates.LongDesc(`
+			Hand host names and addresses from whatever deployments of an owner hold them to a lease of the
+			same owner: all of them, or none. At no moment could anybody else take them. On the Gateway API the
+			new route is there before the old one goes.
+
+			What the lease has asked for and was withheld is routed at once. Other things are routed by its
+			next apply, or by this command when -f gives its definition; until then the old routes serve.`),
+		Example: templates.Examples(`
+			kubectl akash-net transfer blue.example.com --to akash1…/8438020/1/1/akash1…`),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("name the hosts or addresses to transfer")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), c, args) },
+	}
+	cmd.Flags().StringVar(&f.to, "to", "", "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER: the lease that is to hold them")
+	cmd.Flags().StringSliceVarP(&f.input.files, "filename", "f", nil, "The definition of that lease, to apply with the transfer")
+	addTarget(cmd, &f.target)
+	addDryRun(cmd, &f.dryRun)
+	addOutput(cmd, &f.output)
+	addConcurrency(cmd, &f.concurrency)
+	cobra.CheckErr(cmd.MarkFlagRequired("to"))
+	return cmd
+}
+
+func (f *transferFlags) run(ctx context.Context, c *cli, things []string) error {
+	for _, check := range []error{checkDryRun(&f.dryRun), checkTarget(f.target), checkOutput(f.output), checkConcurrency(f.concurrency)} {
+		if check != nil {
+			return check
+		}
+	}
+	f.input.lease = f.to
+	to, err := f.input.parseLease(c)
+	if err != nil {
+		return usage("--to: %w", err)
+	}
+	cluster, err := c.connect(f.concurrency)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.configuration(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	if f.target != "" {
+		cfg.Target = f.target
+	}
+	var def *lease.Definition
+	if len(f.input.files) > 0 {
+		in, err := f.input.toOptions(c)
+		if err != nil {
+			return err
+		}
+		defs, err := in.collect(ctx, c, cluster, cfg)
+		if err != nil {
+			return err
+		}
+		if len(defs) != 1 || defs[0].Lease != *to {
+			return lease.Problems{{Message: "-f must hold the definition of the lease that --to names, and no other"}}
+		}
+		def = defs[0]
+	}
+	events := newEvents(c, f.output, f.dryRun)
+	return apply.New(cluster, apply.Options{
+		Config: cfg, DryRun: f.dryRun, Prune: true, Concurrency: f.concurrency, Report: events.report,
+	}).Transfer(ctx, *to, things, def)
+}

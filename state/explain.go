@@ -1,0 +1,299 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// Explanation says of one host, address or lease how it stands, why, and what can be done.
+type Explanation struct {
+	Subject string `json:"subject"`
+	// Summary is one sentence; Facts are what it rests on; Next are commands, or words, that
+	// change it.
+	Summary string   `json:"summary"`
+	Facts   []string `json:"facts,omitempty"`
+	Next    []string `json:"next,omitempty"`
+}
+
+// Circumstances are what explanations are made of.
+type Circumstances struct {
+	Config *config.ProviderConfig
+	Claims []*Claim
+	Book   *Book
+	// Uses are the routes and ProviderHosts of each host, whoever wrote them.
+	Uses map[string][]Use
+	// Backends are the Services of leases that exist, as namespace/name.
+	Backends map[string]bool
+	// Now is the API server's clock.
+	Now time.Time
+}
+
+// Host explains a host or a wildcard.
+func (c *Circumstances) Host(host string) Explanation {
+	x := Explanation{Subject: host}
+	rows := slices.DeleteFunc(slices.Clone(c.Book.Hosts), func(r HostRow) bool { return r.Host != host })
+	claim := c.claim(HostName(host))
+	if why := c.Config.Hosts.Refuse(strings.TrimPrefix(host, "*.")); why != "" {
+		x.fact("It %s: no lease can take it.", why)
+	}
+	c.above(&x, host)
+	switch {
+	case claim != nil:
+		x.Summary = fmt.Sprintf("%s is held by %s", host, holders(claim))
+		x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.", stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
+	case len(rows) > 0:
+		x.Summary = fmt.Sprintf("%s has no claim, but objects stand for it", host)
+	default:
+		x.Summary = host + " is free"
+		x.next("kubectl akash-net reserve %s --lease LEASE", host)
+	}
+	c.claimTroubles(&x, claim)
+	for _, r := range rows {
+		c.hostRow(&x, r)
+	}
+	for _, u := range c.Uses[host] {
+		x.fact("%s stands for it since %s%s.", u, stamp(u.Since), leaseOf(u))
+	}
+	if claim == nil && len(rows) > 0 && rows[0].Lease != "" {
+		x.next("its lease claims it with: kubectl akash-net apply -f FILE --lease %s", rows[0].Lease)
+	} else if claim == nil && len(rows) > 0 {
+		x.next("delete what stands for it, or take it over as its owner: kubectl akash-net reserve %s --adopt --lease LEASE", host)
+	}
+	return x
+}
+
+// above says which wildcard covers a host.
+func (c *Circumstances) above(x *Explanation, host string) {
+	over := WildcardOver(host)
+	if over == "" {
+		return
+	}
+	if w := c.claim(HostName(over)); w != nil && w.Bound() {
+		x.fact("%s is held by %s and covers it: other owners cannot take it.", over, holders(w))
+	}
+}
+
+func (c *Circumstances) hostRow(x *Explanation, r HostRow) {
+	who := cmp.Or(r.Lease, r.Owner, "somebody who names no lease")
+	switch r.State {
+	case StateWithheld:
+		x.fact("Withheld from lease %s, which asks for it for %s:%d: %s.", who, r.Service, r.Port, r.Message)
+		x.next("it becomes live there when it is released, or now with: kubectl akash-net transfer %s --to %s", r.Host, r.Lease)
+	case StateActive:
+		x.fact("Live: %s in namespace %s routes it to %s.", r.Target, r.Namespace, backend(r))
+		c.backendMissing(x, r)
+	case StateReserved:
+		x.fact("Not live: lease %s holds it, and no route serves it.", who)
+		x.next("the lease's routes are made with: kubectl akash-net apply -f FILE")
+	}
+	if r.Message != "" && r.State != StateWithheld {
+		x.fact("%s.", r.Message)
+	}
+}
+
+func (c *Circumstances) backendMissing(x *Explanation, r HostRow) {
+	if r.Service != "" && !c.Backends[r.Namespace+"/"+r.Service] {
+		x.fact("Not answering: Service %s/%s, to which it is routed, does not exist. The provider makes it when it deploys the lease.", r.Namespace, r.Service)
+		x.next("kubectl -n %s get services,pods", r.Namespace)
+	}
+}
+
+func backend(r HostRow) string {
+	if r.Service == "" {
+		return "a backend that the route names"
+	}
+	return fmt.Sprintf("%s:%d", r.Service, r.Port)
+}
+
+// claimTroubles says what keeps a claim from being a plain one.
+func (c *Circumstances) claimTroubles(x *Explanation, claim *Claim) {
+	if claim == nil {
+		return
+	}
+	switch {
+	case claim.Unreadable != "":
+		x.fact("The claim cannot be understood: %s. Nobody can take what it stands for.", claim.Unreadable)
+	case claim.Deleting:
+		x.fact("The claim is being deleted: it is free when it is gone.")
+	case claim.Marked():
+		x.fact("A run that took it has not ended: it is under way, or it has crashed.")
+		x.next("run the same apply again, or: kubectl akash-net repair")
+	}
+	for _, p := range claim.Parts {
+		switch {
+		case p.Ended(c.Now):
+			x.fact("The hold of lease %s ended at %s: whoever comes next may take it.", p.Lease, p.Expires)
+		case p.Expires != "":
+			x.fact("Lease %s holds it until %s.", p.Lease, p.Expires)
+			x.next("the hold becomes a claim with: kubectl akash-net apply -f FILE, or reserve without --expires")
+		}
+	}
+}
+
+// IP explains an address.
+func (c *Circumstances) IP(a netip.Addr) Explanation {
+	x := Explanation{Subject: a.String()}
+	claim := c.claim(AddressName(a))
+	rows := slices.DeleteFunc(slices.Clone(c.Book.IPs), func(r IPRow) bool { return r.Address != a })
+	pool, inPool := c.Config.PoolFor(a)
+	switch {
+	case claim != nil:
+		x.Summary = fmt.Sprintf("%s is held by %s", a, holders(claim))
+		x.fact("Claimed since %s for IP endpoint %s, by %s.", stamp(claim.Created), endpointOf(claim.SharingKey), managers(claim))
+	case len(rows) > 0:
+		x.Summary = fmt.Sprintf("%s has no claim, but a Service uses it", a)
+	case inPool:
+		x.Summary = a.String() + " is free"
+	default:
+		x.Summary = a.String() + " is none of the provider's addresses"
+		x.next("kubectl akash-net state pools")
+	}
+	if inPool {
+		x.fact("It belongs to pool %s.", pool)
+	}
+	c.claimTroubles(&x, claim)
+	for _, r := range rows {
+		c.ipRow(&x, r)
+	}
+	return x
+}
+
+func (c *Circumstances) ipRow(x *Explanation, r IPRow) {
+	port := fmt.Sprintf("%d/%s", r.Port, strings.ToLower(string(r.Protocol)))
+	if r.Port == 0 {
+		port = "the address"
+	}
+	service := lease.IPServiceName(r.Service, r.Port, r.Protocol)
+	switch r.State {
+	case StateWithheld:
+		x.fact("%s is withheld from lease %s: %s.", port, r.Lease, r.Message)
+		x.next("two deployments of an owner that name an IP endpoint alike share its address, and each port has one holder; rename the endpoint (%s), or: kubectl akash-net transfer %s --to %s", endpointOf(r.SharingKey), cmp.Or(addressOf(r), endpointOf(r.SharingKey)), r.Lease)
+		return
+	case StateActive:
+		x.fact("%s is live: MetalLB granted %s to Service %s/%s of lease %s.", port, r.Address, r.Namespace, service, r.Lease)
+		if r.Service != "" && !c.Backends[r.Namespace+"/"+r.Service] {
+			x.fact("Service %s of the lease does not exist yet; the provider makes it with the workload.", r.Service)
+		}
+	case StatePending:
+		x.fact("%s is pending: MetalLB has not granted it to Service %s/%s of lease %s.", port, r.Namespace, service, r.Lease)
+		x.next("kubectl -n %s describe service %s (MetalLB's events say why)", r.Namespace, service)
+	case StateReserved:
+		x.fact("%s is held by lease %s, and no Service uses it.", port, r.Lease)
+	}
+	if r.Message != "" {
+		x.fact("%s.", r.Message)
+	}
+}
+
+func addressOf(r IPRow) string {
+	if r.Address.IsValid() {
+		return r.Address.String()
+	}
+	return ""
+}
+
+// Lease explains a lease: each thing that it holds or waits for, one pending not hiding the others.
+func (c *Circumstances) Lease(g lease.Group) Explanation {
+	x := Explanation{Subject: g.String()}
+	states := map[string]int{}
+	of := func(t *Tenant) bool { return t.Owner == g.Owner && t.DSeq == g.DSeq && t.GSeq == g.GSeq }
+	for _, r := range c.Book.Hosts {
+		if of(r.Tenant) {
+			states[r.State]++
+			y := Explanation{}
+			c.hostRow(&y, r)
+			x.take(r.Host, y)
+			if !r.Claimed && r.State != StateWithheld {
+				x.fact("%s: no claim; it is left over, or Akash's provider wrote it.", r.Host)
+			}
+		}
+	}
+	for _, r := range c.Book.IPs {
+		if of(r.Tenant) {
+			states[r.State]++
+			y := Explanation{}
+			c.ipRow(&y, r)
+			x.take(cmp.Or(addressOf(r), "no address yet"), y)
+		}
+	}
+	total := 0
+	var words []string
+	for _, s := range []string{StateActive, StatePending, StateReserved, StateClaiming, StateWithheld, StateTerminating, StateUnreadable} {
+		total += states[s]
+		if states[s] > 0 {
+			words = append(words, fmt.Sprintf("%d %s", states[s], strings.ToLower(s)))
+		}
+	}
+	x.Summary = fmt.Sprintf("lease %s holds nothing", g)
+	if total > 0 {
+		x.Summary = fmt.Sprintf("lease %s: %s", g, strings.Join(words, ", "))
+	}
+	return x
+}
+
+func (x *Explanation) take(subject string, y Explanation) {
+	for _, f := range y.Facts {
+		x.fact("%s: %s", subject, f)
+	}
+	for _, n := range y.Next {
+		if !slices.Contains(x.Next, n) {
+			x.Next = append(x.Next, n)
+		}
+	}
+}
+
+func (x *Explanation) fact(format string, args ...any) {
+	x.Facts = append(x.Facts, fmt.Sprintf(format, args...))
+}
+
+func (x *Explanation) next(format string, args ...any) {
+	x.Next = append(x.Next, fmt.Sprintf(format, args...))
+}
+
+func (c *Circumstances) claim(name string) *Claim {
+	if i := slices.IndexFunc(c.Claims, func(c *Claim) bool { return c.Name() == name }); i >= 0 {
+		return c.Claims[i]
+	}
+	return nil
+}
+
+func holders(c *Claim) string {
+	groups := c.Groups()
+	texts := make([]string, len(groups))
+	for i, g := range groups {
+		texts[i] = g.String()
+	}
+	return cmp.Or(strings.Join(texts, " and "), c.Owner, "nobody that can be read")
+}
+
+func managers(c *Claim) string {
+	var texts []string
+	for _, g := range c.Groups() {
+		texts = append(texts, "field manager "+g.FieldManager())
+	}
+	return cmp.Or(strings.Join(texts, ", "), "nobody")
+}
+
+func endpointOf(sharingKey string) string {
+	_, endpoint, ok := strings.Cut(sharingKey, "-ip-")
+	if !ok {
+		return sharingKey
+	}
+	return endpoint
+}
+
+func leaseOf(u Use) string {
+	if !u.HasLease {
+		return ", for no lease"
+	}
+	return ", for lease " + u.Lease.String()
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

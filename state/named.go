@@ -1,0 +1,104 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// AutoAddress stands for the next free address of each configured family.
+const AutoAddress = "auto"
+
+// NamedRequest is the request for things that are named one by one: hosts (HOST, HOST/PATH or
+// *.DOMAIN; their case does not matter) and addresses for an IP endpoint.
+func NamedRequest(id lease.ID, hosts, addresses []string, endpoint string, cfg *config.ProviderConfig) (Request, lease.Problems) {
+	var problems lease.Problems
+	req := Request{Lease: id}
+	for _, text := range hosts {
+		w, err := ParseHostWant(text, cfg)
+		if err != nil {
+			problems.Add(lease.Place{}, "%v", err)
+			continue
+		}
+		if slices.ContainsFunc(req.Hosts, func(v HostWant) bool { return v.Host == w.Host && v.Path == w.Path }) {
+			problems.Add(lease.Place{}, "%s is named twice", text)
+		}
+		req.Hosts = append(req.Hosts, w)
+	}
+	if len(addresses) > 0 {
+		want := EndpointWant{Name: endpoint, SharingKey: lease.SharingKey(id.Owner, endpoint)}
+		if err := lease.CheckEndpointName(endpoint); err != nil {
+			problems.Add(lease.Place{Path: "--endpoint"}, "%v", err)
+		}
+		for _, text := range addresses {
+			problems = append(problems, want.address(text, cfg)...)
+		}
+		req.Endpoints = []EndpointWant{want}
+	}
+	slices.SortFunc(req.Hosts, func(a, b HostWant) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path))
+	})
+	return req, problems
+}
+
+// address adds an address that is named to what the endpoint wants.
+func (w *EndpointWant) address(text string, cfg *config.ProviderConfig) (problems lease.Problems) {
+	at := lease.Place{Path: "--address"}
+	switch {
+	case cfg.IP.Mode == config.ModePool:
+		problems.Add(at, "in pool mode MetalLB chooses the addresses: there is none to reserve")
+		return problems
+	case text == AutoAddress:
+		w.Families = cfg.IP.Families
+		if len(cfg.IP.Ranges.Include) == 0 {
+			problems.Add(at, "no address can be leased: the provider's configuration has no ip.ranges")
+		}
+		return problems
+	}
+	a, err := config.ParseAddr(text)
+	if err != nil {
+		problems.Add(at, "%v", err)
+		return problems
+	}
+	if _, ok := cfg.IP.Ranges.Find(a); !ok && len(cfg.IP.Ranges.Include) > 0 {
+		problems.Add(at, "%s is in none of the provider's ranges (ip.ranges)", a)
+	}
+	for _, other := range w.Addresses {
+		if other == a || config.FamilyOf(other) == config.FamilyOf(a) {
+			problems.Add(at, "%s: an IP endpoint has one address of each family", a)
+		}
+	}
+	w.Addresses = append(w.Addresses, a)
+	return problems
+}
+
+// ParseHostWant reads HOST, HOST/PATH or *.DOMAIN as it is typed, and judges it by the provider's
+// configuration.
+func ParseHostWant(text string, cfg *config.ProviderConfig) (HostWant, error) {
+	host, path, hasPath := strings.Cut(text, "/")
+	host = strings.ToLower(host)
+	w := HostWant{Host: host, Path: "/"}
+	if hasPath {
+		w.Path = "/" + path
+	}
+	domain, wildcard := strings.CutPrefix(host, "*.")
+	switch {
+	case wildcard && !cfg.Hosts.Wildcards:
+		return w, fmt.Errorf("%q is a wildcard, and the provider allows none (hosts.wildcards)", host)
+	case wildcard && !strings.Contains(domain, "."):
+		return w, fmt.Errorf("%q covers a whole top-level domain", host)
+	case len(HostName(host)) > 253:
+		return w, fmt.Errorf("%q is too long for the name of its claim (253 characters)", host)
+	}
+	if err := lease.CheckHost(domain); err != nil {
+		return w, err
+	}
+	if why := cfg.Hosts.Refuse(domain); why != "" {
+		return w, fmt.Errorf("%s %s", host, why)
+	}
+	return w, nil
+}
