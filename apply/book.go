@@ -35,6 +35,9 @@ func (c *Cluster) Book(ctx context.Context, cfg *config.ProviderConfig, subjects
 	group, listCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		r.contents.Claims, err = ledger{cluster: c, namespace: cfg.LedgerNamespace}.list(listCtx)
+		for _, claim := range r.contents.Claims {
+			claim.UID, claim.ResourceVersion = "", "" // a book writes nothing
+		}
 		return err
 	})
 	for _, kind := range bookKinds(subjects) {

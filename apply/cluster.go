@@ -19,6 +19,10 @@ import (
 // pageSize is how many objects one LIST brings at most: one page for nearly every cluster.
 const pageSize = 5000
 
+// metaPageSize is how many metadata one LIST brings: little enough that a page does not count beside
+// what is kept of a hundred thousand claims.
+const metaPageSize = 1000
+
 // Resources that are read or written and not rendered.
 var (
 	leases     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
@@ -103,20 +107,29 @@ func (c *Cluster) objects(ctx context.Context, resource schema.GroupVersionResou
 	return out, err
 }
 
-// metas are the metadata of the objects of a resource.
+// metas are the metadata of the objects of a resource, without their field managers.
 func (c *Cluster) metas(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions) ([]*metav1.ObjectMeta, error) {
-	var out []*metav1.ObjectMeta
-	opts.Limit = pageSize
+	return listMetas(ctx, c, resource, namespace, opts, func(meta *metav1.ObjectMeta) (*metav1.ObjectMeta, bool) {
+		kept := *meta
+		kept.ManagedFields = nil
+		return &kept, true
+	})
+}
+
+// listMetas reads the metadata of the objects of a resource and keeps what read makes of each: of
+// the answers themselves no more than a page is held.
+func listMetas[T any](ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions, read func(*metav1.ObjectMeta) (T, bool)) ([]T, error) {
+	var out []T
+	opts.Limit = metaPageSize
 	err := c.pages(ctx, resource, &opts, func() (metav1.ListInterface, error) {
 		list, err := c.metadata.Resource(resource).Namespace(namespace).List(ctx, opts)
 		if err != nil {
 			return nil, err
 		}
-		for _, item := range list.Items {
-			for i := range item.ManagedFields { // who holds what is computed from values
-				item.ManagedFields[i].FieldsV1 = nil
+		for i := range list.Items {
+			if kept, ok := read(&list.Items[i].ObjectMeta); ok {
+				out = append(out, kept)
 			}
-			out = append(out, &item.ObjectMeta)
 		}
 		return list, nil
 	}, func() { out = nil })

@@ -46,17 +46,10 @@ func (l ledger) list(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, 
 	if len(kinds) == 1 {
 		opts.LabelSelector = state.LabelKind + "=" + string(kinds[0])
 	}
-	metas, err := l.cluster.metas(ctx, leases, l.namespace, opts)
-	if err != nil {
-		return nil, err
-	}
-	claims := make([]*state.Claim, 0, len(metas))
-	for _, m := range metas {
-		if c, ok := state.ReadClaim(m); ok {
-			claims = append(claims, &c)
-		}
-	}
-	return claims, nil
+	return listMetas(ctx, l.cluster, leases, l.namespace, opts, func(meta *metav1.ObjectMeta) (*state.Claim, bool) {
+		c, ok := state.ReadClaim(meta)
+		return &c, ok
+	})
 }
 
 // get reads one claim; it is nil where there is none.

@@ -148,8 +148,7 @@ func (r *run) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part)
 		}
 	}
 	o.SetAnnotations(annotations)
-	_, err = r.cluster.seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
-	return err
+	return r.cluster.seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
 }
 
 // dropOldManagers takes managed fields of another API version out of an object: the API server

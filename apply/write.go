@@ -191,7 +191,7 @@ func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bo
 	}
 	id, labelled := lease.IDFromLabels(live.GetLabels())
 	if r.adopts(o, live, id, labelled) {
-		_, err := r.cluster.seize(ctx, o, r.manager(o), live)
+		err := r.cluster.seize(ctx, o, r.manager(o), live)
 		if isOvertaken(err) || isOwned(err) {
 			return false, conflict
 		}
@@ -254,21 +254,22 @@ func (c *Cluster) patch(ctx context.Context, o render.Object, manager string, dr
 }
 
 // seize applies an object by force, pinned to what was read.
-func (c *Cluster) seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) (*metav1.PartialObjectMetadata, error) {
+func (c *Cluster) seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
 	pinned := rendered(o)
 	pinned.SetUID(live.GetUID())
 	pinned.SetResourceVersion(live.GetResourceVersion())
 	body, err := pinned.MarshalJSON()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	leave, err := c.enter(ctx)
+	write, leave, err := c.enterWrite(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer leave()
 	force := true
-	return c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(ctx, o.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force})
+	_, err = c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force})
+	return err
 }
 
 // deletePinned deletes an object that is the very one that was read. It is done when there is no

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -187,9 +188,9 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		return Claim{}, false
 	}
 	c = Claim{
-		Kind:            Kind(meta.Labels[LabelKind]),
+		Kind:            Kind(intern(meta.Labels[LabelKind])),
 		Thing:           meta.Name,
-		Owner:           meta.Labels[LabelOwner],
+		Owner:           intern(meta.Labels[LabelOwner]),
 		SharingKey:      meta.Annotations[AnnotationSharingKey],
 		UID:             meta.UID,
 		ResourceVersion: meta.ResourceVersion,
@@ -255,9 +256,14 @@ func readPart(key, value string) (Part, error) {
 	if err != nil {
 		return p, fmt.Errorf("annotation %s: %w", key, err)
 	}
-	p.Lease = id
+	// Thousands of claims name the same owners, providers, services and paths: each is kept once.
+	id.Owner, id.Provider = intern(id.Owner), intern(id.Provider)
+	p.Key, p.Path, p.Service = intern(p.Key), intern(p.Path), intern(p.Service)
+	p.Lease, p.LeaseText = id, "" // the text is made of Lease when the part is written
 	return p, nil
 }
+
+func intern(s string) string { return unique.Make(s).Value() }
 
 // value is the annotation that holds the part.
 func (p Part) value() string {

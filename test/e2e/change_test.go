@@ -75,19 +75,18 @@ func TestFailedRunLeavesNoStray(t *testing.T) {
 
 	r := record(t)
 	refused, made := make(chan struct{}), make(chan struct{})
-	r.before = func(_ context.Context, q request) {
+	r.hold(func(_ context.Context, q request) {
 		if q.String() == "PATCH ingresses/"+added {
 			pass(t.Context(), t, refused) // made only once the other write has been refused
 		}
-	}
-	r.after = func(_ context.Context, q request) {
+	}, func(_ context.Context, q request) {
 		switch q.String() {
 		case "PATCH ingresses/" + host:
 			close(refused)
 		case "PATCH ingresses/" + added:
 			close(made)
 		}
-	}
+	})
 	r.run(t, "apply", "-f", define(t, id, web(host, added))).exits(t, 1).says(t, "hand-editor")
 	arrives(t, "the other Ingress is made", made)
 	if got := objectsOf(t, id); !slices.Equal(got, []string{"ingresses/" + host, "providerhosts/" + host}) {

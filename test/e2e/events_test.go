@@ -54,8 +54,8 @@ func TestEvents(t *testing.T) {
 	}
 	got, last := happened(id, "apply", "-f", definition)
 	want := []string{
-		"claimed address/" + v4 + "0", "claimed host/" + host, "created namespace/" + id.Namespace(),
-		"created ipaddresspool/", "created l2advertisement/",
+		"claimed address/" + v4 + "0", "claimed host/" + host,
+		"created ipaddresspool/", "created l2advertisement/", "created namespace/" + id.Namespace(),
 		"created providerhost/" + host, "created providerleasedip/" + id.Owner + "-ip-public-tcp-443",
 		"created ingress/" + host, "created service/web-ip-443-tcp", "granted service/web-ip-443-tcp", "done lease/" + id.String(),
 	}

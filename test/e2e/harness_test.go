@@ -136,17 +136,25 @@ func (u user) execute(ctx context.Context, stdin []byte, args ...string) result 
 }
 
 // finish runs a command and waits for its end.
-func finish(cmd *exec.Cmd) result {
+func finish(cmd *exec.Cmd) result { return start(cmd)() }
+
+// start starts a command; what it returns waits for its end.
+func start(cmd *exec.Cmd) (end func() result) {
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
-	err := cmd.Run()
-	r := result{args: cmd.Args[1:], stdout: out.String(), stderr: errOut.String()}
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		r.code = exit.ExitCode()
-	} else if err != nil {
-		r.code, r.stderr = -1, r.stderr+err.Error()
+	err := cmd.Start()
+	return func() result {
+		if err == nil {
+			err = cmd.Wait()
+		}
+		r := result{args: cmd.Args[1:], stdout: out.String(), stderr: errOut.String()}
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+			r.code = exit.ExitCode()
+		} else if err != nil {
+			r.code, r.stderr = -1, r.stderr+err.Error()
+		}
+		return r
 	}
-	return r
 }
 
 // result is how the program ended and what it printed.

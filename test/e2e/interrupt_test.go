@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -28,19 +29,20 @@ func TestInterruptedWait(t *testing.T) {
 	definition := define(t, id, service("web", leased("public", "TCP", 443)), endpoint("public"))
 	waits := make(chan struct{})
 	var once sync.Once
-	r.before = func(_ context.Context, q request) {
+	r.hold(func(_ context.Context, q request) {
 		if q.String() == "WATCH services" {
 			once.Do(func() { close(waits) })
 		}
-	}
+	}, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	cmd := r.command(ctx, "apply", "-f", definition, "--timeout", "1h")
-	go func() {
-		pass(ctx, t, waits)
-		_ = cmd.Process.Signal(syscall.SIGINT)
-	}()
-	result := finish(cmd)
+	end := start(cmd)
+	arrives(t, "the run waits", waits)
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	result := end()
 	if result.code <= 0 {
 		t.Errorf("an interrupted run succeeds: %s", result)
 	}
@@ -65,16 +67,15 @@ func TestInterruptedClaiming(t *testing.T) {
 			defer interrupt()
 			text, carriedOut := "PATCH "+fmt.Sprintf(point, host), make(chan struct{})
 			var once sync.Once
-			r.before = func(_ context.Context, q request) {
+			r.hold(func(_ context.Context, q request) {
 				if q.String() == text {
 					interrupt()
 				}
-			}
-			r.after = func(_ context.Context, q request) {
+			}, func(_ context.Context, q request) {
 				if q.String() == text {
 					once.Do(func() { close(carriedOut) })
 				}
-			}
+			})
 			var out, errOut bytes.Buffer
 			streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
 			code := plugin.Main(ctx, []string{program, "apply", "-f", definition, "--kubeconfig", r.kubeconfig}, streams)
@@ -96,7 +97,6 @@ func TestInterruptedClaiming(t *testing.T) {
 // A run that is killed, wherever it is, leaves what the same command finishes, and nothing that
 // another tenant could take meanwhile.
 func TestKilledRun(t *testing.T) {
-	host := func(word string) string { return newHost(word) }
 	for name, point := range map[string]func(a, b string) (text string, nth int){
 		"between claims":       func(_, b string) (string, int) { return "PATCH leases/" + b, 1 },
 		"before ProviderHosts": func(a, _ string) (string, int) { return "PATCH providerhosts/" + a, 1 },
@@ -105,25 +105,24 @@ func TestKilledRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id, a, b := leaseOf(newTenant(), 1), host("a"), host("b")
+			id, a, b := leaseOf(newTenant(), 1), newHost("a"), newHost("b")
 			definition := define(t, id, web(a, b))
 			text, nth := point(a, b)
 			r := record(t)
 			reached, killed, carriedOut := make(chan struct{}), make(chan struct{}), make(chan struct{})
-			seen := 0
-			r.before = func(_ context.Context, q request) {
+			var seen atomic.Int32
+			r.hold(func(_ context.Context, q request) {
 				if q.String() == text {
-					if seen++; seen == nth {
+					if seen.Add(1) == int32(nth) {
 						close(reached)
 						pass(t.Context(), t, killed)
 					}
 				}
-			}
-			r.after = func(_ context.Context, q request) {
-				if q.String() == text && seen == nth {
+			}, func(_ context.Context, q request) {
+				if q.String() == text && seen.Load() == int32(nth) {
 					close(carriedOut)
 				}
-			}
+			})
 			cmd := r.command(t.Context(), "apply", "-f", definition)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)

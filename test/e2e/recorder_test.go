@@ -61,8 +61,16 @@ type recorder struct {
 	user
 	mu       sync.Mutex
 	requests []request
-	// before and after are called on the way to the API server and back; they may hold a request.
+	// before and after are called on the way to the API server and back.
 	before, after func(context.Context, request)
+}
+
+// hold calls the functions, which may be nil, with each request from now on: before it goes to
+// the API server, and after its answer. As long as they do not return, the request stands still.
+func (r *recorder) hold(before, after func(context.Context, request)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.before, r.after = before, after
 }
 
 // record starts a recorder.
@@ -119,10 +127,11 @@ func (p through) RoundTrip(in *http.Request) (*http.Response, error) {
 	r := request{method: in.Method, path: in.URL.Path, query: in.URL.Query(), body: string(body)}
 	p.mu.Lock()
 	p.requests = append(p.requests, r)
+	before, after := p.before, p.after
 	p.mu.Unlock()
 	ctx := in.Context()
-	if p.before != nil {
-		p.before(ctx, r)
+	if before != nil {
+		before(ctx, r)
 	}
 	if r.writes() {
 		ctx = context.WithoutCancel(ctx)
@@ -130,8 +139,8 @@ func (p through) RoundTrip(in *http.Request) (*http.Response, error) {
 	out := in.Clone(ctx)
 	out.Body = io.NopCloser(bytes.NewReader(body))
 	response, err := p.next.RoundTrip(out)
-	if p.after != nil {
-		p.after(in.Context(), r)
+	if after != nil {
+		after(in.Context(), r)
 	}
 	return response, err
 }
