@@ -37,49 +37,6 @@ var plurals = map[string]string{
 	"ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
 }
 
-// Guard says which admission policies install brings.
-type Guard string
-
-// The guards.
-const (
-	// GuardNone leaves policies as they are.
-	GuardNone Guard = ""
-	// GuardOn makes the API server keep everybody from changing who holds a claim.
-	GuardOn Guard = "on"
-	// GuardStrict also keeps everybody from deleting without naming the UID, for clusters without
-	// Akash's provider.
-	GuardStrict Guard = "strict"
-)
-
-// policies are the guard's objects, in the order in which they are removed: what binds first.
-func (a *Applier) policies(keep map[string]bool) ([]*unstructured.Unstructured, error) {
-	all, err := manifests.Guard(a.opts.Config, true)
-	slices.Reverse(all)
-	return slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return keep[o.GetName()] }), err
-}
-
-// dropStrict removes the policies of a strict guard where a plain one is asked for.
-func (a *Applier) dropStrict(ctx context.Context) error {
-	plain, err := manifests.Guard(a.opts.Config, false)
-	if err != nil {
-		return err
-	}
-	keep := map[string]bool{}
-	for _, o := range plain {
-		keep[o.GetName()] = true
-	}
-	strict, err := a.policies(keep)
-	if err != nil {
-		return err
-	}
-	for _, o := range strict {
-		if err := a.uninstallObject(ctx, o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Install brings the cluster what the ledger needs: Akash's resource definitions where they are
 // missing, the namespaces, the roles, and the configuration where there is none (document
 // replaces it, where it is not empty).

@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -229,108 +227,6 @@ func (r *run) moveBack(ctx context.Context, m *move) error {
 	m.from = []lease.Group{r.group}
 	r.event(Transferred, string(m.claim.Kind), "", m.claim.Thing, "back")
 	return r.disown(ctx, m)
-}
-
-// follow makes the routes follow the claims.
-func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) error {
-	if def != nil {
-		next := r.newRun(def, state.Request{})
-		next.req, _ = state.NewRequest(def, r.opts.Config)
-		next.group = def.Lease.Group()
-		// What was read is older than what was moved.
-		snapshot, err := read(ctx, r.cluster, r.ledger, true)
-		if err != nil {
-			return err
-		}
-		next.snapshot, next.pools, next.nonce = snapshot, newPools(r.Applier, snapshot), r.nonce
-		return next.apply(ctx)
-	}
-	known := r.knownDefinition(moves)
-	for _, m := range moves {
-		r.holds[m.claim.Name()] = &held{want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing, SharingKey: m.claim.SharingKey, Parts: unmarked(m.claim.PartsOf(r.group))}, claim: m.claim, took: true}
-	}
-	if known.Exposes() {
-		desired, err := render.Lease(known, r.opts.Config, r.movedAddresses(moves))
-		if err != nil {
-			return err
-		}
-		if err := r.switchRoutes(ctx, desired); err != nil {
-			return err
-		}
-	}
-	if err := r.settle(ctx); err != nil {
-		return err
-	}
-	for _, m := range moves {
-		if !slices.ContainsFunc(m.new, func(p state.Part) bool { return p.Definition != "" }) && len(m.new) > 0 {
-			r.event(Left, string(m.claim.Kind), "", m.claim.Thing, "its routes follow with the next apply of the lease; until then the old ones serve")
-		}
-	}
-	return nil
-}
-
-// switchRoutes writes the new routes and removes the old. Two routes of one host live side by side
-// on the Gateway API; Ingress controllers may refuse a second, so there the old goes first.
-func (r *run) switchRoutes(ctx context.Context, desired []render.Object) error {
-	before := r.opts.Config.Target == config.TargetIngress
-	if before {
-		if err := r.removeStrays(ctx, desired); err != nil {
-			return err
-		}
-	}
-	if err := r.write(ctx, desired); err != nil {
-		return err
-	}
-	if !before {
-		return r.removeStrays(ctx, desired)
-	}
-	return nil
-}
-
-// knownDefinition is what the new lease waited for, as a definition of that alone.
-func (r *run) knownDefinition(moves []*move) *lease.Definition {
-	def := &lease.Definition{Lease: r.req.Lease}
-	for _, m := range moves {
-		for _, p := range m.claim.PartsOf(r.group) {
-			if p.Definition == "" || p.Service == "" {
-				continue
-			}
-			def.Hash = p.Definition
-			e := lease.Expose{Port: p.Port, Protocol: lease.TCP, Global: true}
-			if m.claim.Kind == state.Address {
-				e.Protocol, e.As = p.ProtocolPort()
-				e.IP = strings.TrimPrefix(m.claim.SharingKey, r.group.Owner+"-ip-")
-			} else {
-				e.Hosts = []lease.Host{{Name: m.claim.Thing}}
-			}
-			if p.HTTP != nil {
-				e.HTTP = *p.HTTP
-			}
-			def.Services = append(def.Services, lease.Service{Name: p.Service, Expose: []lease.Expose{e}})
-		}
-	}
-	return def
-}
-
-func (r *run) movedAddresses(moves []*move) render.Addresses {
-	out := render.Addresses{}
-	for _, m := range moves {
-		if m.claim.Kind == state.Address {
-			endpoint := strings.TrimPrefix(m.claim.SharingKey, r.group.Owner+"-ip-")
-			out[endpoint] = append(out[endpoint], m.claim.Addr())
-		}
-	}
-	r.addresses = out
-	return out
-}
-
-// unmarked are parts as they are when the run has ended.
-func unmarked(parts []state.Part) []state.Part {
-	out := slices.Clone(parts)
-	for i := range out {
-		out[i].Run, out[i].HTTP, out[i].Definition = "", nil, ""
-	}
-	return out
 }
 
 func groupsText(groups []lease.Group) string {

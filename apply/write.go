@@ -1,21 +1,16 @@
 package apply
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"golang.org/x/sync/errgroup"
 
@@ -223,76 +218,6 @@ func (r *run) adopts(o render.Object, live *unstructured.Unstructured, id lease.
 		id, labelled = r.snapshot.tenants[live.GetNamespace()], true
 	}
 	return r.opts.Adopt && labelled && id.Owner == r.group.Owner
-}
-
-// patch applies an object. Where the answer leaves open whether it took effect it is sent again:
-// else what it made would stay behind unknown.
-func (r *run) patch(ctx context.Context, o render.Object) (meta *metav1.PartialObjectMetadata, err error) {
-	tried := wait.ExponentialBackoffWithContext(ctx, retries, func(context.Context) (bool, error) {
-		meta, err = r.cluster.patch(ctx, o, r.manager(o), r.opts.DryRun == DryRunServer)
-		return err == nil || !isUnclear(err) || ctx.Err() != nil, nil
-	})
-	return meta, cmp.Or(err, tried)
-}
-
-// patch applies an object without force.
-func (c *Cluster) patch(ctx context.Context, o render.Object, manager string, dryRun bool) (*metav1.PartialObjectMetadata, error) {
-	body, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	write, leave, err := c.enterWrite(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	opts := metav1.PatchOptions{FieldManager: manager}
-	if dryRun {
-		opts.DryRun = []string{metav1.DryRunAll}
-	}
-	return c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, opts)
-}
-
-// seize applies an object by force, pinned to what was read.
-func (c *Cluster) seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
-	pinned := rendered(o)
-	pinned.SetUID(live.GetUID())
-	pinned.SetResourceVersion(live.GetResourceVersion())
-	body, err := pinned.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	write, leave, err := c.enterWrite(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	force := true
-	_, err = c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force})
-	return err
-}
-
-// deletePinned deletes an object that is the very one that was read. It is done when there is no
-// such object any more.
-func (c *Cluster) deletePinned(ctx context.Context, kind render.Kind, namespace, name string, uid types.UID, resourceVersion string, dryRun bool) error {
-	write, leave, err := c.enterWrite(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	pin := &metav1.Preconditions{UID: &uid}
-	if resourceVersion != "" {
-		pin.ResourceVersion = &resourceVersion
-	}
-	opts := metav1.DeleteOptions{Preconditions: pin}
-	if dryRun {
-		opts.DryRun = []string{metav1.DryRunAll}
-	}
-	err = c.metadata.Resource(kind.Resource()).Namespace(namespace).Delete(write, name, opts)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }
 
 // retract deletes the objects that this run has created.

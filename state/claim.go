@@ -2,18 +2,13 @@ package state
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unique"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
@@ -179,99 +174,6 @@ func (c *Claim) Addr() netip.Addr {
 	return a
 }
 
-// ReadClaim understands an object of kind Lease in the ledger's namespace by its metadata alone.
-// Holders are computed from values, never from managedFields. ok is false for an object that has
-// nothing to do with the ledger.
-func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
-	version, isClaim := meta.Annotations[AnnotationLedger]
-	if !isClaim && meta.Labels[LabelKind] == "" {
-		return Claim{}, false
-	}
-	c = Claim{
-		Kind:            Kind(intern(meta.Labels[LabelKind])),
-		Thing:           meta.Name,
-		Owner:           intern(meta.Labels[LabelOwner]),
-		SharingKey:      meta.Annotations[AnnotationSharingKey],
-		UID:             meta.UID,
-		ResourceVersion: meta.ResourceVersion,
-		Created:         meta.CreationTimestamp.Time,
-		Updated:         lastWritten(meta),
-		Deleting:        meta.DeletionTimestamp != nil,
-	}
-	if a, isAddress := parseAddressName(meta.Name); isAddress {
-		c.Kind, c.Thing = Address, a.String()
-	} else if c.Kind == Address {
-		c.Unreadable = "its name is not that of an address"
-	}
-	if domain, isWildcard := strings.CutPrefix(meta.Name, wildcardLabel+"."); isWildcard {
-		c.Kind, c.Thing = Wildcard, "*."+domain
-	} else if c.Kind == Wildcard {
-		c.Unreadable = "its name is not that of a wildcard"
-	}
-	if version != ledgerVersion {
-		c.Unreadable = fmt.Sprintf("it was written for version %q of the ledger, which this program does not know", version)
-		return c, true
-	}
-	for key, value := range meta.Annotations {
-		if !strings.HasPrefix(key, routePrefix) && !strings.HasPrefix(key, portPrefix) && !strings.HasPrefix(key, waitPrefix) {
-			continue
-		}
-		part, err := readPart(key, value)
-		if err != nil {
-			c.Unreadable = err.Error()
-			continue
-		}
-		if part.Lease.Owner != c.Owner {
-			c.Unreadable = fmt.Sprintf("annotation %s names an owner who is not the claim's", key)
-		}
-		if strings.HasPrefix(key, waitPrefix) {
-			c.Waits = append(c.Waits, part)
-		} else {
-			c.Parts = append(c.Parts, part)
-		}
-	}
-	for _, parts := range [][]Part{c.Parts, c.Waits} {
-		slices.SortFunc(parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
-	}
-	return c, true
-}
-
-// lastWritten is when an object was last written, by the times of its field managers.
-func lastWritten(meta *metav1.ObjectMeta) time.Time {
-	at := meta.CreationTimestamp.Time
-	for _, m := range meta.ManagedFields {
-		if m.Time != nil && m.Time.After(at) {
-			at = m.Time.Time
-		}
-	}
-	return at
-}
-
-func readPart(key, value string) (Part, error) {
-	p := Part{Key: key}
-	if err := json.Unmarshal([]byte(value), &p); err != nil {
-		return p, fmt.Errorf("annotation %s is not JSON", key)
-	}
-	id, err := lease.ParseID(p.LeaseText)
-	if err != nil {
-		return p, fmt.Errorf("annotation %s: %w", key, err)
-	}
-	// Thousands of claims name the same owners, providers, services and paths: each is kept once.
-	id.Owner, id.Provider = intern(id.Owner), intern(id.Provider)
-	p.Key, p.Path, p.Service = intern(p.Key), intern(p.Path), intern(p.Service)
-	p.Lease, p.LeaseText = id, "" // the text is made of Lease when the part is written
-	return p, nil
-}
-
-func intern(s string) string { return unique.Make(s).Value() }
-
-// value is the annotation that holds the part.
-func (p Part) value() string {
-	p.LeaseText = p.Lease.String()
-	out, _ := json.Marshal(p) // a struct of strings and a number
-	return string(out)
-}
-
 // ProtocolPort is the protocol and the port of a part of an address; empty and 0 for a path.
 func (p Part) ProtocolPort() (lease.Protocol, uint16) {
 	protocol, port, _ := strings.Cut(strings.TrimPrefix(p.Key, portPrefix), "-")
@@ -363,37 +265,6 @@ func (c *Claim) Ended(now time.Time) bool {
 // Bound is true for a wildcard that shuts out other owners' hosts.
 func (c *Claim) Bound() bool {
 	return slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Bound })
-}
-
-// Configuration is what a deployment group applies to hold exactly these parts of the claim. A
-// UID and a resource version pin it to the object that was read; a claim that is to be made has
-// none.
-func (c *Claim) Configuration(namespace string, parts []Part) *coordinationv1.LeaseApplyConfiguration {
-	ac := c.pinned(namespace).
-		WithLabels(map[string]string{LabelKind: string(c.Kind), LabelOwner: c.Owner}).
-		WithAnnotations(map[string]string{AnnotationLedger: ledgerVersion}).
-		WithSpec(coordinationv1.LeaseSpec().WithHolderIdentity(c.Owner))
-	if c.Kind == Address {
-		ac.WithAnnotations(map[string]string{AnnotationSharingKey: c.SharingKey})
-	}
-	for _, p := range parts {
-		ac.WithAnnotations(map[string]string{p.Key: p.value()})
-	}
-	return ac
-}
-
-// Withdrawal is what a deployment group applies to hold nothing of the claim any more while
-// others go on holding their parts.
-func (c *Claim) Withdrawal(namespace string) *coordinationv1.LeaseApplyConfiguration {
-	return c.pinned(namespace)
-}
-
-func (c *Claim) pinned(namespace string) *coordinationv1.LeaseApplyConfiguration {
-	ac := coordinationv1.Lease(c.Name(), namespace)
-	if c.UID != "" {
-		ac.WithUID(c.UID).WithResourceVersion(c.ResourceVersion)
-	}
-	return ac
 }
 
 // PortText is a part of an address as people read it: 443/tcp.

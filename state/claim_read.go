@@ -1,0 +1,108 @@
+package state
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unique"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// ReadClaim understands an object of kind Lease in the ledger's namespace by its metadata alone.
+// Holders are computed from values, never from managedFields. ok is false for an object that has
+// nothing to do with the ledger.
+func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
+	version, isClaim := meta.Annotations[AnnotationLedger]
+	if !isClaim && meta.Labels[LabelKind] == "" {
+		return Claim{}, false
+	}
+	c = Claim{
+		Kind:            Kind(intern(meta.Labels[LabelKind])),
+		Thing:           meta.Name,
+		Owner:           intern(meta.Labels[LabelOwner]),
+		SharingKey:      meta.Annotations[AnnotationSharingKey],
+		UID:             meta.UID,
+		ResourceVersion: meta.ResourceVersion,
+		Created:         meta.CreationTimestamp.Time,
+		Updated:         lastWritten(meta),
+		Deleting:        meta.DeletionTimestamp != nil,
+	}
+	if a, isAddress := parseAddressName(meta.Name); isAddress {
+		c.Kind, c.Thing = Address, a.String()
+	} else if c.Kind == Address {
+		c.Unreadable = "its name is not that of an address"
+	}
+	if domain, isWildcard := strings.CutPrefix(meta.Name, wildcardLabel+"."); isWildcard {
+		c.Kind, c.Thing = Wildcard, "*."+domain
+	} else if c.Kind == Wildcard {
+		c.Unreadable = "its name is not that of a wildcard"
+	}
+	if version != ledgerVersion {
+		c.Unreadable = fmt.Sprintf("it was written for version %q of the ledger, which this program does not know", version)
+		return c, true
+	}
+	for key, value := range meta.Annotations {
+		if !strings.HasPrefix(key, routePrefix) && !strings.HasPrefix(key, portPrefix) && !strings.HasPrefix(key, waitPrefix) {
+			continue
+		}
+		part, err := readPart(key, value)
+		if err != nil {
+			c.Unreadable = err.Error()
+			continue
+		}
+		if part.Lease.Owner != c.Owner {
+			c.Unreadable = fmt.Sprintf("annotation %s names an owner who is not the claim's", key)
+		}
+		if strings.HasPrefix(key, waitPrefix) {
+			c.Waits = append(c.Waits, part)
+		} else {
+			c.Parts = append(c.Parts, part)
+		}
+	}
+	for _, parts := range [][]Part{c.Parts, c.Waits} {
+		slices.SortFunc(parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
+	}
+	return c, true
+}
+
+// lastWritten is when an object was last written, by the times of its field managers.
+func lastWritten(meta *metav1.ObjectMeta) time.Time {
+	at := meta.CreationTimestamp.Time
+	for _, m := range meta.ManagedFields {
+		if m.Time != nil && m.Time.After(at) {
+			at = m.Time.Time
+		}
+	}
+	return at
+}
+
+func readPart(key, value string) (Part, error) {
+	p := Part{Key: key}
+	if err := json.Unmarshal([]byte(value), &p); err != nil {
+		return p, fmt.Errorf("annotation %s is not JSON", key)
+	}
+	id, err := lease.ParseID(p.LeaseText)
+	if err != nil {
+		return p, fmt.Errorf("annotation %s: %w", key, err)
+	}
+	// Thousands of claims name the same owners, providers, services and paths: each is kept once.
+	id.Owner, id.Provider = intern(id.Owner), intern(id.Provider)
+	p.Key, p.Path, p.Service = intern(p.Key), intern(p.Path), intern(p.Service)
+	p.Lease, p.LeaseText = id, "" // the text is made of Lease when the part is written
+	return p, nil
+}
+
+func intern(s string) string { return unique.Make(s).Value() }
+
+// value is the annotation that holds the part.
+func (p Part) value() string {
+	p.LeaseText = p.Lease.String()
+	out, _ := json.Marshal(p) // a struct of strings and a number
+	return string(out)
+}

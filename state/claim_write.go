@@ -1,0 +1,36 @@
+package state
+
+import (
+	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
+)
+
+// Configuration is what a deployment group applies to hold exactly these parts of the claim. A
+// UID and a resource version pin it to the object that was read; a claim that is to be made has
+// none.
+func (c *Claim) Configuration(namespace string, parts []Part) *coordinationv1.LeaseApplyConfiguration {
+	ac := c.pinned(namespace).
+		WithLabels(map[string]string{LabelKind: string(c.Kind), LabelOwner: c.Owner}).
+		WithAnnotations(map[string]string{AnnotationLedger: ledgerVersion}).
+		WithSpec(coordinationv1.LeaseSpec().WithHolderIdentity(c.Owner))
+	if c.Kind == Address {
+		ac.WithAnnotations(map[string]string{AnnotationSharingKey: c.SharingKey})
+	}
+	for _, p := range parts {
+		ac.WithAnnotations(map[string]string{p.Key: p.value()})
+	}
+	return ac
+}
+
+// Withdrawal is what a deployment group applies to hold nothing of the claim any more while
+// others go on holding their parts.
+func (c *Claim) Withdrawal(namespace string) *coordinationv1.LeaseApplyConfiguration {
+	return c.pinned(namespace)
+}
+
+func (c *Claim) pinned(namespace string) *coordinationv1.LeaseApplyConfiguration {
+	ac := coordinationv1.Lease(c.Name(), namespace)
+	if c.UID != "" {
+		ac.WithUID(c.UID).WithResourceVersion(c.ResourceVersion)
+	}
+	return ac
+}

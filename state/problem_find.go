@@ -1,0 +1,241 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// Problems finds what is wrong, in the order of the things. It is pure, as the book is.
+func Problems(f ProblemFacts) []Problem {
+	p := &problems{ProblemFacts: f, claims: map[string]*Claim{}}
+	for _, c := range f.Claims {
+		p.claims[c.Name()] = c
+	}
+	for _, c := range f.Claims {
+		p.claim(c)
+	}
+	byGroup := map[lease.Group]map[string]bool{}
+	for i := range f.Objects {
+		o := &f.Objects[i]
+		p.object(o)
+		if o.HasLease && o.Definition != "" {
+			g := o.Lease.Group()
+			if byGroup[g] == nil {
+				byGroup[g] = map[string]bool{}
+			}
+			byGroup[g][o.Definition] = true
+		}
+	}
+	for g, hashes := range byGroup {
+		if len(hashes) > 1 {
+			p.add(Problem{Problem: MixedDefinitions, Thing: g.String(), Lease: g.String(),
+				Message: fmt.Sprintf("its objects are of %d different definitions: two were applied at once, or a run crashed", len(hashes)),
+				Plan:    "by hand: apply the definition that holds again", Manual: true})
+		}
+	}
+	p.routes()
+	p.pools()
+	slices.SortFunc(p.found, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Thing, b.Thing), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Message, b.Message))
+	})
+	return p.found
+}
+
+type problems struct {
+	ProblemFacts
+	claims map[string]*Claim
+	found  []Problem
+}
+
+func (p *problems) add(x Problem) { p.found = append(p.found, x) }
+
+// claim looks at one claim and its parts.
+func (p *problems) claim(c *Claim) {
+	base := Problem{Thing: c.Thing, Since: metav1.NewTime(c.Created)}
+	if c.Unreadable != "" {
+		base.Problem, base.Message, base.Manual = UnreadableClaim, c.Unreadable, true
+		base.Plan = "by hand: look at lease.coordination.k8s.io/" + c.Name()
+		p.add(base)
+		return
+	}
+	if why := p.Config.Hosts.Refuse(strings.TrimPrefix(c.Thing, "*.")); why != "" && c.Kind != Address {
+		x := base
+		x.Problem, x.Message, x.Manual = BlockedHost, "it is held, and it "+why, true
+		x.Plan = "by hand: release it, or change the provider's configuration"
+		p.add(x)
+	}
+	for _, g := range c.Groups() {
+		p.partsOf(base, c, g)
+	}
+	if c.Kind == Address && !c.Deleting {
+		p.addressPool(base, c)
+	}
+}
+
+func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
+	var ended, marked, gone []string
+	var id lease.ID
+	for _, part := range c.PartsOf(g) {
+		id = part.Lease
+		stands := p.standing(c, g)
+		switch {
+		case part.Ended(p.Now):
+			ended = append(ended, part.Key)
+		case part.Run != "" && p.Now.Sub(c.Updated) > p.CrashedAfter:
+			marked = append(marked, part.Key)
+		case part.Run == "" && stands && !p.Namespaces[part.Lease.Namespace()]:
+			gone = append(gone, part.Key)
+		}
+	}
+	base.Lease, base.Namespace = id.String(), id.Namespace()
+	if len(ended) > 0 {
+		x := base
+		x.Problem, x.Message = HoldEnded, "its time is over"
+		x.Plan, x.Mend = "give up the hold", Mend{Leave: c, Group: g, Keys: ended}
+		p.add(x)
+	}
+	if len(marked) > 0 {
+		x := base
+		x.Problem, x.Message = CrashedRun, "a run took it and did not end"
+		if p.standing(c, g) {
+			x.Plan, x.Mend = "keep it, for its objects are there, and end the run", Mend{Unmark: c, Group: g, Keys: marked}
+		} else {
+			x.Plan, x.Mend = "give it up, for nothing was made for it", Mend{Leave: c, Group: g, Keys: marked}
+		}
+		p.add(x)
+	}
+	if len(gone) > 0 {
+		x := base
+		x.Problem, x.Message = NamespaceGone, "the namespace of the lease is gone"
+		x.Plan, x.Mend = "give it up, with what stands for it", Mend{Leave: c, Group: g, Keys: gone, Delete: p.standFor(c, g)}
+		p.add(x)
+	}
+}
+
+// standing is true when an object of the group stands for the claim.
+func (p *problems) standing(c *Claim, g lease.Group) bool { return len(p.standFor(c, g)) > 0 }
+
+func (p *problems) standFor(c *Claim, g lease.Group) []ObjectRef {
+	var refs []ObjectRef
+	for i := range p.Objects {
+		o := &p.Objects[i]
+		if o.of(g) && o.Definition != "" && slices.ContainsFunc(o.Uses, func(u Use) bool { return u.Thing() == c.Thing }) {
+			refs = append(refs, o.ObjectRef)
+		}
+	}
+	return refs
+}
+
+// object looks at one object of a lease.
+func (p *problems) object(o *OwnObject) {
+	base := Problem{Thing: o.Kind + "/" + o.Name, Namespace: o.Namespace, Since: metav1.NewTime(o.Since)}
+	if o.HasLease {
+		base.Lease = o.Lease.String()
+	}
+	if o.OldVersions {
+		x := base
+		x.Problem, x.Message = OldManagedFields, "its managed fields are of an API version that is gone: server-side apply fails on it"
+		x.Plan, x.Mend = "drop those managed fields", Mend{Migrate: &o.ObjectRef}
+		p.add(x)
+	}
+	if o.Definition == "" || !o.HasLease {
+		return
+	}
+	for _, u := range o.Uses {
+		if u.Granted && slices.ContainsFunc(o.Uses, func(v Use) bool { return !v.Granted && v.Address == u.Address }) {
+			continue // seen as asked for
+		}
+		p.use(base, o, u)
+	}
+}
+
+// use compares what an object serves with the claim on it.
+func (p *problems) use(base Problem, o *OwnObject, u Use) {
+	base.Thing = u.Thing()
+	if u.Address.IsValid() && p.Config.IP.Mode == config.ModePool {
+		return
+	}
+	c := p.claims[claimName(u)]
+	where := o.String()
+	switch {
+	case c == nil || len(c.Parts) == 0:
+		base.Problem, base.Message = RouteWithoutClaim, where+" serves it, and nobody has claimed it"
+		if u.Address.IsValid() {
+			base.Problem = UnclaimedAddress
+		}
+		base.Plan, base.Mend = "claim it for the lease that serves it", Mend{Take: u.hold(o)}
+		p.add(base)
+	case c.Unreadable != "":
+	case len(c.PartsOf(o.Lease.Group())) == 0:
+		base.Problem, base.Message = StrayRoute, fmt.Sprintf("%s serves it, and %s holds it", where, holders(c))
+		base.Plan, base.Mend = "delete "+where, Mend{Delete: []ObjectRef{o.ObjectRef}}
+		p.add(base)
+	case u.Address.IsValid() && u.SharingKey != c.SharingKey:
+		base.Problem, base.Message = SharingKeyMismatch, fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey)
+		base.Plan, base.Manual = "by hand: apply the lease's definition again", true
+		p.add(base)
+	case o.Kind == "ingress" || o.Kind == "httproute":
+		part := c.PartsOf(o.Lease.Group())[0]
+		if part.Service != "" && (part.Service != u.Service || part.Port != u.Port) {
+			base.Problem, base.Message = RouteDiffers, fmt.Sprintf("%s leads to %s:%d, the claim says %s:%d", where, u.Service, u.Port, part.Service, part.Port)
+			base.Plan, base.Mend = fmt.Sprintf("lead %s to %s:%d", where, part.Service, part.Port), Mend{Rewrite: &o.ObjectRef, Part: part}
+			p.add(base)
+		}
+	}
+}
+
+// routes finds hosts that two routes serve of which none is a stray of ours.
+func (p *problems) routes() {
+	for host, uses := range p.Uses {
+		var serving []Use
+		for _, u := range uses {
+			if u.Kind != providerHost {
+				serving = append(serving, u)
+			}
+		}
+		if len(serving) < 2 {
+			continue
+		}
+		stray := slices.ContainsFunc(p.found, func(x Problem) bool { return x.Thing == host && x.Problem == StrayRoute })
+		if !stray {
+			slices.SortFunc(serving, func(a, b Use) int { return cmp.Compare(a.String(), b.String()) })
+			p.add(Problem{Problem: TwoRoutes, Thing: host, Namespace: serving[0].Namespace,
+				Message: fmt.Sprintf("%d routes serve it, %s and %s among them", len(serving), serving[0], serving[1]),
+				Plan:    "by hand: delete the one that is not wanted; apply removes a lease's own", Manual: true})
+		}
+	}
+}
+
+// Thing is the host or the address that is used, as a claim names it.
+func (u Use) Thing() string {
+	if u.Address.IsValid() {
+		return u.Address.String()
+	}
+	return u.Host
+}
+
+func claimName(u Use) string {
+	if u.Address.IsValid() {
+		return AddressName(u.Address)
+	}
+	return HostName(u.Host)
+}
+
+// hold is what the lease of the object is to hold of the thing.
+func (u Use) hold(o *OwnObject) *Hold {
+	if u.Address.IsValid() {
+		h := EndpointWant{SharingKey: u.SharingKey, Ports: []PortWant{{
+			Protocol: o.Port.Protocol, ExternalPort: o.Port.ExternalPort, Service: o.Port.Service, Port: o.Port.Port,
+		}}}.Hold(o.Lease, u.Address)
+		return &h
+	}
+	h := HostWant{Host: u.Host, Service: u.Service, Port: u.Port}.Hold(o.Lease)
+	return &h
+}
