@@ -150,7 +150,11 @@ func (a *Applier) established(ctx context.Context, resource schema.GroupVersionR
 type ClaimsExistError struct{ Claims int }
 
 func (e *ClaimsExistError) Error() string {
-	return fmt.Sprintf("%d claims exist, and the ledger would go with them: nothing was removed. Release them first (kubectl akash-net state leases shows them), or use --force", e.Claims)
+	what := fmt.Sprintf("%d claims exist", e.Claims)
+	if e.Claims == 1 {
+		what = "1 claim exists"
+	}
+	return fmt.Sprintf("%s, and the ledger would go with it: nothing was removed. Release them first (kubectl akash-net state leases shows them), or use --force", what)
 }
 
 // Uninstall removes what Install made. Resource definitions of which objects exist stay, and so

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -117,6 +118,9 @@ func sortedKeys[V any](m map[string]V) []string {
 // again and deleted if it is still the lease's and ours.
 func (r *run) remove(ctx context.Context, o owned, action Action) error {
 	live, dryRun := o.live, r.opts.DryRun
+	if theirsToo(live) {
+		return r.withdraw(ctx, o)
+	}
 	if dryRun == DryRunClient {
 		r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), "")
 		return nil
@@ -144,6 +148,31 @@ func (r *run) remove(ctx context.Context, o owned, action Action) error {
 		return fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", o.kind.Singular, live.GetNamespace(), live.GetName())
 	}
 	return err
+}
+
+// akashManager is the field manager of Akash's provider: the name of its program.
+const akashManager = "provider-services"
+
+// theirsToo is true for an object that Akash's provider has written and keeps.
+func theirsToo(live *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == akashManager })
+}
+
+// withdraw takes back what this program wrote on an object of Akash's provider, which stays.
+func (r *run) withdraw(ctx context.Context, o owned) error {
+	if r.opts.DryRun == "" {
+		empty := &unstructured.Unstructured{}
+		empty.SetGroupVersionKind(o.kind.GroupVersionKind)
+		empty.SetNamespace(o.live.GetNamespace())
+		empty.SetName(o.live.GetName())
+		empty.SetUID(o.live.GetUID())
+		object := render.Object{Kind: o.kind, Namespace: o.live.GetNamespace(), Name: o.live.GetName(), Config: empty}
+		if _, err := r.cluster.patch(ctx, object, r.manager(object), false); err != nil && !isOvertaken(err) {
+			return r.cluster.explain(err, "patch", o.kind.Resource())
+		}
+	}
+	r.event(Left, o.kind.Singular, o.live.GetNamespace(), o.live.GetName(), "Akash's provider wrote it too")
+	return nil
 }
 
 // leaveClaims gives up the parts for which drop says so, of all claims of the snapshot on which

@@ -70,6 +70,16 @@ func TestHostOfAkashsProviderIsClaimed(t *testing.T) {
 		t.Errorf("the Ingress (-before +after):\n%s", diff)
 	}
 	admin().do(t, "apply", "-f", define(t, id, web(host))).prints(t, "unchanged")
+
+	// What the provider wrote stays its own when the lease's claims are given up.
+	admin().do(t, "release", id.Group().String()).prints(t, "ingress/"+host+" left (Akash's provider wrote it too)", "host/"+host+" released")
+	now = need(t, ingresses, id.Namespace(), host)
+	if diff := cmp.Diff(ingress.Object["spec"], now.Object["spec"]); diff != "" || now.GetUID() != ingress.GetUID() {
+		t.Errorf("the Ingress after the release (-before +after):\n%s", diff)
+	}
+	if hash, set := now.GetAnnotations()[lease.AnnotationDefinition]; set {
+		t.Errorf("the Ingress still has our annotation %s", hash)
+	}
 }
 
 // A release leaves what only Akash's provider wrote, and says so.

@@ -69,7 +69,7 @@ func TestInstallAndUninstall(t *testing.T) {
 	}
 
 	u.do(t, "apply", "-f", definition)
-	u.run(t, "uninstall").exits(t, 1).says(t, "1 claims exist", "nothing was removed", "--force")
+	u.run(t, "uninstall").exits(t, 1).says(t, "1 claim exists", "nothing was removed", "--force")
 	if !exists(namespaces, ledger) || !exists(clusterRoles, "akash-net-operator") {
 		t.Error("the refused uninstall has removed something")
 	}
