@@ -18,27 +18,9 @@ import (
 
 // owned is an object of a lease that this program wrote.
 type owned struct {
-	kind render.Kind
-	live *unstructured.Unstructured
-}
-
-// ownedBy are the objects of a deployment group that carry the hash of a definition, which only
-// this program writes. What Akash's provider wrote for the lease is not among them. They come in
-// the order in which they are to go: what serves traffic before what entitles to it.
-func (s *snapshot) ownedBy(group lease.Group) []owned {
-	var out []owned
-	for _, kinds := range [][]render.Kind{routeKinds, claimLikeKinds} {
-		for _, kind := range kinds {
-			for _, name := range sortedKeys(s.live[kind.Plural]) {
-				o := s.live[kind.Plural][name]
-				id, ok := lease.IDFromLabels(o.GetLabels())
-				if ok && id.Group() == group && o.GetAnnotations()[lease.AnnotationDefinition] != "" {
-					out = append(out, owned{kind: kind, live: o})
-				}
-			}
-		}
-	}
-	return out
+	kind  render.Kind
+	live  *unstructured.Unstructured
+	group lease.Group
 }
 
 // prune removes what the lease no longer defines: objects first, the claims they rest on last.
@@ -47,7 +29,7 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
 		keep[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
 	}
-	for _, o := range r.snapshot.ownedBy(r.group) {
+	for _, o := range r.snapshot.written[r.group] {
 		if keep[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] {
 			continue
 		}
@@ -69,15 +51,15 @@ func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
 		wanted[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
 	}
-	for _, kind := range routeKinds {
-		for _, name := range sortedKeys(r.snapshot.live[kind.Plural]) {
-			live := r.snapshot.live[kind.Plural][name]
-			id, labelled := lease.IDFromLabels(live.GetLabels())
-			if !labelled || id.Group() == r.group || live.GetAnnotations()[lease.AnnotationDefinition] == "" ||
-				wanted[kind.Plural+"/"+name] || !r.usesHeld(kind, live, id.Group()) {
+	gone := map[*unstructured.Unstructured]bool{}
+	for _, h := range r.sortedHolds() {
+		for _, o := range r.snapshot.serving[h.want.Name()] {
+			key := o.kind.Plural + "/" + o.live.GetNamespace() + "/" + o.live.GetName()
+			if o.group == r.group || wanted[key] || gone[o.live] || !strays(o, h) {
 				continue
 			}
-			if err := r.remove(ctx, owned{kind: kind, live: live}, Pruned); err != nil {
+			gone[o.live] = true
+			if err := r.remove(ctx, o, Pruned); err != nil {
 				return err
 			}
 		}
@@ -85,19 +67,13 @@ func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
 	return nil
 }
 
-// usesHeld is true for an object of another group that serves a host of which the run holds a part
+// strays is true for an object of another group that serves a host of which the run holds a part
 // and that group none, or a port of an address which the run holds.
-func (r *run) usesHeld(kind render.Kind, live *unstructured.Unstructured, theirs lease.Group) bool {
-	if kind != render.Service {
-		return slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool {
-			h := r.holds[state.HostName(u.Host)]
-			return h != nil && len(h.claim.PartsOf(theirs)) == 0
-		})
+func strays(o owned, h *held) bool {
+	if o.kind != render.Service {
+		return len(h.claim.PartsOf(o.group)) == 0
 	}
-	return slices.ContainsFunc(state.AddressUses(live), func(u state.Use) bool {
-		h := r.holds[state.AddressName(u.Address)]
-		return h != nil && slices.ContainsFunc(h.want.Parts, func(p state.Part) bool { return servesPort(live, p) })
-	})
+	return slices.ContainsFunc(h.want.Parts, func(p state.Part) bool { return servesPort(o.live, p) })
 }
 
 // servesPort is true for a Service that has the port that the part stands for.
@@ -179,7 +155,7 @@ func (r *run) withdraw(ctx context.Context, o owned) error {
 // the group holds any.
 func (r *run) leaveClaims(ctx context.Context, drop func(*state.Claim, state.Part) bool, action Action) error {
 	var claims []*state.Claim
-	for _, c := range r.snapshot.claims {
+	for _, c := range r.snapshot.held[r.group] {
 		if slices.ContainsFunc(c.Entries(r.group), func(p state.Part) bool { return drop(c, p) }) {
 			claims = append(claims, c)
 		}

@@ -82,7 +82,7 @@ func (c choice) object(o owned, claims []*state.Claim) bool {
 }
 
 func (r *run) release(ctx context.Context, chosen choice) error {
-	objects := slices.DeleteFunc(r.snapshot.ownedBy(r.group), func(o owned) bool { return !chosen.object(o, r.snapshot.list()) })
+	objects := slices.DeleteFunc(slices.Clone(r.snapshot.written[r.group]), func(o owned) bool { return !chosen.object(o, r.snapshot.list()) })
 	for _, o := range objects {
 		if err := r.remove(ctx, o, Deleted); err != nil {
 			return err

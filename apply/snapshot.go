@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,12 @@ import (
 type snapshot struct {
 	claims     map[string]*state.Claim
 	namespaces map[string]bool
+	// written are the objects that this program wrote, by the deployment group of their labels, in
+	// the order in which they are to go; serving are those of them that serve traffic, by the name
+	// of the claim that they rest on; held are the claims on which a group has written.
+	written map[lease.Group][]owned
+	serving map[string][]owned
+	held    map[lease.Group][]*state.Claim
 	// tenants are the leases whose namespaces are known by their labels.
 	tenants  map[string]lease.ID
 	hostUses map[string][]state.Use
@@ -46,7 +53,8 @@ func optional(kind render.Kind) bool {
 func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool) (*snapshot, error) {
 	s := &snapshot{
 		claims: map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
-		hostUses: map[string][]state.Use{}, ports: map[string]state.PortObject{}, live: map[string]map[string]*unstructured.Unstructured{},
+		hostUses: map[string][]state.Use{}, ports: map[string]state.PortObject{},
+		written: map[lease.Group][]owned{}, serving: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{},
 	}
 	var claims []*state.Claim
 	var metas []*metav1.ObjectMeta
@@ -86,6 +94,9 @@ func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool) (
 	}
 	for _, c := range claims {
 		s.claims[c.Name()] = c
+		for _, g := range c.Writers() {
+			s.held[g] = append(s.held[g], c)
+		}
 	}
 	for _, m := range metas {
 		s.namespaces[m.Name] = m.DeletionTimestamp == nil
@@ -120,7 +131,48 @@ func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured
 		}
 		s.live[plural] = byName
 	}
+	s.indexWritten()
 	s.addresses = state.NewPicker(state.NewAddresses(claims, addressUses))
+}
+
+// indexWritten finds what this program wrote: it carries the hash of a definition.
+func (s *snapshot) indexWritten() {
+	for _, kind := range slices.Concat(routeKinds, claimLikeKinds) {
+		for _, name := range sortedKeys(s.live[kind.Plural]) {
+			o := s.live[kind.Plural][name]
+			id, labelled := lease.IDFromLabels(o.GetLabels())
+			if !labelled || o.GetAnnotations()[lease.AnnotationDefinition] == "" {
+				continue
+			}
+			mine := owned{kind: kind, live: o, group: id.Group()}
+			s.written[mine.group] = append(s.written[mine.group], mine)
+			if !slices.Contains(routeKinds, kind) {
+				continue
+			}
+			for _, name := range claimsUnder(mine) {
+				s.serving[name] = append(s.serving[name], mine)
+			}
+		}
+	}
+}
+
+// claimsUnder are the names of the claims that a route or a Service rests on, each once.
+func claimsUnder(o owned) []string {
+	var names []string
+	uses := state.HostUses(o.live)
+	if o.kind == render.Service {
+		uses = state.AddressUses(o.live)
+	}
+	for _, u := range uses {
+		name := state.HostName(u.Host)
+		if u.Address.IsValid() {
+			name = state.AddressName(u.Address)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // list are all claims that were read.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -35,14 +34,14 @@ func newApply(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply -f FILE [--lease LEASE]",
 		Short: "Take what a lease defines, and make it work",
-		Long: templates.LongDesc(`
+		Long: `
 			Claim the host names and addresses of lease definitions, write the objects that serve them,
 			remove what a lease no longer defines, and wait until its addresses are granted.
 
 			A lease gets all that it defines, or nothing is changed. What another deployment of the same
 			owner holds is withheld: named, and not taken. What another owner holds ends the work on that
-			lease with exit code 4.`),
-		Example: templates.Examples(`
+			lease with exit code 4.`,
+		Example: `
 			# A lease definition
 			kubectl akash-net apply -f shop.yaml
 
@@ -50,7 +49,7 @@ func newApply(c *cli) *cobra.Command {
 			kubectl akash-net apply -f deploy.yaml --lease akash1…/8438017/1/1/akash1…
 
 			# Only look
-			kubectl akash-net apply -f shop.yaml --dry-run=server`),
+			kubectl akash-net apply -f shop.yaml --dry-run=server`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.toOptions(c)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"k8s.io/kubectl/pkg/util/templates"
 )
 
 func newCompletion(c *cli) *cobra.Command {
@@ -14,17 +13,17 @@ func newCompletion(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell | completion --install",
 		Short: "Complete this plugin's words on the command line",
-		Long: templates.LongDesc(`
+		Long: `
 			Completion of "kubectl akash-net …" is kubectl's own: it asks a program named
 			kubectl_complete-akash_net on the PATH. This program answers when it is called by that name, so a
 			link is all that is needed: --install makes one beside the program.
 
 			With the name of a shell, the script that completes the program itself
-			(kubectl-akash_net …) is printed.`),
-		Example: templates.Examples(`
+			(kubectl-akash_net …) is printed.`,
+		Example: `
 			kubectl akash-net completion --install
 
-			source <(kubectl-akash_net completion bash)`),
+			source <(kubectl-akash_net completion bash)`,
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if install {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 
 	"github.com/spf13/cobra"
-	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -21,15 +20,15 @@ func newConvert(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert -f FILE [--lease LEASE]",
 		Short: "Turn an SDL or a manifest into a lease definition",
-		Long: templates.LongDesc(`
+		Long: `
 			Turn an Akash SDL, a manifest (as JSON or as an object of kind Manifest) or a lease definition
-			into lease definitions. Of an SDL's groups the one with the lease's gseq is taken.`),
-		Example: templates.Examples(`
+			into lease definitions. Of an SDL's groups the one with the lease's gseq is taken.`,
+		Example: `
 			# An SDL, as the lease that was made of it
 			kubectl akash-net convert -f deploy.yaml --lease akash1…/8438017/1/1/akash1…
 
 			# All leases that Akash's provider has in the cluster
-			kubectl akash-net convert --from-cluster`),
+			kubectl akash-net convert --from-cluster`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := in.toOptions(c)

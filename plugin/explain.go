@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -17,13 +16,13 @@ func newExplain(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain (HOST|IP|LEASE)...",
 		Short: "Tell who holds a thing, whether it is live, and if not why",
-		Long: templates.LongDesc(`
+		Long: `
 			Tell of host names, addresses and leases who holds them since when (the API server's time), what
-			routes to them, whether they are live, and if not why and what to do.`),
-		Example: templates.Examples(`
+			routes to them, whether they are live, and if not why and what to do.`,
+		Example: `
 			kubectl akash-net explain shop.example.com
 
-			kubectl akash-net explain 203.0.113.7 akash1…/8438017/1`),
+			kubectl akash-net explain 203.0.113.7 akash1…/8438017/1`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("name a host, an address, or a lease (OWNER/DSEQ/GSEQ)")

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"golang.org/x/term"
-	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -24,75 +23,92 @@ import (
 // the items of a ResourceList stay and are joined by the objects that they need. What is wrong
 // stands in the results, and ends the function with exit code 3.
 func (c *cli) function(ctx context.Context, f *renderFlags) error {
-	var failed lease.Problems
-	processor := framework.ResourceListProcessorFunc(func(list *framework.ResourceList) error {
-		cfg, err := c.functionConfig(ctx, list, f.target)
-		if errors.As(err, &failed) {
-			list.Results = results(failed)
-			return list.Results
-		}
-		if err != nil {
-			return err
-		}
-		r := newRenderer(cfg)
-		var made []*kyaml.RNode
-		for i, item := range list.Items {
-			if item.GetKind() != input.Kind || item.GetApiVersion() != input.APIVersion {
-				continue
-			}
-			objects, problems := r.item(item, i)
-			failed = append(failed, problems...)
-			for _, o := range objects {
-				node, err := toNode(o)
-				if err != nil {
-					return err
-				}
-				made = append(made, node)
-			}
-		}
-		failed = append(failed, r.problems...)
-		if len(failed) > 0 {
-			list.Results = results(failed)
-			return list.Results
-		}
-		pools, err := r.pools()
-		if err != nil {
-			return err
-		}
-		for _, o := range pools {
-			node, err := toNode(o)
-			if err != nil {
-				return err
-			}
-			made = append(made, node)
-		}
-		list.Items = append(list.Items, made...)
-		return nil
-	})
-	err := framework.Execute(processor, &kio.ByteReadWriter{Reader: c.In, Writer: c.Out, KeepReaderAnnotations: true})
+	list := &kio.ByteReadWriter{Reader: c.In, Writer: c.Out, KeepReaderAnnotations: true}
+	items, err := list.Read()
+	if err != nil {
+		return lease.Problems{{At: lease.Place{File: "-"}, Message: err.Error()}}
+	}
+	made, err := c.functionItems(ctx, list, items, f.target)
+	failed := lease.Problems(nil)
+	if err != nil && !errors.As(err, &failed) {
+		return err
+	}
+	if list.Results, err = results(failed); err != nil {
+		return err
+	}
+	if err := list.Write(append(items, made...)); err != nil {
+		return err
+	}
 	if len(failed) > 0 {
 		return failed
 	}
-	return err
+	return nil
 }
 
-func results(problems lease.Problems) framework.Results {
-	var out framework.Results
-	for _, p := range problems {
-		out = append(out, &framework.Result{Message: p.Error(), Severity: framework.Error})
+// functionItems are the objects that the lease definitions among the items need.
+func (c *cli) functionItems(ctx context.Context, list *kio.ByteReadWriter, items []*kyaml.RNode, target string) ([]*kyaml.RNode, error) {
+	cfg, err := c.functionConfig(ctx, list.FunctionConfig, target)
+	if err != nil {
+		return nil, err
 	}
-	return out
+	r := newRenderer(cfg)
+	var objects []render.Object
+	var failed lease.Problems
+	for i, item := range items {
+		if item.GetKind() != input.Kind || item.GetApiVersion() != input.APIVersion {
+			continue
+		}
+		rendered, problems := r.item(item, i)
+		objects, failed = append(objects, rendered...), append(failed, problems...)
+	}
+	if failed = append(failed, r.problems...); len(failed) > 0 {
+		return nil, failed
+	}
+	pools, err := r.pools()
+	if err != nil {
+		return nil, err
+	}
+	var made []*kyaml.RNode
+	for _, o := range append(objects, pools...) {
+		node, err := toNode(o)
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, node)
+	}
+	return made, nil
+}
+
+// result is what a KRM function says of one problem.
+type result struct {
+	Message  string `json:"message"`
+	Severity string `json:"severity"`
+}
+
+func results(problems lease.Problems) (*kyaml.RNode, error) {
+	if len(problems) == 0 {
+		return nil, nil //nolint:nilnil // no results is how a function says that all is well
+	}
+	var out []result
+	for _, p := range problems {
+		out = append(out, result{Message: p.Error(), Severity: "error"})
+	}
+	var text strings.Builder
+	if err := render.WriteYAML(&text, out); err != nil {
+		return nil, err
+	}
+	return kyaml.Parse(text.String())
 }
 
 // functionConfig is the provider's configuration of the function: functionConfig where that is a
 // ProviderConfig, else what --config names.
-func (c *cli) functionConfig(ctx context.Context, list *framework.ResourceList, target string) (*config.ProviderConfig, error) {
+func (c *cli) functionConfig(ctx context.Context, given *kyaml.RNode, target string) (*config.ProviderConfig, error) {
 	cfg, err := c.configuration(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	if list.FunctionConfig != nil && list.FunctionConfig.GetKind() == "ProviderConfig" {
-		text, err := list.FunctionConfig.String()
+	if given != nil && given.GetKind() == "ProviderConfig" {
+		text, err := given.String()
 		if err != nil {
 			return nil, err
 		}

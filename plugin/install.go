@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 )
@@ -15,7 +14,7 @@ func newInstall(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Bring a cluster what the ledger needs",
-		Long: templates.LongDesc(`
+		Long: `
 			Bring a cluster what the ledger needs: Akash's resource definitions, the namespaces, a role for
 			operators and one for those who only look, and the ConfigMap with the provider's configuration.
 
@@ -23,8 +22,8 @@ func newInstall(c *cli) *cobra.Command {
 			configuration that exists, unless --config names another one.
 
 			With --guard the API server refuses, to everybody, what would take a claim from its holder:
-			conflicts of server-side apply bind only those who use it.`),
-		Example: templates.Examples(`
+			conflicts of server-side apply bind only those who use it.`,
+		Example: `
 			# With the default configuration
 			kubectl akash-net install
 
@@ -33,7 +32,7 @@ func newInstall(c *cli) *cobra.Command {
 
 			# Let a user operate the leases
 			kubectl create clusterrolebinding alice --clusterrole=akash-net-operator --user=alice
-			kubectl -n akash-net create rolebinding alice --role=akash-net-operator --user=alice`),
+			kubectl -n akash-net create rolebinding alice --role=akash-net-operator --user=alice`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkDryRun(&dryRun); err != nil {
@@ -81,9 +80,9 @@ func newUninstall(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove what install brought",
-		Long: templates.LongDesc(`
+		Long: `
 			Remove what install brought. While claims exist it refuses, unless it is forced: the ledger goes
-			with its namespace. Resource definitions of which objects exist stay.`),
+			with its namespace. Resource definitions of which objects exist stay.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkDryRun(&dryRun); err != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -35,21 +34,21 @@ func newRelease(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release (LEASE [HOST|ADDRESS...] | LEASE... | -l SELECTOR | --all)",
 		Short: "Give up what a lease holds",
-		Long: templates.LongDesc(`
+		Long: `
 			Give up what leases hold, all of it or the hosts and addresses that are named: first what serves
 			traffic goes, then the claims, so that no name is free while it is still served. A lease is named
 			OWNER/DSEQ/GSEQ; an order and a provider may follow and do not matter.
 
 			To release what is not held does nothing and says so. Objects that Akash's provider wrote are
-			left.`),
-		Example: templates.Examples(`
+			left.`,
+		Example: `
 			kubectl akash-net release akash1…/8438017/1
 
 			# One host of a lease
 			kubectl akash-net release akash1…/8438017/1 blue.example.com
 
 			# All leases of an owner
-			kubectl akash-net release -l akash.network/lease.id.owner=akash1…`),
+			kubectl akash-net release -l akash.network/lease.id.owner=akash1…`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(args); err != nil {
 				return err

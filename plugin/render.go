@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -37,7 +36,7 @@ func newRender(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render -f FILE [--lease LEASE]",
 		Short: "Print the objects that a lease needs",
-		Long: templates.LongDesc(`
+		Long: `
 			Print the objects that give leases their host names and addresses. The same input gives the same
 			bytes: no cluster and no clock is looked at. Nothing is printed when anything is wrong.
 
@@ -46,13 +45,13 @@ func newRender(c *cli) *cobra.Command {
 			printed claims nothing; "apply" does.
 
 			With a ResourceList on standard input it is a KRM function: lease definitions among the items
-			are joined by their objects, and functionConfig may be the provider's configuration.`),
-		Example: templates.Examples(`
+			are joined by their objects, and functionConfig may be the provider's configuration.`,
+		Example: `
 			# The objects of an SDL, for kubectl
 			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… | kubectl apply --server-side -f -
 
 			# All leases of a folder, for the Gateway API
-			kubectl akash-net render -R -f leases/ --target httproute`),
+			kubectl akash-net render -R -f leases/ --target httproute`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.resourceListOnStdin(f.input.files) {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -30,15 +29,15 @@ func newRepair(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair",
 		Short: "Mend what \"state --problems\" shows",
-		Long: templates.LongDesc(`
+		Long: `
 			Mend what "state --problems" shows, a line each: end runs that crashed, give up holds that are
 			over, claim what is served without a claim, delete routes that were left behind, make pools that
 			are missing. Nothing that belongs to a live claim is touched. What only people can decide is named,
-			with what to do; exit code 1 tells that there is such.`),
-		Example: templates.Examples(`
+			with what to do; exit code 1 tells that there is such.`,
+		Example: `
 			kubectl akash-net repair --dry-run
 
-			kubectl akash-net repair`),
+			kubectl akash-net repair`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, check := range []error{checkDryRun(&dryRun), checkOutput(output), checkConcurrency(concurrency)} {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -41,15 +40,15 @@ func newReserve(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reserve (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
 		Short: "Claim host names and addresses, and write no routes",
-		Long: templates.LongDesc(`
+		Long: `
 			Claim host names, paths, wildcards and addresses for a lease, and write no routes: for a bid that
 			may become a lease, or before a pipeline delivers the routes.
 
 			The lease gets all that is named, or nothing is changed. What is named is all that it is to hold:
 			other things that it holds and that nothing serves are given up, unless --prune=false. With
 			--expires it is a hold that ends by itself, by the API server's clock, unless "apply" or another
-			"reserve" makes it a claim before.`),
-		Example: templates.Examples(`
+			"reserve" makes it a claim before.`,
+		Example: `
 			# What a definition asks for
 			kubectl akash-net reserve -f shop.yaml
 
@@ -57,7 +56,7 @@ func newReserve(c *cli) *cobra.Command {
 			kubectl akash-net reserve shop.example.com api.example.com/v2 --lease akash1…/8438017/1/1/akash1… --expires 5m
 
 			# The next free address
-			kubectl akash-net reserve --address auto --lease akash1…/8438017/1/1/akash1…`),
+			kubectl akash-net reserve --address auto --lease akash1…/8438017/1/1/akash1…`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.reserve(cmd.Context(), f, args) },
 	}
 	f.add(cmd)
@@ -72,14 +71,14 @@ func newCheck(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
 		Short: "Tell whether host names and addresses may be reserved",
-		Long: templates.LongDesc(`
+		Long: `
 			Tell whether host names, paths, wildcards and addresses may be reserved for a lease. Nothing is
 			written. Exit code 0 says that all may be, 4 that something is held by another owner, or that no
-			address is left. What another deployment of the same owner holds is named and does not count.`),
-		Example: templates.Examples(`
+			address is left. What another deployment of the same owner holds is named and does not count.`,
+		Example: `
 			kubectl akash-net check -f shop.yaml
 
-			kubectl akash-net check shop.example.com --lease akash1…/8438017/1/1/akash1…`),
+			kubectl akash-net check shop.example.com --lease akash1…/8438017/1/1/akash1…`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.reserve(cmd.Context(), f, args) },
 	}
 	f.add(cmd)

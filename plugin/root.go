@@ -26,12 +26,12 @@ func newRoot(c *cli) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-akash_net",
 		Short: "Give the leases of an Akash provider their host names and addresses",
-		Long: templates.LongDesc(`
+		Long: `
 			Give the leases of an Akash provider their host names and static IP addresses, without an
 			operator in the cluster.
 
 			Who holds what is recorded in the cluster itself: each host name and each address that is
-			taken is one object of kind Lease, whose name is the thing taken.`),
+			taken is one object of kind Lease, whose name is the thing taken.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl akash-net"},
@@ -55,6 +55,11 @@ func newRoot(c *cli) *cobra.Command {
 	groups.Add(root)
 	templates.ActsAsRootCommand(root, []string{"options", "help"}, groups...)
 	root.SetUsageFunc(asPlugin(root.UsageFunc()))
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		templates.Normalize(cmd) // here, and not for each command at every start: it costs milliseconds
+		help(cmd, args)
+	})
 	root.AddCommand(newOptions(c))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	return root

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -40,14 +39,14 @@ func newState(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state [hosts|ips|leases|pools]...",
 		Short: "Show who holds which hosts and addresses",
-		Long: templates.LongDesc(`
+		Long: `
 			Show who holds which hosts and addresses: the claims of the ledger, and what Akash's provider
 			has written without a claim. Without a subject all four are shown.
 
 			A host is Active when a route of its holder serves it, an address when MetalLB has granted it.
 			Reserved is held and not used; Pending waits for MetalLB; Claiming was taken by a run that is
-			under way or has crashed.`),
-		Example: templates.Examples(`
+			under way or has crashed.`,
+		Example: `
 			# Who holds which host
 			kubectl akash-net state hosts
 
@@ -59,7 +58,7 @@ func newState(c *cli) *cobra.Command {
 
 			# For scripts
 			kubectl akash-net state hosts -o jsonpath='{range .hosts[?(@.state=="Active")]}{.host}{"\n"}{end}'
-			kubectl akash-net state ips -o custom-columns=IP:.address,LEASE:.lease`),
+			kubectl akash-net state ips -o custom-columns=IP:.address,LEASE:.lease`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			return f.check(cmd, args)
 		},

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-	"k8s.io/kubectl/pkg/util/templates"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -25,15 +24,15 @@ func newTransfer(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "transfer (HOST|ADDRESS|ENDPOINT)... --to LEASE [-f FILE]",
 		Short: "Hand host names and addresses to another lease of the same owner",
-		Long: templates.LongDesc(`
+		Long: `
 			Hand host names and addresses from whatever deployments of an owner hold them to a lease of the
 			same owner: all of them, or none. At no moment could anybody else take them. On the Gateway API the
 			new route is there before the old one goes.
 
 			What the lease has asked for and was withheld is routed at once. Other things are routed by its
-			next apply, or by this command when -f gives its definition; until then the old routes serve.`),
-		Example: templates.Examples(`
-			kubectl akash-net transfer blue.example.com --to akash1…/8438020/1/1/akash1…`),
+			next apply, or by this command when -f gives its definition; until then the old routes serve.`,
+		Example: `
+			kubectl akash-net transfer blue.example.com --to akash1…/8438020/1/1/akash1…`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("name the hosts or addresses to transfer")

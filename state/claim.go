@@ -242,6 +242,17 @@ func (c *Claim) Groups() []lease.Group {
 	return out
 }
 
+// Writers are the deployment groups that have written anything on the claim, each once.
+func (c *Claim) Writers() []lease.Group {
+	out := c.Groups()
+	for _, w := range c.Waits {
+		if g := w.Lease.Group(); !slices.Contains(out, g) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
 // Marked is true while a run that took a part has not ended, or has crashed.
 func (c *Claim) Marked() bool {
 	return slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Run != "" })
