@@ -47,13 +47,15 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 			// A part that another run of this lease has marked gets our mark, so that the
 			// other's rollback cannot take it away from under us; a hold that becomes a claim
 			// must not end while the run goes on.
-			lift := own.Expires != "" && p.Expires == ""
-			if own.Run != r.nonce && (own.Run != "" || lift) {
+			// A hold that is renewed is as if it were taken now: a wildcard may have been bound over
+			// a host whose hold had ended.
+			renew := own.Expires != ""
+			if own.Run != r.nonce && (own.Run != "" || renew) {
 				missing = true
 				own.Run = r.nonce
 			}
-			if lift && (h.Kind != state.Wildcard || own.Bound) {
-				own.Expires = ""
+			if renew && (h.Kind != state.Wildcard || own.Bound) {
+				own.Expires = p.Expires
 			}
 			parts = append(parts, own)
 		}
@@ -154,7 +156,13 @@ func (r *run) rollback(ctx context.Context) {
 		if !h.took {
 			continue
 		}
-		left, err := r.ledger.restore(ctx, name, r.group, r.nonce, r.before[name])
+		before := r.before[name]
+		if !r.serves(h.claim) {
+			// What another run of the lease had marked goes too: either that run has ended without it,
+			// or it finds out when it settles. To put its mark back could leave a claim to nobody.
+			before = slices.DeleteFunc(slices.Clone(before), func(p state.Part) bool { return p.Run != "" })
+		}
+		left, err := r.ledger.restore(ctx, name, r.group, r.nonce, before)
 		switch {
 		case err != nil:
 			r.fail(fmt.Errorf("%s %s could not be given back: %w; finish with: kubectl akash-net release %s", h.want.Kind, h.want.Thing, err, r.group))

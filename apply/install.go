@@ -63,6 +63,9 @@ func (a *Applier) Install(ctx context.Context, document string, guard Guard) err
 			return err
 		}
 	}
+	if guard != GuardNone {
+		return a.guarded(ctx)
+	}
 	return nil
 }
 

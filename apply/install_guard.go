@@ -3,9 +3,13 @@ package apply
 import (
 	"context"
 	"slices"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 )
 
@@ -50,4 +54,25 @@ func (a *Applier) dropStrict(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// guarded waits until the API server enforces the guard: a policy takes about a second to act. It
+// asks the server, in a dry run, for what the guard must refuse.
+func (a *Applier) guarded(ctx context.Context) error {
+	if a.opts.DryRun != "" {
+		return nil
+	}
+	probe := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+		"metadata": map[string]any{"name": "guard.invalid", "namespace": a.opts.Config.LedgerNamespace},
+	}}
+	client := a.cluster.dynamic.Resource(leases).Namespace(a.opts.Config.LedgerNamespace)
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		_, err := client.Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: lease.FieldManager})
+		return isPolicy(err), nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return &TimeoutError{After: 30 * time.Second, Waiting: []string{"the API server to enforce the guard"}}
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -125,6 +126,22 @@ func (l ledger) again(ctx context.Context, err error, verb string) error {
 		return fmt.Errorf("%w: %w", errAgain, explained)
 	}
 	return explained
+}
+
+// formerHolders are the deployment groups that own fields of a claim and hold nothing of it: a
+// transfer that crashed has left them.
+func (l ledger) formerHolders(ctx context.Context, claim *state.Claim) (groups []lease.Group, err error) {
+	o, err := l.client().Get(ctx, claim.Name(), metav1.GetOptions{})
+	if err != nil {
+		return nil, l.again(ctx, err, "get")
+	}
+	for _, m := range o.ManagedFields {
+		text, ours := strings.CutPrefix(m.Manager, lease.FieldManager+"/")
+		if g, err := lease.ParseGroup(text); ours && err == nil && len(claim.Entries(g)) == 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups, nil
 }
 
 // leave gives up parts of the claim that the deployment group holds: those for which drop says

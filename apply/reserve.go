@@ -50,7 +50,7 @@ func (r *run) precheck() error {
 		uses, mine := r.uses(h), false
 		for _, p := range h.Parts {
 			f := r.decide(h, p, r.snapshot.claims[h.Name()], uses)
-			mine = mine || f.Verdict == state.Mine
+			mine = mine || f.Verdict == state.Mine && !r.snapshot.claims[h.Name()].Part(p.Key).Ended(r.cluster.Now())
 			if f.Verdict == state.Held {
 				refused.Held = append(refused.Held, HeldThing{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At})
 				break

@@ -65,6 +65,7 @@ func (r *run) noteWaits(ctx context.Context) error {
 				entries = append(entries, w.note)
 			}
 			_, err := r.ledger.put(ctx, claim, r.group, entries)
+			r.wrote(err)
 			if done, err := retry(err); done || err != nil {
 				return done, err
 			}
@@ -111,6 +112,7 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 			return true, nil
 		}
 		_, err := r.ledger.put(ctx, claim, r.group, parts)
+		r.wrote(err)
 		return retry(err)
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
@@ -119,13 +121,22 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 	return err
 }
 
+// wrote notes that the run has changed something of which no event tells.
+func (r *run) wrote(err error) {
+	if err == nil {
+		r.mu.Lock()
+		r.changed = true
+		r.mu.Unlock()
+	}
+}
+
 func (r *run) overtaken(h *held) error {
 	return &OvertakenError{Kind: h.want.Kind, Thing: h.want.Thing, Lease: r.req.Lease}
 }
 
 // final are the parts that the group is to hold in the end: those of the definition as it says,
-// the others as they are. The mark of another run of this lease stays that run's business. ok is
-// false when a part has gone.
+// the others as they are. No mark stays, not even that of another run of this lease: if that one
+// fails, it is to leave what this one has done. ok is false when a part has gone.
 func (r *run) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
 	for _, want := range h.want.Parts {
 		own := claim.Part(want.Key)
@@ -135,7 +146,7 @@ func (r *run) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
 	}
 	for _, own := range claim.Entries(r.group) {
 		i := slices.IndexFunc(h.want.Parts, func(p state.Part) bool { return p.Key == own.Key })
-		if i >= 0 && (own.Run == "" || own.Run == r.nonce) {
+		if i >= 0 {
 			expires, bound := own.Expires, own.Bound
 			own = h.want.Parts[i]
 			own.Bound = bound

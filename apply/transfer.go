@@ -65,6 +65,9 @@ func (r *run) moves(things []string) ([]*move, error) {
 		for _, p := range claim.Parts {
 			g := p.Lease.Group()
 			if g == r.group {
+				if p.Run != "" { // a run that took it has not ended: this one completes it
+					m.new = append(m.new, r.taken(claim, p))
+				}
 				continue
 			}
 			if !slices.Contains(m.from, g) {
@@ -161,8 +164,12 @@ func (r *run) moveOne(ctx context.Context, m *move) error {
 	if err != nil {
 		return fmt.Errorf("%s %s could not be transferred: %w; nothing is transferred, try again", m.claim.Kind, m.claim.Thing, err)
 	}
-	m.claim, m.done = claim, true
-	r.event(Transferred, string(claim.Kind), "", claim.Thing, "from "+groupsText(m.from))
+	m.claim, m.done = claim, len(m.from) > 0
+	if m.done {
+		r.event(Transferred, string(claim.Kind), "", claim.Thing, "from "+groupsText(m.from))
+	} else if m.from, err = r.ledger.formerHolders(ctx, claim); err != nil {
+		return err
+	}
 	return r.disown(ctx, m)
 }
 

@@ -66,6 +66,13 @@ func (r *run) bind(ctx context.Context, h *held) error {
 		if refused := r.hostsBelow(h.want, claims); refused != nil {
 			return false, refused
 		}
+		evicted, err := r.evictBelow(ctx, h.want, claims)
+		if why = err; err != nil {
+			return retry(err)
+		}
+		if evicted {
+			return false, nil // another look: the holder may have renewed its hold meanwhile
+		}
 		parts := h.claim.PartsOf(r.group)
 		for i, p := range parts {
 			want := slices.IndexFunc(h.want.Parts, func(q state.Part) bool { return q.Key == p.Key })
@@ -88,7 +95,7 @@ func (r *run) bind(ctx context.Context, h *held) error {
 			return false, r.overtaken(h)
 		}
 		h.claim = claim
-		return false, nil
+		return boundFor(claim, r), nil // another run of the lease may have done it
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		return fmt.Errorf("wildcard %s could not be bound: %w", h.want.Thing, cmp.Or(why, errAgain))
@@ -122,6 +129,21 @@ func (r *run) hostsBelow(want state.Hold, claims []*state.Claim) error {
 	}
 	slices.SortFunc(refused.Held, func(a, b HeldThing) int { return strings.Compare(a.Thing, b.Thing) })
 	return refused
+}
+
+// evictBelow removes the holds of other owners below a wildcard whose time is over, so that they
+// cannot be renewed under it.
+func (r *run) evictBelow(ctx context.Context, want state.Hold, claims []*state.Claim) (bool, error) {
+	evicted := false
+	for _, c := range claims {
+		if state.WildcardOver(c.Thing) == want.Thing && c.Owner != r.group.Owner && !c.Deleting && c.Unreadable == "" && c.Ended(r.cluster.Now()) {
+			if err := r.evict(ctx, c); err != nil {
+				return evicted, err
+			}
+			evicted = true
+		}
+	}
+	return evicted, nil
 }
 
 // wildcardAbove says that a host stands below another owner's bound wildcard, as far as the

@@ -147,6 +147,6 @@ func (c *Claim) onlyReservedBy(group lease.Group) bool {
 func (c *Claim) HeldBy() Holder { return c.holder(nil) }
 
 func (c *Claim) full(group lease.Group) bool {
-	groups := c.Groups()
+	groups := c.Writers() // each is a field manager, and costs as one
 	return len(c.Parts)+len(c.Waits) >= MaxParts || len(groups) >= MaxGroups && !slices.Contains(groups, group)
 }

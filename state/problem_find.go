@@ -54,7 +54,15 @@ type problems struct {
 	found  []Problem
 }
 
-func (p *problems) add(x Problem) { p.found = append(p.found, x) }
+// add notes a problem. What several objects show of one thing is one problem.
+func (p *problems) add(x Problem) {
+	if x.Mend.Take != nil && slices.ContainsFunc(p.found, func(y Problem) bool {
+		return y.Thing == x.Thing && y.Lease == x.Lease && y.Mend.Take != nil && slices.Equal(y.Mend.Take.Parts, x.Mend.Take.Parts)
+	}) {
+		return
+	}
+	p.found = append(p.found, x)
+}
 
 // claim looks at one claim and its parts.
 func (p *problems) claim(c *Claim) {

@@ -134,8 +134,8 @@ var varying = []struct {
 	pattern *regexp.Regexp
 	instead string
 }{
-	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "<time>"},
-	{regexp.MustCompile(`(^|[ ,])\d+(\.\d+)?(ms|s|m|h|d)(\d+s)?$`), "$1<duration>"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d(T| )\d\d:\d\d:\d\d(\.\d+)?(Z| UTC)`), "<time>"},
+	{regexp.MustCompile(`(^|[ ,])\d+(\.\d+)?(ms|s|m|h|d)(\d+s)?(  |$)`), "$1<duration>$5"},
 	{regexp.MustCompile(`"seconds":[0-9.e-]+`), `"seconds":0`},
 	{regexp.MustCompile(`\s+`), " "},
 }
