@@ -42,11 +42,20 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		Setup:               setUp,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exitcode": exitCode, "order": order, "leases": leases, "counted": counted},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exitcode": exitCode, "order": order, "leases": leases, "counted": counted, "hardlink": hardLink},
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
+}
+
+// hardLink gives a program a second name. A copy could not always be run: while it is written, a
+// process that another script starts may hold it open, and Linux refuses to run such a file.
+func hardLink(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: hardlink PROGRAM NAME")
+	}
+	ts.Check(os.Link(args[0], ts.MkAbs(args[1])))
 }
 
 // The leases of the scripts: SHOP and BLOG are leases of two owners, OTHER is SHOP's owner's second.
