@@ -131,6 +131,11 @@ func (l ledger) again(ctx context.Context, err error, verb string) error {
 // formerHolders are the deployment groups that own fields of a claim and hold nothing of it: a
 // transfer that crashed has left them.
 func (l ledger) formerHolders(ctx context.Context, claim *state.Claim) (groups []lease.Group, err error) {
+	leave, err := l.cluster.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	o, err := l.client().Get(ctx, claim.Name(), metav1.GetOptions{})
 	if err != nil {
 		return nil, l.again(ctx, err, "get")

@@ -112,7 +112,10 @@ func (r *run) named(things []string) []*state.Claim {
 // taken is a part as the new lease holds it: with the backend that it asked for, if it did.
 func (r *run) taken(claim *state.Claim, p state.Part) state.Part {
 	out := p
-	out.Lease, out.Run, out.Expires = r.req.Lease, r.nonce, ""
+	out.Lease, out.Run = r.req.Lease, r.nonce
+	if claim.Kind != state.Wildcard || p.Bound { // one that is pending still has to end
+		out.Expires = ""
+	}
 	for _, w := range claim.Waits {
 		if w.For == p.Key && w.Lease.Group() == r.group {
 			out.Service, out.Port, out.HTTP, out.Definition = w.Service, w.Port, w.HTTP, w.Definition

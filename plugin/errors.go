@@ -130,7 +130,12 @@ func (c *cli) printHeld(e *apply.HeldError) {
 		writeHeld(w, h)
 	}
 	_ = w.Flush() // to stderr
-	fmt.Fprintf(c.ErrOut, "\nNothing was changed for lease %s.\nThe holder can release it: kubectl akash-net release %s\n", e.Lease, holderArgument(e.Held[0]))
+	fmt.Fprintf(c.ErrOut, "\nNothing was changed for lease %s.\n", e.Lease)
+	if by := e.Held[0].By; by.Object == "" {
+		fmt.Fprintf(c.ErrOut, "The holder can release it: kubectl akash-net release %s\n", holderArgument(e.Held[0]))
+	} else {
+		fmt.Fprintf(c.ErrOut, "It has no claim, but %s stands for it. Whoever made that can delete it; the lease's own owner can take it over (reserve --adopt).\n", by.Object)
+	}
 }
 
 func writeHeld(w io.Writer, h apply.HeldThing) {
@@ -138,6 +143,9 @@ func writeHeld(w io.Writer, h apply.HeldThing) {
 	switch {
 	case h.By.Lease != (lease.ID{}):
 		by = fmt.Sprintf("%s/%d", h.By.Lease.Group(), h.By.Lease.OSeq)
+		if h.By.Object != "" {
+			by += " by " + h.By.Object
+		}
 	case by == "" && h.By.Owner != "":
 		by = h.By.Owner
 	}

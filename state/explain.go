@@ -48,7 +48,7 @@ func (c *Circumstances) Host(host string) Explanation {
 	case claim != nil:
 		x.Summary = fmt.Sprintf("%s is held by %s", host, holders(claim))
 		x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.", stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
-	case len(rows) > 0:
+	case len(rows)+len(c.Uses[host]) > 0:
 		x.Summary = fmt.Sprintf("%s has no claim, but objects stand for it", host)
 	default:
 		x.Summary = host + " is free"
@@ -63,7 +63,7 @@ func (c *Circumstances) Host(host string) Explanation {
 	}
 	if claim == nil && len(rows) > 0 && rows[0].Lease != "" {
 		x.next("its lease claims it with: kubectl akash-net apply -f FILE --lease %s", rows[0].Lease)
-	} else if claim == nil && len(rows) > 0 {
+	} else if claim == nil && len(rows)+len(c.Uses[host]) > 0 {
 		x.next("delete what stands for it, or take it over as its owner: kubectl akash-net reserve %s --adopt --lease LEASE", host)
 	}
 	return x

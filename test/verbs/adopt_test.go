@@ -1,0 +1,38 @@
+package verbs
+
+import (
+	"testing"
+)
+
+// An Ingress that serves a host without a claim, in the lease's own namespace, stops the claim and
+// is named; its owner takes it over with --adopt.
+func TestAdopt(t *testing.T) {
+	t.Parallel()
+	host, id := "old."+newDomain(), leaseOf(newOwner(), 1)
+	makeNamespace(t, id)
+	create(t, ingresses, ingressFor(host, id.Namespace(), nil))
+	for _, verb := range []string{"check", "reserve"} {
+		net(t, 4, verb, "--lease", id.String(), host).says(t, "ingress "+id.Namespace()+"/by-hand-"+host, "--adopt")
+	}
+	held(t, host)
+	net(t, 0, "explain", host).prints(t, "has no claim, but objects stand for it", "reserve "+host+" --adopt")
+	net(t, 4, "reserve", "--adopt", "--lease", leaseOf(newOwner(), 9).String(), host)
+	held(t, host)
+	net(t, 0, "reserve", "--adopt", "--lease", id.String(), host).prints(t, "host/"+host+" claimed")
+	held(t, host, "1 /")
+}
+
+// What belongs to nobody, or to somebody else, cannot be adopted.
+func TestAdoptOfForeignIngress(t *testing.T) {
+	t.Parallel()
+	other := leaseOf(newOwner(), 9)
+	makeNamespace(t, other)
+	for name, namespace := range map[string]string{"of no lease": "default", "of another owner": other.Namespace()} {
+		t.Run(name, func(t *testing.T) {
+			host, id := "old."+newDomain(), leaseOf(newOwner(), 1)
+			create(t, ingresses, ingressFor(host, namespace, nil))
+			net(t, 4, "reserve", "--adopt", "--lease", id.String(), host).says(t, namespace+"/by-hand-"+host)
+			held(t, host)
+		})
+	}
+}

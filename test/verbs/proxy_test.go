@@ -1,0 +1,107 @@
+package verbs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// proxy stands before the API server. It keeps the writes, as text ("PATCH ingresses/shop.example.com"),
+// and can cut the line.
+type proxy struct {
+	kubeconfig string
+
+	mu     sync.Mutex
+	writes []string
+	// after is called when a write was answered. If it says so, the line is cut: the client gets
+	// no answer, and nothing that it sends afterwards arrives.
+	after func(write string) (cut bool)
+	isCut bool
+}
+
+func startProxy(t *testing.T, after func(write string) (cut bool)) *proxy {
+	t.Helper()
+	p := &proxy{after: after}
+	transport, err := rest.TransportFor(plane.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := url.Parse(plane.Config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(server) },
+		Transport:     line{p, transport},
+		FlushInterval: -1,
+		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	})
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	p.kubeconfig = file(t, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,
+  clusters: [{name: test, cluster: {server: %q}}],
+  contexts: [{name: test, context: {cluster: test}}]}`, web.URL))
+	return p
+}
+
+type line struct {
+	*proxy
+	next http.RoundTripper
+}
+
+func (l line) RoundTrip(in *http.Request) (*http.Response, error) {
+	l.mu.Lock()
+	isCut := l.isCut
+	l.mu.Unlock()
+	if isCut {
+		return nil, io.ErrUnexpectedEOF
+	}
+	if in.Method == http.MethodGet {
+		return l.next.RoundTrip(in)
+	}
+	body, err := io.ReadAll(in.Body)
+	if err != nil {
+		return nil, err
+	}
+	out := in.Clone(context.WithoutCancel(in.Context()))
+	out.Body = io.NopCloser(bytes.NewReader(body))
+	response, err := l.next.RoundTrip(out)
+	segments := strings.Split(in.URL.Path, "/")
+	write := in.Method + " " + strings.Join(segments[max(len(segments)-2, 0):], "/")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.writes = append(l.writes, write)
+	if err == nil && l.after != nil && l.after(write) {
+		l.isCut = true
+		_ = response.Body.Close() // nobody reads it
+		return nil, io.ErrUnexpectedEOF
+	}
+	return response, err
+}
+
+// sent are the writes so far that are about one of the resources, in order.
+func (p *proxy) sent(resources ...string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := []string{}
+	for _, write := range p.writes {
+		for _, resource := range resources {
+			if strings.Contains(write, " "+resource+"/") {
+				out = append(out, write)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package verbs
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// plant writes a claim as a run does that then crashes, with parts as they are given.
+func plant(t *testing.T, hold state.Hold, edit func(*state.Part)) *state.Claim {
+	t.Helper()
+	for i := range hold.Parts {
+		edit(&hold.Parts[i])
+	}
+	body, err := json.Marshal(hold.Claim().Configuration(ledger, hold.Parts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := metav1.PatchOptions{FieldManager: hold.Parts[0].Lease.Group().FieldManager()}
+	if _, err := client().Resource(claims).Namespace(ledger).Patch(t.Context(), hold.Name(), types.ApplyPatchType, body, options); err != nil {
+		t.Fatal(err)
+	}
+	return claim(t, hold.Name())
+}
+
+// before is a moment that has passed, by the API server's clock.
+func before(t *testing.T, d time.Duration) string {
+	t.Helper()
+	return serverTime(t).Add(-d).UTC().Format(time.RFC3339)
+}
+
+func TestWildcards(t *testing.T) {
+	t.Parallel()
+	config := configure(t, "hosts: {wildcards: true}")
+	reserve := func(t *testing.T, code int, owner string, dseq uint64, things ...string) result {
+		t.Helper()
+		return net(t, code, append([]string{"reserve", "--prune=false", "--config", config, "--lease", leaseOf(owner, dseq).String()}, things...)...)
+	}
+	t.Run("covers one label and never the apex", func(t *testing.T) {
+		domain, owner, other := newDomain(), newOwner(), newOwner()
+		reserve(t, 0, owner, 1, "*."+domain)
+		reserve(t, 4, other, 9, "a."+domain).says(t, "*."+domain)
+		held(t, "a."+domain)
+		reserve(t, 0, other, 9, "b.a."+domain)
+		reserve(t, 0, other, 9, domain)
+		if c := claim(t, "wc--any."+domain); !c.Bound() || c.Marked() || c.Parts[0].Expires != "" {
+			t.Errorf("the wildcard is not bound for good: %+v", c)
+		}
+	})
+	t.Run("is refused above another owner's host", func(t *testing.T) {
+		domain, owner, other := newDomain(), newOwner(), newOwner()
+		reserve(t, 0, other, 9, "a."+domain)
+		reserve(t, 4, owner, 1, "*."+domain).says(t, "a."+domain, other)
+		held(t, "wc--any."+domain)
+		net(t, 0, "release", leaseOf(other, 9).String())
+		reserve(t, 0, owner, 1, "*."+domain)
+	})
+	t.Run("of the same owner goes with hosts below it", func(t *testing.T) {
+		domain, owner := newDomain(), newOwner()
+		reserve(t, 0, owner, 1, "a."+domain)
+		reserve(t, 0, owner, 2, "*."+domain)
+		reserve(t, 0, owner, 3, "b."+domain)
+		held(t, "a."+domain, "1 /")
+		held(t, "b."+domain, "3 /")
+		held(t, "wc--any."+domain, "2 /")
+	})
+	t.Run("is one claim", func(t *testing.T) {
+		domain, owner := newDomain(), newOwner()
+		reserve(t, 0, owner, 1, "*."+domain)
+		reserve(t, 4, newOwner(), 9, "*."+domain).says(t, owner)
+		reserve(t, 0, owner, 2, "*."+domain).prints(t, "wildcard/*."+domain+" withheld")
+		net(t, 0, "release", "--config", config, leaseOf(owner, 1).String(), "*."+domain)
+		held(t, "wc--any."+domain)
+	})
+	t.Run("needs the configuration", func(t *testing.T) {
+		domain := newDomain()
+		net(t, 3, "reserve", "--lease", leaseOf(newOwner(), 1).String(), "*."+domain).says(t, "hosts.wildcards")
+		held(t, "wc--any."+domain)
+	})
+	t.Run("may not be blocked", func(t *testing.T) {
+		domain := newDomain()
+		blocked := configure(t, "hosts: {wildcards: true, blocked: [."+domain+"]}")
+		net(t, 3, "reserve", "--config", blocked, "--lease", leaseOf(newOwner(), 1).String(), "*."+domain).says(t, "blocked by this provider")
+	})
+}
+
+// A run that has made a wildcard pending and crashed is in nobody's way when its time has passed.
+func TestPendingWildcardThatWasLeft(t *testing.T) {
+	t.Parallel()
+	domain, crashed, other := newDomain(), leaseOf(newOwner(), 1), leaseOf(newOwner(), 9)
+	passed := before(t, time.Minute)
+	plant(t, state.HostWant{Host: "*." + domain}.Hold(crashed), func(p *state.Part) { p.Run, p.Expires = "crashed", passed })
+	net(t, 0, "reserve", "--lease", other.String(), "a."+domain).prints(t, "host/a."+domain+" claimed")
+	held(t, "wc--any."+domain)
+	held(t, "a."+domain, "9 /")
+}
+
+// A wildcard that a crashed run left pending does not become one that is pending for ever.
+func TestTransferOfPendingWildcard(t *testing.T) {
+	t.Parallel()
+	domain, owner := newDomain(), newOwner()
+	passed := before(t, time.Minute)
+	plant(t, state.HostWant{Host: "*." + domain}.Hold(leaseOf(owner, 1)), func(p *state.Part) { p.Run, p.Expires = "crashed", passed })
+	run(t.Context(), "transfer", "*."+domain, "--to", leaseOf(owner, 2).String())
+	net(t, 0, "reserve", "--lease", leaseOf(newOwner(), 9).String(), "a."+domain)
+	held(t, "a."+domain, "9 /")
+}
