@@ -41,6 +41,10 @@ lint: ## check the code with golangci-lint (built from its module once, about 2 
 	@$(TESTBED) build lint
 	@$(LINT)
 
+.PHONY: test-ledger
+test-ledger: testbed ## the ledger's histories at full length, all crash points and pairs of them, the wildcard model
+	LEDGER_OPERATIONS=10000 go test -timeout 30m -v ./test/ledger ./test/model
+
 .PHONY: generate
 generate: ## write the reference of all commands (docs/reference.md)
 	go run ./test/docs/cmd/reference

@@ -1,0 +1,118 @@
+package ledger_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// spoil changes the requests that write claims.
+func spoil(change func(*http.Request)) func(*rest.Config) {
+	return func(connection *rest.Config) {
+		connection.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/leases/") {
+					r = r.Clone(r.Context())
+					change(r)
+				}
+				return next.RoundTrip(r)
+			})
+		})
+	}
+}
+
+// behind makes the first write to a claim wait until others have done their work.
+func behind(name string, work func()) func(*rest.Config) {
+	var once sync.Once
+	return spoil(func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/"+name) {
+			once.Do(work)
+		}
+	})
+}
+
+// With force, two owners have one host: the check has to find it. Without, it finds nothing.
+func TestForceIsFoundOut(t *testing.T) {
+	for name, force := range map[string]bool{"as it is": false, "forced": true} {
+		t.Run(name, func(t *testing.T) {
+			const host = "forced.example.com"
+			h, cfg := newHistory(), settings(t, "10.221.0.0/29")
+			first := newClient(t, cfg)
+			try := func(c *client, group int) {
+				o, call := op{verb: reserve, group: group}, h.now()
+				o.out, o.took = c.result(t, reserve, c.reserve(t.Context(), groupLease("force", group), "", host))
+				h.add(host, call, o)
+			}
+			second := newClient(t, cfg, spoil(func(r *http.Request) {
+				if force {
+					r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "force=false", "force=true", 1)
+				}
+			}), behind(host, func() { try(first, 0) }))
+			try(second, 2)
+			if legal := h.check(t, paths); legal == force {
+				t.Errorf("forced: %v; linearizable: %v", force, legal)
+			}
+			for _, group := range []int{0, 2} {
+				if err := first.release(t.Context(), groupLease("force", group)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+var runMark = regexp.MustCompile(`,\\"run\\":\\"[^"\\]*\\"`)
+
+// Without its mark a run that fails cannot tell what it took, and keeps it: the check has to find
+// that a host is held which nobody has.
+func TestMissingMarkIsFoundOut(t *testing.T) {
+	for name, unmarked := range map[string]bool{"as it is": false, "no mark": true} {
+		t.Run(name, func(t *testing.T) {
+			const a, b = "a.mark.example.com", "b.mark.example.com"
+			h, cfg := newHistory(), settings(t, "10.222.0.0/29")
+			other := newClient(t, cfg)
+			try := func(c *client, group int, hosts ...string) {
+				o, call := op{verb: reserve, group: group}, h.now()
+				o.out, o.took = c.result(t, reserve, c.reserve(t.Context(), groupLease("mark", group), "", hosts...))
+				if len(hosts) > 1 && o.out == held {
+					o.out = failed // for want of the other host
+				}
+				h.add(hosts[0], call, o)
+			}
+			marked := 0
+			first := newClient(t, cfg, spoil(func(r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				if runMark.Match(body) {
+					marked++
+				}
+				if unmarked {
+					body = runMark.ReplaceAll(body, nil)
+				}
+				r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+				r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+			}), behind(b, func() { try(other, 2, b) }))
+			try(first, 0, a, b)
+			try(other, 4, a)
+			if marked == 0 {
+				t.Error("no write carried a mark")
+			}
+			if legal := h.check(t, paths); legal == unmarked {
+				t.Errorf("without a mark: %v; linearizable: %v", unmarked, legal)
+			}
+			for _, group := range []int{0, 2, 4} {
+				if err := other.release(t.Context(), groupLease("mark", group)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package ledger_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A process that is killed (SIGKILL) while it claims leaves claims that name its lease; the same
+// command finishes the work, and no mark stays.
+func TestKilledProcess(t *testing.T) {
+	program := filepath.Join(plane.Dir, "kubectl-akash_net")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/kubectl-akash_net").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	id := leaseOf("killed", 1)
+	var hosts []string
+	for n := range 200 {
+		hosts = append(hosts, fmt.Sprintf("h%03d.killed.example.com", n))
+	}
+	command := func() *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), program, append([]string{"reserve", "--lease", id.String()}, hosts...)...)
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig)
+		return cmd
+	}
+	first := command()
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); len(list(t, leases, "killed")) < 5; {
+		if time.Now().After(end) {
+			t.Fatal("the process claims nothing")
+		}
+	}
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Wait(); err == nil {
+		t.Fatal("the process had ended before it was killed")
+	}
+	left := list(t, leases, "killed")
+	if len(left) == len(hosts) {
+		t.Error("the process was killed too late to show anything")
+	}
+	if !slices.ContainsFunc(written(t, "killed"), runMark.MatchString) {
+		t.Error("no mark shows the crash")
+	}
+	if out, err := command().CombinedOutput(); err != nil {
+		t.Fatalf("one more run: %v\n%s", err, out)
+	}
+	now := written(t, "killed")
+	if len(now) != len(hosts) || slices.ContainsFunc(now, runMark.MatchString) {
+		t.Errorf("after one more run there are %d claims of %d, or marks: %.500s", len(now), len(hosts), now)
+	}
+	t.Logf("killed after %d claims of %d", len(left), len(hosts))
+}

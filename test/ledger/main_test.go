@@ -1,0 +1,136 @@
+// Package ledger_test tries the ledger's promises (docs/ledger.md) on a real API server: the
+// histories of concurrent clients are linearizable, and a run that is cut off anywhere leaves
+// nothing that one more run does not finish.
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/testbed"
+)
+
+const provider = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
+
+var (
+	plane   *testbed.ControlPlane
+	objects dynamic.Interface
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(testbed.Main(m, func(ctx context.Context, p *testbed.ControlPlane) (err error) {
+		plane = p
+		if objects, err = dynamic.NewForConfig(p.Config); err != nil {
+			return err
+		}
+		if err := testbed.PrepareMetalLB(ctx, p.Config); err != nil {
+			return err
+		}
+		var text bytes.Buffer
+		streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &text, ErrOut: &text}
+		if code := plugin.Main(ctx, []string{"kubectl-akash_net", "--kubeconfig", p.Kubeconfig, "install"}, streams); code != 0 {
+			return fmt.Errorf("install: exit code %d\n%s", code, text.String())
+		}
+		return nil
+	}))
+}
+
+func owner(name string) string { return "akash1" + name + strings.Repeat("q", 38-len(name)) }
+
+func leaseOf(name string, dseq uint64) lease.ID {
+	return lease.ID{Owner: owner(name), DSeq: dseq, GSeq: 1, OSeq: 1, Provider: provider}
+}
+
+// settings are the default configuration with wildcards, and with a range of addresses.
+func settings(t *testing.T, addresses string) *config.ProviderConfig {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Hosts.Wildcards = true
+	r, err := config.ParseRange(addresses)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.IP.Ranges.Include = []config.Range{r}
+	return cfg
+}
+
+// client is a user of the library, with a connection of its own, and what the last run reported.
+type client struct {
+	cluster *apply.Cluster
+	opts    apply.Options
+	mu      sync.Mutex
+	events  []apply.Event
+	// last is the thing that the client took last, cell what of it.
+	last string
+	cell int
+}
+
+func newClient(t *testing.T, cfg *config.ProviderConfig, through ...func(*rest.Config)) *client {
+	t.Helper()
+	connection := rest.CopyConfig(plane.Config)
+	for _, f := range through {
+		f(connection)
+	}
+	cluster, err := apply.Connect(connection, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &client{cluster: cluster}
+	c.opts = apply.Options{Config: cfg, Prune: false, Concurrency: 4, Report: func(e apply.Event) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.events = append(c.events, e)
+	}}
+	return c
+}
+
+// applier begins a run.
+func (c *client) applier() *apply.Applier {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events = nil
+	return apply.New(c.cluster, c.opts)
+}
+
+// named are the things of which the last run reported an action.
+func (c *client) named(action apply.Action) (out []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.events {
+		if e.Action == action && e.Kind != "lease" {
+			out = append(out, e.Name)
+		}
+	}
+	return out
+}
+
+// reserve takes hosts for a lease, and an address where an endpoint is named.
+func (c *client) reserve(ctx context.Context, id lease.ID, endpoint string, hosts ...string) error {
+	var addresses []string
+	if endpoint != "" {
+		addresses = []string{state.AutoAddress}
+	}
+	req, problems := state.NamedRequest(id, hosts, addresses, endpoint, c.opts.Config)
+	if len(problems) > 0 {
+		return problems
+	}
+	return c.applier().Reserve(ctx, []state.Request{req})
+}
+
+func (c *client) release(ctx context.Context, id lease.ID, things ...string) error {
+	return c.applier().Release(ctx, []lease.Group{id.Group()}, things...)
+}
