@@ -119,7 +119,7 @@ func claimBreaches() []breach {
 			create(aliceAddress, "ip--203-0-113-9", annotate(state.AnnotationSharingKey, bob+"-ip-public"))),
 		b("", "new, no sharing key", "must begin with its holder",
 			create(aliceAddress, "ip--203-0-113-9", unset("metadata", "annotations", state.AnnotationSharingKey))),
-		b(alice, "another sharing key", "sharing-key never changes",
+		b(alice, "another sharing key", "sharing-key does not change while a port is held",
 			update(aliceAddress, annotate(state.AnnotationSharingKey, alice+"-ip-other"))),
 		b(alice, "the last part goes", "at least one lease must hold a part",
 			update(aliceClaim, unset("metadata", "annotations", rootPath))),

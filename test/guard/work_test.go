@@ -38,12 +38,28 @@ func TestOurOwnWorkGoesOn(t *testing.T) {
 			mustAkashNet(t, "release", owner("carol")+"/1/1") // leaves, the other stays
 			mustAkashNet(t, "release", owner("carol")+"/2/1")
 
+			// An address that is only reserved may still go to another endpoint.
+			erin := owner("erin") + "/1/1/1/" + provider
+			mustAkashNet(t, "reserve", "--lease", erin, "--address", "auto", "--endpoint", "other")
+			mustAkashNet(t, "reserve", "--lease", erin, "--address", addressOf(t, "erin"), "--endpoint", "public")
+			mustAkashNet(t, "release", owner("erin")+"/1/1")
+
 			claims, err := cluster.Resource(leases).Namespace("akash-net").List(t.Context(), metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner("carol")})
 			if err != nil || len(claims.Items) > 0 {
 				t.Errorf("%d claims are left (%v)", len(claims.Items), err)
 			}
 		})
 	}
+}
+
+// addressOf is the one address that an owner has claimed.
+func addressOf(t *testing.T, name string) string {
+	t.Helper()
+	claims, err := cluster.Resource(leases).Namespace("akash-net").List(t.Context(), metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner(name)})
+	if err != nil || len(claims.Items) != 1 {
+		t.Fatalf("want one claim of %s: %v (%v)", name, claims, err)
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(claims.Items[0].GetName(), "ip--"), "-", ".")
 }
 
 // owner is a wallet without a valid checksum, which only a chain would ask for.
