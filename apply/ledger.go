@@ -151,50 +151,19 @@ func (l ledger) formerHolders(ctx context.Context, claim *state.Claim) (groups [
 
 // leave gives up parts of the claim that the deployment group holds: those for which drop says
 // so. Where other parts remain they stay; a claim of which nobody holds a part any more is
-// deleted. It reads again and tries again until it has its way; a claim that is gone is left. The
-// answer says whether anything was given up.
+// deleted. The answer says whether anything was given up.
 func (l ledger) leave(ctx context.Context, name string, group lease.Group, drop func(state.Part) bool) (bool, error) {
-	var left bool
-	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
-		claim, err := l.get(ctx, name)
-		if err != nil {
-			return retry(err)
-		}
-		if claim == nil || claim.Deleting || claim.Unreadable != "" {
-			return true, nil
-		}
-		var keep []state.Part
-		mine := claim.Entries(group)
-		for _, p := range mine {
-			if !drop(p) {
-				keep = append(keep, p)
-			}
-		}
-		if len(keep) == len(mine) {
-			return true, nil
-		}
-		err = l.shrink(ctx, claim, group, keep)
-		left = left || err == nil || isUnclear(err) // what was unclear and is gone was left
-		return retry(err)
+	return l.rework(ctx, name, group, func(entries []state.Part) (keep []state.Part, changed bool) {
+		keep = slices.DeleteFunc(slices.Clone(entries), drop)
+		return keep, len(keep) < len(entries)
 	})
-	return left, err
 }
 
 // restore gives the parts that a run has marked the state that they had before the run: those that
-// were not held are given up. It says whether any were.
+// were not held are given up. The answer says whether any were.
 func (l ledger) restore(ctx context.Context, name string, group lease.Group, nonce string, before []state.Part) (bool, error) {
-	var left bool
-	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
-		claim, err := l.get(ctx, name)
-		if err != nil {
-			return retry(err)
-		}
-		if claim == nil || claim.Deleting || claim.Unreadable != "" {
-			return true, nil
-		}
-		var keep []state.Part
-		changed, fewer := false, false
-		for _, p := range claim.Entries(group) {
+	return l.rework(ctx, name, group, func(entries []state.Part) (keep []state.Part, changed bool) {
+		for _, p := range entries {
 			i := slices.IndexFunc(before, func(q state.Part) bool { return q.Key == p.Key })
 			switch {
 			case p.Run != nonce:
@@ -202,14 +171,34 @@ func (l ledger) restore(ctx context.Context, name string, group lease.Group, non
 			case i >= 0:
 				keep, changed = append(keep, before[i]), true
 			default:
-				changed, fewer = true, true
+				changed = true
 			}
 		}
+		return keep, changed
+	})
+}
+
+// rework makes what the deployment group has written on a claim what change makes of it, and says
+// whether that is less than before. It reads again and tries again until it has its way; a claim
+// that is gone is left.
+func (l ledger) rework(ctx context.Context, name string, group lease.Group, change func([]state.Part) (keep []state.Part, changed bool)) (bool, error) {
+	var left bool
+	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		claim, err := l.get(ctx, name)
+		if err != nil {
+			return retry(err)
+		}
+		if claim == nil || claim.Deleting || claim.Unreadable != "" {
+			return true, nil
+		}
+		entries := claim.Entries(group)
+		keep, changed := change(entries)
 		if !changed {
 			return true, nil
 		}
 		err = l.shrink(ctx, claim, group, keep)
-		left = left || err == nil && fewer
+		// What was unclear and is gone when it is read again was given up.
+		left = left || len(keep) < len(entries) && (err == nil || isUnclear(err))
 		return retry(err)
 	})
 	return left, err
