@@ -38,6 +38,9 @@ type Definition struct {
 type Service struct {
 	// Name is the name of the workload and of the Kubernetes Service that reaches it.
 	Name string
+	// Target is the kind of route of this service's hosts: config.TargetIngress,
+	// config.TargetHTTPRoute or config.TargetRoute; empty is the configuration's.
+	Target string
 	// Expose lists the ports, in the order of Akash's manifest: by port, protocol, global first.
 	Expose []Expose
 	At     Place
@@ -55,14 +58,18 @@ type Expose struct {
 	// Hosts are the host names that lead here. Those of a port that is no ingress are reserved
 	// and never routed, as Akash does.
 	Hosts []Host
+	// Path is the path below which the hosts lead here; empty is the root, which Check writes so.
+	Path string
+	// Routing says more of the hosts' routes; nil where nothing is said.
+	Routing *Routing
 	// IP is the name of the IP endpoint on which the port is leased, or empty.
 	IP   string
 	HTTP HTTPOptions
 	At   Place
 	// HTTPAt is where the options stand, nil where none were read.
 	HTTPAt *HTTPPlaces
-	// IPAt is where IP stands.
-	IPAt Place
+	// IPAt is where IP stands, PathAt where Path does.
+	IPAt, PathAt Place
 }
 
 // Host is a host name and where it was read.
@@ -112,9 +119,10 @@ func (e Expose) ExternalPort() uint16 {
 }
 
 // IsIngress is true for a port that is reached through the HTTP router: a global TCP port that is
-// 80 outside (chain-sdk: manifest's IsIngress).
+// 80 outside (chain-sdk: manifest's IsIngress), or one of whose hosts TLS is said, whatever its
+// number: Akash's formats cannot say that.
 func (e Expose) IsIngress() bool {
-	return e.Global && e.Protocol == TCP && e.ExternalPort() == 80
+	return e.Global && e.Protocol == TCP && (e.ExternalPort() == 80 || e.Routing != nil && e.Routing.TLS != nil)
 }
 
 // Endpoint is the IP endpoint of the name, or nil.

@@ -110,3 +110,16 @@ func LeasedIPName(sharingKey string, protocol Protocol, externalPort uint16) str
 func IPServiceName(service string, externalPort uint16, protocol Protocol) string {
 	return strings.ToLower(service + "-ip-" + strconv.Itoa(int(externalPort)) + "-" + string(protocol))
 }
+
+// RouteName is the name of the route object for a path of a host. The root path's is the host, as
+// Akash names its one route for each host; a wildcard's begins with the label that its claim has,
+// and a further path's with one that no host may have.
+func RouteName(host, path string) string {
+	if domain, wildcard := strings.CutPrefix(host, "*."); wildcard {
+		host = "wc--any." + domain
+	}
+	if path == "" || path == "/" {
+		return host
+	}
+	return "pt--" + Hash(path)[:13] + "." + host
+}

@@ -8,6 +8,17 @@ import "net/netip"
 const (
 	TargetIngress   = "ingress"
 	TargetHTTPRoute = "httproute"
+	TargetRoute     = "route"
+)
+
+// The implementations of the Gateway API for which HTTP options are written.
+const (
+	// GatewayAkash writes what Akash's provider writes, to the letter.
+	GatewayAkash = "akash"
+	// GatewayNGF writes the policies and filters that NGINX Gateway Fabric reads.
+	GatewayNGF = "nginx-gateway-fabric"
+	// GatewayStandard writes fields of the Gateway API alone.
+	GatewayStandard = "standard"
 )
 
 // The ways in which a leased address comes from MetalLB.
@@ -46,6 +57,16 @@ type Gateway struct {
 	Implementation  string
 	// ProxyBufferSize is written on every route unless it is empty.
 	ProxyBufferSize string
+	Listeners       Listeners
+}
+
+// Listeners are the Gateway's listeners by what they serve, for routes that must not attach to all
+// of them. The defaults are those of Akash's chart.
+type Listeners struct {
+	// HTTP takes requests without TLS, HTTPS ends TLS.
+	HTTP, HTTPS []string
+	// Passthrough hands TLS on to the backend; empty where the Gateway has no such listener.
+	Passthrough []string
 }
 
 // Hosts says which host names a lease may have.
@@ -60,6 +81,9 @@ type Hosts struct {
 	Wildcards bool
 	// NamespaceOwnership gives the owner of a host all its paths.
 	NamespaceOwnership bool
+	// Generated is the template of the host name that a routed port without hosts gets, such as
+	// "${service}-${dseq}.apps.example.com"; empty gives it none.
+	Generated string
 }
 
 // CommitLevels say how much of a resource may be leased out for each unit that the provider has:
@@ -103,9 +127,10 @@ func Default() *ProviderConfig {
 		ManifestNamespace: "lease",
 		LedgerNamespace:   "akash-net",
 		Ingress:           Ingress{ClassName: "akash-ingress-class"},
-		Gateway:           Gateway{Name: "akash-gateway", Namespace: "akash-gateway", Implementation: "akash", ProxyBufferSize: "16k"},
-		Hosts:             Hosts{NamespaceOwnership: true},
-		CommitLevels:      CommitLevels{CPU: 1, Memory: 1, Storage: 1},
+		Gateway: Gateway{Name: "akash-gateway", Namespace: "akash-gateway", Implementation: GatewayAkash, ProxyBufferSize: "16k",
+			Listeners: Listeners{HTTP: []string{"http"}, HTTPS: []string{"https-wildcard", "https-custom"}}},
+		Hosts:        Hosts{NamespaceOwnership: true},
+		CommitLevels: CommitLevels{CPU: 1, Memory: 1, Storage: 1},
 		IP: IP{
 			Mode: ModeRange, Families: []Family{IPv4}, Pool: "default",
 			MetalLBNamespace: "metallb-system", AnnotationPrefix: "metallb.universe.tf",

@@ -32,7 +32,7 @@ func TestReadFull(t *testing.T) {
 	want := &ProviderConfig{
 		Target: TargetHTTPRoute, ManifestNamespace: "manifests", LedgerNamespace: "ledger",
 		Ingress: Ingress{ClassName: "nginx", Domain: "ingress.example.com", StaticHosts: true},
-		Gateway: Gateway{Name: "gw", Namespace: "gw-system", Implementation: "akash"},
+		Gateway: Gateway{Name: "gw", Namespace: "gw-system", Implementation: "akash", Listeners: Default().Gateway.Listeners},
 		Hosts: Hosts{
 			Blocked: []string{"example.org", ".Example.net"}, DeniedDomains: []string{"bad.example"},
 			AllowedDomains: []string{"good.example"}, Wildcards: true,
