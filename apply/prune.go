@@ -29,6 +29,7 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
 		keep[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
 	}
+	var removed []owned
 	for _, o := range r.snapshot.written[r.group] {
 		if keep[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] {
 			continue
@@ -36,6 +37,10 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 		if err := r.remove(ctx, o, Pruned); err != nil {
 			return err
 		}
+		removed = append(removed, o)
+	}
+	if err := r.awaitOperatorsGone(ctx, removed); err != nil {
+		return err
 	}
 	if err := r.removeStrays(ctx, desired); err != nil {
 		return err
@@ -55,7 +60,7 @@ func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
 	for _, h := range r.sortedHolds() {
 		for _, o := range r.snapshot.serving[h.want.Name()] {
 			key := o.kind.Plural + "/" + o.live.GetNamespace() + "/" + o.live.GetName()
-			if o.group == r.group || wanted[key] || gone[o.live] || !strays(o, h) {
+			if o.group == r.group || wanted[key] || gone[o.live] || !strays(o, h) || r.snapshot.operators.moves(o) {
 				continue
 			}
 			gone[o.live] = true

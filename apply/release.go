@@ -22,7 +22,7 @@ import (
 // goes first, the claims last, so that no name is free while it is still served. What Akash's
 // provider wrote is left. To release what is not held does nothing and says so.
 func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...string) error {
-	snapshot, err := read(ctx, a.cluster, a.ledger, a.opts.Config.IP.Mode == config.ModeDedicated)
+	snapshot, err := a.read(ctx, a.opts.Config.IP.Mode == config.ModeDedicated)
 	if err != nil {
 		return err
 	}
@@ -89,6 +89,9 @@ func (r *run) release(ctx context.Context, chosen choice) error {
 		}
 	}
 	if err := r.awaitGone(ctx, objects); err != nil {
+		return err
+	}
+	if err := r.awaitOperatorsGone(ctx, objects); err != nil {
 		return err
 	}
 	if err := r.leaveClaims(ctx, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, Released); err != nil {

@@ -37,6 +37,9 @@ type Options struct {
 	Expires time.Duration
 	// Check only tells what may be done; it goes with DryRunClient.
 	Check bool
+	// Operators says whether Akash's operators make the routes of hosts and the Services of
+	// addresses: OperatorsAuto, OperatorsOn or OperatorsOff (which the empty value is too).
+	Operators string
 	// Adopt lets a lease take over what objects of its own owner use without a claim.
 	Adopt bool
 	// Concurrency bounds the leases, and the objects of a lease, that are worked on at a time.
@@ -70,7 +73,7 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 		return err
 	}
 	withAddresses := slices.ContainsFunc(runs, func(r *run) bool { return len(r.req.Endpoints) > 0 })
-	snapshot, err := read(ctx, a.cluster, a.ledger, withAddresses)
+	snapshot, err := a.read(ctx, withAddresses)
 	if err != nil {
 		return err
 	}
@@ -166,6 +169,9 @@ type run struct {
 }
 
 func (r *run) apply(ctx context.Context) error {
+	if err := r.fitsOperators(); err != nil {
+		return err
+	}
 	if err := r.reserve(ctx); err != nil {
 		return err
 	}
@@ -186,6 +192,9 @@ func (r *run) apply(ctx context.Context) error {
 	}
 	status := "applied"
 	if r.opts.Wait > 0 && r.opts.DryRun == "" {
+		if err := r.awaitOperators(ctx, desired); err != nil {
+			return err
+		}
 		if err := r.await(ctx, desired); err != nil {
 			return err
 		}

@@ -33,10 +33,14 @@ type snapshot struct {
 	ports     map[string]state.PortObject
 	live      map[string]map[string]*unstructured.Unstructured
 	addresses *state.Picker
+	// operators are Akash's that run in the cluster; manifests, by name, what its hostname operator
+	// goes by. They are read where routes are written or removed.
+	operators operators
+	manifests map[string]*unstructured.Unstructured
 }
 
 // routeKinds are the kinds that serve traffic; they go before the claims they rest on.
-var routeKinds = []render.Kind{render.Ingress, render.HTTPRoute, render.Service}
+var routeKinds = []render.Kind{render.Ingress, render.HTTPRoute, render.Route, render.Service}
 
 // claimLikeKinds are Akash's objects that a claim entitles its holder to write.
 var claimLikeKinds = []render.Kind{render.ProviderHost, render.ProviderLeasedIP}
@@ -46,7 +50,7 @@ var poolKinds = []render.Kind{render.IPAddressPool, render.L2Advertisement}
 
 // optional are the kinds whose absence from a cluster only means that nobody uses them.
 func optional(kind render.Kind) bool {
-	return kind == render.HTTPRoute || kind == render.IPAddressPool || kind == render.L2Advertisement
+	return kind == render.HTTPRoute || kind == render.Route || kind == render.IPAddressPool || kind == render.L2Advertisement
 }
 
 // read takes the snapshot that a run over the definitions needs.

@@ -23,7 +23,7 @@ import (
 // definition (def, may be nil) is applied instead where one is given. Otherwise the old routes
 // stay until the lease's next apply.
 func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, def *lease.Definition) error {
-	snapshot, err := read(ctx, a.cluster, a.ledger, true)
+	snapshot, err := a.read(ctx, true)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 		next.req, _ = state.NewRequest(def, r.opts.Config)
 		next.group = def.Lease.Group()
 		// What was read is older than what was moved.
-		snapshot, err := read(ctx, r.cluster, r.ledger, true)
+		snapshot, err := r.read(ctx, true)
 		if err != nil {
 			return err
 		}

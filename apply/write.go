@@ -60,7 +60,7 @@ func (r *run) write(ctx context.Context, desired []render.Object) error {
 				objects = append(objects, o)
 			}
 		}
-		if err := r.writeAll(ctx, objects); err != nil {
+		if err := r.writeAll(ctx, r.leaveTheirs(objects)); err != nil {
 			return err
 		}
 	}
@@ -115,6 +115,7 @@ func (r *run) makeNamespace(ctx context.Context) error {
 
 // writeObject applies one object unless the cluster holds it already just so.
 func (r *run) writeObject(ctx context.Context, o render.Object) (Action, error) {
+	o = r.touched(o)
 	live := r.snapshot.find(o)
 	if unchanged(o, live, r.manager(o)) {
 		return Unchanged, nil

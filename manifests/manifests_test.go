@@ -185,6 +185,9 @@ func readable(rules []rbacv1.PolicyRule) map[string][]string {
 	all := verbs(rules)
 	for key, list := range all {
 		all[key] = slices.DeleteFunc(list, func(v string) bool { return v != "get" && v != "list" && v != "watch" })
+		if len(all[key]) == 0 {
+			delete(all, key)
+		}
 	}
 	return all
 }

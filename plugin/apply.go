@@ -16,6 +16,7 @@ type applyFlags struct {
 	target      string
 	output      string
 	dryRun      string
+	operators   string
 	prune       bool
 	wait        bool
 	timeout     time.Duration
@@ -63,6 +64,7 @@ func newApply(c *cli) *cobra.Command {
 	addTarget(cmd, &f.target)
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
+	addOperators(cmd, &f.operators)
 	addWait(cmd, &f.wait, &f.timeout, "for the addresses to stand in the Services' status")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Remove what the lease no longer defines")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it removes all that the lease has")
@@ -76,7 +78,7 @@ func (f *applyFlags) toOptions(c *cli) (*applyOptions, error) {
 		return nil, err
 	}
 	o := &applyOptions{applyFlags: *f, input: in}
-	for _, check := range []error{checkDryRun(&o.dryRun), checkTarget(o.target), checkOutput(o.output), checkConcurrency(o.concurrency)} {
+	for _, check := range []error{checkDryRun(&o.dryRun), checkTarget(o.target), checkOperators(o.operators), checkOutput(o.output), checkConcurrency(o.concurrency)} {
 		if check != nil {
 			return nil, check
 		}
@@ -108,7 +110,7 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 	}
 	events := newEvents(c, o.output, o.dryRun)
 	return apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Concurrency: o.concurrency, Report: events.report,
+		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators, Concurrency: o.concurrency, Report: events.report,
 	}).Apply(ctx, defs)
 }
 
@@ -142,6 +144,19 @@ func checkTarget(value string) error {
 		return usage("--target must be 'ingress' or 'httproute', not %q", value)
 	}
 	return nil
+}
+
+func addOperators(cmd *cobra.Command, value *string) {
+	cmd.Flags().StringVar(value, "operators", apply.OperatorsAuto, "Whether Akash's hostname and IP operators make routes and Services: one of 'auto' (where their Deployments are in namespace akash-services), 'on' and 'off'")
+	completeFlag(cmd, "operators", apply.OperatorsAuto, apply.OperatorsOn, apply.OperatorsOff)
+}
+
+func checkOperators(value string) error {
+	switch value {
+	case apply.OperatorsAuto, apply.OperatorsOn, apply.OperatorsOff:
+		return nil
+	}
+	return usage("--operators must be 'auto', 'on' or 'off', not %q", value)
 }
 
 func addOutput(cmd *cobra.Command, value *string) {

@@ -22,6 +22,7 @@ import (
 type releaseFlags struct {
 	output      string
 	dryRun      string
+	operators   string
 	wait        bool
 	timeout     time.Duration
 	concurrency int
@@ -59,7 +60,8 @@ func newRelease(c *cli) *cobra.Command {
 	}
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
-	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back to be gone, before their claims are given up")
+	addOperators(cmd, &f.operators)
+	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, before their claims are given up")
 	addConcurrency(cmd, &f.concurrency)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Release the leases whose labels (Akash's, akash.network/lease.id.…) match")
 	cmd.Flags().BoolVar(&f.all, "all", false, "Release all leases, after a question")
@@ -68,7 +70,7 @@ func newRelease(c *cli) *cobra.Command {
 }
 
 func (f *releaseFlags) check(args []string) error {
-	for _, check := range []error{checkDryRun(&f.dryRun), checkOutput(f.output), checkConcurrency(f.concurrency)} {
+	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
 		if check != nil {
 			return check
 		}
@@ -134,7 +136,7 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 	}
 	events := newEvents(c, f.output, f.dryRun)
 	return apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Concurrency: f.concurrency, Report: events.report,
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: events.report,
 	}).Release(ctx, groups, things...)
 }
 

@@ -16,6 +16,7 @@ type transferFlags struct {
 	target      string
 	output      string
 	dryRun      string
+	operators   string
 	concurrency int
 }
 
@@ -46,13 +47,14 @@ func newTransfer(c *cli) *cobra.Command {
 	addTarget(cmd, &f.target)
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
+	addOperators(cmd, &f.operators)
 	addConcurrency(cmd, &f.concurrency)
 	cobra.CheckErr(cmd.MarkFlagRequired("to"))
 	return cmd
 }
 
 func (f *transferFlags) run(ctx context.Context, c *cli, things []string) error {
-	for _, check := range []error{checkDryRun(&f.dryRun), checkTarget(f.target), checkOutput(f.output), checkConcurrency(f.concurrency)} {
+	for _, check := range []error{checkDryRun(&f.dryRun), checkTarget(f.target), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
 		if check != nil {
 			return check
 		}
@@ -90,6 +92,6 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []string) error 
 	}
 	events := newEvents(c, f.output, f.dryRun)
 	return apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Prune: true, Concurrency: f.concurrency, Report: events.report,
+		Config: cfg, DryRun: f.dryRun, Prune: true, Operators: f.operators, Concurrency: f.concurrency, Report: events.report,
 	}).Transfer(ctx, *to, things, def)
 }

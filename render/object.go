@@ -31,6 +31,7 @@ var (
 	ProviderLeasedIP = kind("akash.network", "v2beta2", "ProviderLeasedIP", "providerleasedips")
 	Ingress          = kind("networking.k8s.io", "v1", "Ingress", "ingresses")
 	HTTPRoute        = kind("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes")
+	Route            = kind("route.openshift.io", "v1", "Route", "routes")
 	Service          = kind("", "v1", "Service", "services")
 	IPAddressPool    = kind("metallb.io", "v1beta1", "IPAddressPool", "ipaddresspools")
 	L2Advertisement  = kind("metallb.io", "v1beta1", "L2Advertisement", "l2advertisements")

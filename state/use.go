@@ -57,7 +57,7 @@ func newUse(kind string, meta metav1.Object) Use {
 // challenge. They serve a host for a minute on behalf of whoever holds it.
 const solverLabel = "acme.cert-manager.io/http01-solver"
 
-// HostUses are the hosts that a ProviderHost, an Ingress or an HTTPRoute uses.
+// HostUses are the hosts that a ProviderHost, an Ingress, an HTTPRoute or a Route uses.
 func HostUses(o *unstructured.Unstructured) []Use {
 	if o.GetLabels()[solverLabel] == "true" {
 		return nil
@@ -77,6 +77,10 @@ func HostUses(o *unstructured.Unstructured) []Use {
 		backend := first(first(field(o.Object, "spec", "rules")), "backendRefs")
 		use.Service, _ = field(backend, "name").(string)
 		use.Port = portNumber(field(backend, "port"))
+	case "Route":
+		hosts = routeHosts(o)
+		use.Service, _, _ = unstructured.NestedString(o.Object, "spec", "to", "name")
+		use.Port = portNumber(field(o.Object, "spec", "port", "targetPort"))
 	}
 	uses := make([]Use, 0, len(hosts))
 	for _, h := range hosts {
@@ -84,6 +88,21 @@ func HostUses(o *unstructured.Unstructured) []Use {
 		uses = append(uses, use)
 	}
 	return uses
+}
+
+// routeHosts is the host of an OpenShift Route. With the wildcard policy Subdomain it stands for all
+// hosts one label below its domain.
+func routeHosts(o *unstructured.Unstructured) []string {
+	host, _, _ := unstructured.NestedString(o.Object, "spec", "host")
+	policy, _, _ := unstructured.NestedString(o.Object, "spec", "wildcardPolicy")
+	_, domain, _ := strings.Cut(host, ".")
+	switch {
+	case host == "":
+		return nil
+	case policy == "Subdomain":
+		return []string{"*." + domain}
+	}
+	return []string{host}
 }
 
 func ingressHosts(o *unstructured.Unstructured, use *Use) []string {

@@ -32,12 +32,17 @@ func deployHost(t *testing.T, id lease.ID, host string) (providerHost, ingress *
 		metadata: {name: %s, namespace: lease, labels: %s, annotations: {akash.network/lease.updated_at: "2026-11-01T10:00:00Z"}},
 		spec: {owner: %s, provider: %s, hostname: %s, dseq: %d, gseq: %d, oseq: %d, service_name: web, external_port: 80}}`,
 		host, labelsOf(id), id.Owner, id.Provider, host, id.DSeq, id.GSeq, id.OSeq))
-	ingress = create(t, providerServices, ingresses, fmt.Sprintf(`{apiVersion: networking.k8s.io/v1, kind: Ingress,
+	return providerHost, deployRoute(t, id, host)
+}
+
+// deployRoute writes the Ingress that Akash's hostname operator makes for a host of a lease.
+func deployRoute(t *testing.T, id lease.ID, host string) *unstructured.Unstructured {
+	t.Helper()
+	return create(t, providerServices, ingresses, fmt.Sprintf(`{apiVersion: networking.k8s.io/v1, kind: Ingress,
 		metadata: {name: %s, namespace: %s, labels: %s, annotations: {nginx.ingress.kubernetes.io/proxy-body-size: "1048576"}},
 		spec: {ingressClassName: akash-ingress-class, rules: [{host: %s, http: {paths: [
 			{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]}}`,
-		host, namespace, labelsOf(id), host))
-	return providerHost, ingress
+		host, id.Namespace(), labelsOf(id), host))
 }
 
 // What Akash's provider wrote for another owner's lease makes a host held, without any claim.

@@ -99,6 +99,12 @@ func remove(t *testing.T, resource schema.GroupVersionResource, namespace, name 
 	}
 }
 
+// present is true once the object exists.
+func present(t *testing.T, resource schema.GroupVersionResource, namespace, name string) func(context.Context) (bool, error) {
+	t.Helper()
+	return func(context.Context) (bool, error) { return find(t, resource, namespace, name) != nil, nil }
+}
+
 // eventually waits for what other programs do.
 func eventually(t *testing.T, what string, check func(context.Context) (bool, error)) {
 	t.Helper()

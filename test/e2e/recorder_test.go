@@ -190,13 +190,19 @@ func arrives(t *testing.T, what string, signal <-chan struct{}) {
 // parse reads an object written as YAML or JSON.
 func parse(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
-	body, err := yaml.YAMLToJSON([]byte(text))
+	o, err := parseObject(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &unstructured.Unstructured{}
-	if err := o.UnmarshalJSON(body); err != nil {
-		t.Fatal(err)
-	}
 	return o
+}
+
+// parseObject is parse where there is no test at hand.
+func parseObject(text string) (*unstructured.Unstructured, error) {
+	body, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	o := &unstructured.Unstructured{}
+	return o, o.UnmarshalJSON(body)
 }

@@ -16,8 +16,8 @@ import (
 // kind. Pools are read where addresses are leased.
 func reads(withAddresses bool) []string {
 	out := []string{
-		"GET configmaps/config", "LIST httproutes", "LIST ingresses", "LIST leases", "LIST namespaces",
-		"LIST providerhosts", "LIST providerleasedips", "LIST services",
+		"GET configmaps/config", "LIST deployments", "LIST httproutes", "LIST ingresses", "LIST leases", "LIST namespaces",
+		"LIST providerhosts", "LIST providerleasedips", "LIST routes", "LIST services",
 	}
 	if withAddresses {
 		out = append(out, "LIST ipaddresspools", "LIST l2advertisements")

@@ -1,0 +1,345 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// The ways to live beside Akash's operators.
+const (
+	// OperatorsAuto leaves to an operator what it makes where its Deployment is in the cluster.
+	OperatorsAuto = "auto"
+	// OperatorsOn leaves it to them without looking, OperatorsOff makes everything.
+	OperatorsOn  = "on"
+	OperatorsOff = "off"
+)
+
+// OperatorsNamespace is where Akash's charts run the provider and its operators.
+const OperatorsNamespace = "akash-services"
+
+// The Deployments of Akash's operators, as its charts name them and as they did before.
+var (
+	hostnameOperators = []string{"operator-hostname", "akash-hostname-operator"}
+	ipOperators       = []string{"operator-ip", "akash-ip-operator"}
+)
+
+var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+
+// operators are those of Akash's operators that make objects in this cluster: the hostname operator
+// the route of each ProviderHost, the IP operator the Service of each ProviderLeasedIP.
+type operators struct{ hostname, ip bool }
+
+// OperatorError says that Akash's operators would stop at what was to be written, or ignore its lease
+// from then on.
+type OperatorError struct {
+	Lease lease.ID
+	At    lease.Place
+	// Why says what does not fit.
+	Why string
+}
+
+func (e *OperatorError) Error() string {
+	text := fmt.Sprintf("lease %s: %s. With --operators=off this program makes the objects itself", e.Lease, e.Why)
+	if at := e.At.String(); at != "" {
+		return at + ": " + text
+	}
+	return text
+}
+
+// findOperators says which operators to count on.
+func (a *Applier) findOperators(ctx context.Context) (operators, error) {
+	switch a.opts.Operators {
+	case OperatorsOn:
+		return operators{hostname: true, ip: true}, nil
+	case OperatorsOff, "":
+		return operators{}, nil
+	}
+	list, err := a.cluster.objects(ctx, deployments, OperatorsNamespace, metav1.ListOptions{})
+	if err != nil {
+		return operators{}, fmt.Errorf("whether Akash's operators run cannot be seen: %w\n--operators=on or --operators=off says it", err)
+	}
+	return operators{hostname: runs(list, hostnameOperators), ip: runs(list, ipOperators)}, nil
+}
+
+// runs is true where one of the Deployments is there and is not scaled to nothing.
+func runs(deployments []*unstructured.Unstructured, names []string) bool {
+	return slices.ContainsFunc(deployments, func(d *unstructured.Unstructured) bool {
+		replicas, set, _ := unstructured.NestedInt64(d.Object, "spec", "replicas")
+		return slices.Contains(names, d.GetName()) && (!set || replicas > 0)
+	})
+}
+
+// read takes the snapshot, and finds the operators and what they go by: the Manifests of Akash's
+// provider.
+func (a *Applier) read(ctx context.Context, withAddresses bool) (*snapshot, error) {
+	var s *snapshot
+	var found operators
+	manifests := map[string]*unstructured.Unstructured{}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		s, err = read(groupCtx, a.cluster, a.ledger, withAddresses)
+		return err
+	})
+	group.Go(func() (err error) {
+		if found, err = a.findOperators(groupCtx); err != nil || !found.hostname {
+			return err
+		}
+		list, err := a.cluster.objects(groupCtx, akashResource("manifests"), a.opts.Config.ManifestNamespace, metav1.ListOptions{})
+		for _, m := range list {
+			manifests[m.GetName()] = m
+		}
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	s.operators, s.manifests = found, manifests
+	return s, nil
+}
+
+// fitsOperators refuses, before anything is claimed, what Akash's operators would choke on.
+// The hostname operator looks a ProviderHost's lease, service and port up in the lease's Manifest, and
+// ignores the lease for good when it has not found them three times (provider: operator/hostname,
+// event-failure-limit). The IP operator makes Services that ask for no address.
+func (r *run) fitsOperators() error {
+	if r.snapshot.operators.ip && len(r.req.Endpoints) > 0 && r.opts.Config.IP.Mode != config.ModePool {
+		return &OperatorError{Lease: r.req.Lease, At: r.req.Endpoints[0].At, Why: fmt.Sprintf(
+			"Akash's IP operator lets MetalLB choose the addresses, which goes with ip.mode %q only and not with %q", config.ModePool, r.opts.Config.IP.Mode)}
+	}
+	if !r.snapshot.operators.hostname {
+		return nil
+	}
+	manifest := r.snapshot.manifests[r.req.Lease.Namespace()]
+	for _, s := range r.def.Services {
+		for _, e := range s.Expose {
+			hosts := len(e.Hosts) > 0 || r.opts.Config.Ingress.StaticHosts
+			if !e.IsIngress() || !hosts || e.RoutePath() != "/" || served(manifest, s.Name, e.ExternalPort()) {
+				continue
+			}
+			why := fmt.Sprintf("its Manifest has no service %s with instances and a global port %d", s.Name, e.ExternalPort())
+			if manifest == nil {
+				why = fmt.Sprintf("it has no Manifest in namespace %s; the provider writes it when the tenant sends the manifest", r.opts.Config.ManifestNamespace)
+			}
+			return &OperatorError{Lease: r.req.Lease, At: e.At, Why: why + ". Akash's hostname operator would ignore the lease"}
+		}
+	}
+	return nil
+}
+
+// served is true where the Manifest has what the hostname operator looks for: the service, with
+// instances, and a global port of that number.
+func served(manifest *unstructured.Unstructured, service string, port uint16) bool {
+	if manifest == nil {
+		return false
+	}
+	services, _, _ := unstructured.NestedSlice(manifest.Object, "spec", "group", "services")
+	return slices.ContainsFunc(services, func(v any) bool {
+		s, ok := v.(map[string]any)
+		if !ok || s["name"] != service || s["count"] == int64(0) {
+			return false
+		}
+		exposes, _, _ := unstructured.NestedSlice(s, "expose")
+		return slices.ContainsFunc(exposes, func(v any) bool {
+			e, _ := v.(map[string]any)
+			external, _ := e["external_port"].(int64)
+			if external == 0 {
+				external, _ = e["port"].(int64)
+			}
+			return e["global"] == true && external == int64(port)
+		})
+	})
+}
+
+// theirs is true for an object that one of Akash's operators makes of a ProviderHost or of a
+// ProviderLeasedIP. What it does not know is not labelled as Akash's (design: 2.7).
+func (o operators) theirs(object render.Object) bool {
+	makes := o.hostname
+	switch object.Kind {
+	case render.Ingress, render.HTTPRoute:
+	case render.Service:
+		makes = o.ip
+	default:
+		return false
+	}
+	return makes && rendered(object).GetLabels()[lease.LabelManaged] == "true"
+}
+
+// moves is true for a route of another lease that the hostname operator removes itself when the
+// ProviderHost changes hands: where it finds it gone already it stops and starts anew.
+func (o operators) moves(route owned) bool {
+	return o.hostname && (route.kind == render.Ingress || route.kind == render.HTTPRoute) && route.live.GetLabels()[lease.LabelManaged] == "true"
+}
+
+// leaveTheirs tells of the objects that are left to the operators, and returns the others.
+func (r *run) leaveTheirs(objects []render.Object) []render.Object {
+	return slices.DeleteFunc(slices.Clone(objects), func(o render.Object) bool {
+		if !r.snapshot.operators.theirs(o) {
+			return false
+		}
+		if r.snapshot.theirRoute(o) == nil {
+			r.event(Left, o.Kind.Singular, o.Namespace, o.Name, "to Akash's operator")
+		} else {
+			r.event(Unchanged, o.Kind.Singular, o.Namespace, o.Name, "")
+		}
+		return true
+	})
+}
+
+// theirRoute is the live object that an operator has made for a rendered one; the hostname operator
+// makes Ingresses or HTTPRoutes, whatever is rendered.
+func (s *snapshot) theirRoute(o render.Object) *unstructured.Unstructured {
+	for _, kind := range operatorKinds(o.Kind) {
+		if live := s.live[kind.Plural][o.Namespace+"/"+o.Name]; live != nil {
+			return live
+		}
+	}
+	return nil
+}
+
+func operatorKinds(kind render.Kind) []render.Kind {
+	if kind == render.Service {
+		return []render.Kind{render.Service}
+	}
+	return []render.Kind{render.Ingress, render.HTTPRoute}
+}
+
+// touched is a ProviderHost with the time at which it was last deployed, which Akash's provider
+// writes too, so that its operator looks at it again. It stays while nothing else changes.
+func (r *run) touched(o render.Object) render.Object {
+	if o.Kind != render.ProviderHost || !r.snapshot.operators.hostname {
+		return o
+	}
+	body := rendered(o)
+	annotations := body.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	out := render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}
+	if live := r.snapshot.find(o); live != nil {
+		if at := live.GetAnnotations()[lease.AnnotationUpdatedAt]; at != "" && r.owns(live, lease.AnnotationUpdatedAt) {
+			annotations[lease.AnnotationUpdatedAt] = at
+			body.SetAnnotations(annotations)
+		}
+		if unchanged(out, live, r.manager(o)) || theirsToo(live) {
+			return out
+		}
+	}
+	annotations[lease.AnnotationUpdatedAt] = r.cluster.Now().UTC().Format(time.RFC3339)
+	body.SetAnnotations(annotations)
+	return out
+}
+
+// owns is true where the lease's own manager has applied the annotation.
+func (r *run) owns(live *unstructured.Unstructured, annotation string) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager == r.group.FieldManager() && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), `"f:`+annotation+`"`)
+	})
+}
+
+// awaitOperators waits until the operators have made what was left to them.
+func (r *run) awaitOperators(ctx context.Context, desired []render.Object) error {
+	for _, o := range desired {
+		if o.Kind == render.Service || !r.snapshot.operators.theirs(o) || r.snapshot.theirRoute(o) != nil && !r.changed {
+			continue
+		}
+		err := r.poll(ctx, func(ctx context.Context) (bool, error) {
+			live, err := r.getTheirs(ctx, o.Kind, o.Namespace, o.Name)
+			return live != nil, err
+		})
+		if errors.Is(err, errTimedOut) {
+			return &TimeoutError{After: r.opts.Wait, Waiting: []string{fmt.Sprintf(
+				"Akash's hostname operator to route %s in namespace %s (see: kubectl -n %s logs deploy/operator-hostname, and its /ignore-list)", o.Name, o.Namespace, OperatorsNamespace)}}
+		}
+		if err != nil {
+			return err
+		}
+		if r.changed {
+			r.event(Granted, "route", o.Namespace, o.Name, "by Akash's hostname operator")
+		}
+	}
+	return nil
+}
+
+// awaitOperatorsGone waits until the operators have removed what they had made for the objects that
+// were deleted: as long as it is there it serves, and its claim is kept.
+func (r *run) awaitOperatorsGone(ctx context.Context, removed []owned) error {
+	if r.opts.DryRun != "" || r.opts.Wait == 0 {
+		return nil
+	}
+	for _, o := range removed {
+		kind, namespace, name, waits := r.madeOf(o)
+		if !waits {
+			continue
+		}
+		err := r.poll(ctx, func(ctx context.Context) (bool, error) {
+			live, err := r.getTheirs(ctx, kind, namespace, name)
+			if live == nil || err != nil {
+				return live == nil && err == nil, err
+			}
+			id, labelled := lease.IDFromLabels(live.GetLabels())
+			return labelled && id.Group() != r.group, nil
+		})
+		if errors.Is(err, errTimedOut) {
+			return &TimeoutError{After: r.opts.Wait, Waiting: []string{fmt.Sprintf(
+				"Akash's operator to remove %s %s/%s; its claim is kept until then: the same command goes on", kind.Singular, namespace, name)}}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// madeOf names what an operator has made of one of Akash's objects.
+func (r *run) madeOf(o owned) (kind render.Kind, namespace, name string, waits bool) {
+	id, _ := lease.IDFromLabels(o.live.GetLabels())
+	switch {
+	case o.kind == render.ProviderHost && r.snapshot.operators.hostname:
+		return render.Ingress, id.Namespace(), o.live.GetName(), true
+	case o.kind == render.ProviderLeasedIP && r.snapshot.operators.ip:
+		port := state.PortObjectOf(o.live)
+		return render.Service, id.Namespace(), lease.IPServiceName(port.Service, port.Port, port.Protocol), true
+	}
+	return render.Kind{}, "", "", false
+}
+
+// getTheirs reads what an operator makes for a rendered object, or nil.
+func (r *run) getTheirs(ctx context.Context, kind render.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	for _, kind := range operatorKinds(kind) {
+		live, err := r.cluster.get(ctx, kind, namespace, name)
+		if missing := (*MissingKindError)(nil); errors.As(err, &missing) && optional(kind) {
+			err = nil
+		}
+		if live != nil || err != nil {
+			return live, err
+		}
+	}
+	return nil, nil //nolint:nilnil // nothing is there
+}
+
+var errTimedOut = errors.New("timed out")
+
+// poll asks until it is done, for as long as the run waits.
+func (r *run) poll(ctx context.Context, done wait.ConditionWithContextFunc) error {
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.opts.Wait, true, done)
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return errTimedOut
+	}
+	return err
+}
