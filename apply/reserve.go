@@ -88,9 +88,7 @@ func (r *run) fixedHolds() []state.Hold {
 			}
 		}
 	}
-	for _, h := range r.req.Hosts {
-		holds = append(holds, h.Hold(r.req.Lease))
-	}
+	holds = append(holds, r.req.HostHolds()...)
 	r.expire(holds)
 	slices.SortFunc(holds, state.Hold.Compare)
 	return holds

@@ -151,7 +151,8 @@ type run struct {
 	// holds are the claims that the run relies on, by name.
 	holds map[string]*held
 	// before is what the group had written on claims that the run has changed.
-	before        map[string][]state.Part
+	before map[string][]state.Part
+	// withheldHosts are hosts, or paths of hosts, as lease.HostPath calls them.
 	withheldHosts map[string]bool
 	withheldPorts map[string]bool
 	// withheld are the notes of what is withheld.
@@ -224,10 +225,11 @@ func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
 	r.note(h, p)
 	name := h.Thing
 	if h.Kind != state.Address {
-		if r.withheldHosts[h.Thing] {
+		name = lease.HostPath(h.Thing, p.Path)
+		if r.withheldHosts[name] {
 			return
 		}
-		r.withheldHosts[h.Thing] = true
+		r.withheldHosts[name] = true
 	} else {
 		protocol, port := p.ProtocolPort()
 		leasedIP := lease.LeasedIPName(h.SharingKey, protocol, port)
@@ -254,7 +256,13 @@ type waiting struct {
 func (r *run) note(h state.Hold, p state.Part) {
 	definition, options := "", (*lease.HTTPOptions)(nil)
 	if r.def != nil {
-		definition, options = r.def.Hash, r.def.Options(h.Thing)
+		definition = r.def.Hash
+		if e := r.def.Routed(h.Thing, p.Path); e != nil {
+			options = e.Options()
+			if e.Routing != nil {
+				definition = "" // a note says less than its routes need: they follow with an apply
+			}
+		}
 	}
 	note := p.Wait(definition, options)
 	if !slices.ContainsFunc(r.withheld, func(w waiting) bool { return w.note.Key == note.Key }) {

@@ -93,7 +93,7 @@ func (s *server) read(w http.ResponseWriter, path string) {
 		return
 	}
 	parts := strings.Split(path, "/")
-	for _, plural := range []string{"leases", "namespaces", "providerhosts", "providerleasedips", "ingresses", "httproutes", "services", "ipaddresspools", "l2advertisements"} {
+	for _, plural := range []string{"leases", "namespaces", "providerhosts", "providerleasedips", "ingresses", "httproutes", "routes", "services", "ipaddresspools", "l2advertisements"} {
 		if parts[len(parts)-1] == plural {
 			reply(w, http.StatusOK, s.list(path, plural))
 			return

@@ -81,6 +81,7 @@ func (r *run) knownDefinition(moves []*move) *lease.Definition {
 				e.Protocol, e.As = p.ProtocolPort()
 				e.IP = strings.TrimPrefix(m.claim.SharingKey, r.group.Owner+"-ip-")
 			} else {
+				e.Path = p.Path
 				e.Hosts = []lease.Host{{Name: m.claim.Thing}}
 			}
 			if p.HTTP != nil {

@@ -166,18 +166,24 @@ func (d *Definition) Exposes() bool {
 	return false
 }
 
-// Options are the HTTP options with which a host of the definition is routed; nil where they are
-// Akash's defaults, or the definition has no such host.
-func (d *Definition) Options(host string) *HTTPOptions {
-	for _, s := range d.Services {
-		for _, e := range s.Expose {
-			for _, h := range e.Hosts {
-				if h.Name == host && !reflect.DeepEqual(e.HTTP, HTTPOptions{}) {
-					options := e.HTTP
-					return &options
-				}
+// Routed is the expose to which a path of a host leads, or nil.
+func (d *Definition) Routed(host, path string) *Expose {
+	for i := range d.Services {
+		for j := range d.Services[i].Expose {
+			e := &d.Services[i].Expose[j]
+			if e.RoutePath() == path && slices.ContainsFunc(e.Hosts, func(h Host) bool { return h.Name == host }) {
+				return e
 			}
 		}
 	}
 	return nil
+}
+
+// Options are the HTTP options of the expose; nil where they are Akash's defaults.
+func (e *Expose) Options() *HTTPOptions {
+	if reflect.DeepEqual(e.HTTP, HTTPOptions{}) {
+		return nil
+	}
+	options := e.HTTP
+	return &options
 }

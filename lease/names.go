@@ -111,6 +111,14 @@ func IPServiceName(service string, externalPort uint16, protocol Protocol) strin
 	return strings.ToLower(service + "-ip-" + strconv.Itoa(int(externalPort)) + "-" + string(protocol))
 }
 
+// HostPath is how a path of a host is called: the root path by the host alone.
+func HostPath(host, path string) string {
+	if path == "" || path == "/" {
+		return host
+	}
+	return host + path
+}
+
 // RouteName is the name of the route object for a path of a host. The root path's is the host, as
 // Akash names its one route for each host; a wildcard's begins with the label that its claim has,
 // and a further path's with one that no host may have.

@@ -48,7 +48,7 @@ func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 	r.problems = append(r.problems, problems.Errors()...)
 	r.once("lease "+def.Lease.Group().String(), def.At)
 	for _, h := range request.Hosts {
-		r.once("host "+h.Host, h.At)
+		r.onceByOwner(h, def.Lease.Owner)
 	}
 	addresses := render.Addresses{}
 	for _, e := range request.Endpoints {
@@ -100,15 +100,28 @@ func (r *renderer) addresses(owner string, e state.EndpointWant) ([]netip.Addr, 
 }
 
 // once refuses a thing that an earlier lease of the same run has claimed.
-func (r *renderer) once(thing string, at lease.Place) {
+func (r *renderer) once(thing string, at lease.Place) bool {
 	key := maphash.String(r.seed, thing)
 	first, twice := r.seen[key]
 	if !twice {
 		r.seen[key] = r.compact(at)
-		return
+		return true
 	}
 	where := lease.Place{File: r.files[first.file], Line: int(first.line), Column: 1}
 	r.problems.Add(at, "%s is claimed twice in one run (first near %s)", thing, where)
+	return false
+}
+
+// onceByOwner refuses a host of another owner, and a path of it that an earlier lease has.
+func (r *renderer) onceByOwner(h state.HostWant, owner string) {
+	if !r.once("host "+lease.HostPath(h.Host, h.Path), h.At) {
+		return
+	}
+	key := maphash.String(r.seed, h.Host+" of "+owner)
+	if _, known := r.seen[key]; !known {
+		r.seen[key] = r.compact(h.At)
+		r.once("any path of host "+h.Host, h.At)
+	}
 }
 
 // onceByKey refuses an address that an IP endpoint with another sharing key has: MetalLB would

@@ -40,7 +40,7 @@ func (c *Circumstances) Host(host string) Explanation {
 	x := Explanation{Subject: host}
 	rows := slices.DeleteFunc(slices.Clone(c.Book.Hosts), func(r HostRow) bool { return r.Host != host })
 	claim := c.claim(HostName(host))
-	if why := c.Config.Hosts.Refuse(strings.TrimPrefix(host, "*.")); why != "" {
+	if why := c.Config.Hosts.Refuse(host); why != "" {
 		x.fact("It %s: no lease can take it.", why)
 	}
 	c.above(&x, host)

@@ -97,7 +97,7 @@ func ParseHostWant(text string, cfg *config.ProviderConfig) (HostWant, error) {
 	if err := lease.CheckHost(domain); err != nil {
 		return w, err
 	}
-	if why := cfg.Hosts.Refuse(domain); why != "" {
+	if why := cfg.Hosts.Refuse(host); why != "" {
 		return w, fmt.Errorf("%s %s", host, why)
 	}
 	return w, nil

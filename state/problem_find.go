@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -73,7 +72,7 @@ func (p *problems) claim(c *Claim) {
 		p.add(base)
 		return
 	}
-	if why := p.Config.Hosts.Refuse(strings.TrimPrefix(c.Thing, "*.")); why != "" && c.Kind != Address {
+	if why := p.Config.Hosts.Refuse(c.Thing); why != "" && c.Kind != Address {
 		x := base
 		x.Problem, x.Message, x.Manual = BlockedHost, "it is held, and it "+why, true
 		x.Plan = "by hand: release it, or change the provider's configuration"

@@ -26,6 +26,14 @@ type HostWant struct {
 	At      lease.Place
 }
 
+// refuse says why the provider lets no lease have the host, or is empty.
+func refuse(host string, cfg *config.ProviderConfig) string {
+	if strings.HasPrefix(host, "*.") && !cfg.Hosts.Wildcards {
+		return "is a wildcard, and the provider allows none (hosts.wildcards)"
+	}
+	return cfg.Hosts.Refuse(host)
+}
+
 // EndpointWant is an IP endpoint for which a lease must hold an address, with the ports it takes
 // of it.
 type EndpointWant struct {
@@ -67,10 +75,10 @@ func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lea
 		for _, e := range s.Expose {
 			ingress = ingress || e.IsIngress()
 			for _, h := range e.Hosts {
-				if why := cfg.Hosts.Refuse(h.Name); why != "" {
+				if why := refuse(h.Name, cfg); why != "" {
 					problems.Add(h.At, "%s %s", h.Name, why)
 				}
-				req.Hosts = append(req.Hosts, HostWant{Host: h.Name, Service: s.Name, Port: e.ExternalPort(), At: h.At})
+				req.Hosts = append(req.Hosts, HostWant{Host: h.Name, Path: e.RoutePath(), Service: s.Name, Port: e.ExternalPort(), At: h.At})
 			}
 			if e.IsIngress() && len(e.Hosts) == 0 && !cfg.Ingress.StaticHosts {
 				problems.Add(e.At, "service %s exposes port %d over HTTP without a host name; add one, or let the provider give it one (ingress.staticHosts)", s.Name, e.ExternalPort())
@@ -95,7 +103,7 @@ func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lea
 			}
 		}
 	}
-	slices.SortFunc(req.Hosts, func(a, b HostWant) int { return cmp.Compare(a.Host, b.Host) })
+	slices.SortFunc(req.Hosts, func(a, b HostWant) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path)) })
 	slices.SortFunc(req.Endpoints, func(a, b EndpointWant) int { return cmp.Compare(a.Name, b.Name) })
 	return req, problems
 }
@@ -160,8 +168,25 @@ func (h Hold) Compare(other Hold) int {
 	return cmp.Or(cmp.Compare(h.Kind, other.Kind), cmp.Compare(h.Name(), other.Name()))
 }
 
-// Granted is the definition without the hosts and the IP ports that are withheld: what is
-// rendered. The definition's hash stays.
+// HostHolds are the claims on the hosts that the lease wants, with all paths of each.
+func (r Request) HostHolds() []Hold {
+	var holds []Hold
+	for _, w := range r.Hosts {
+		h := w.Hold(r.Lease)
+		if last := len(holds) - 1; last >= 0 && holds[last].Thing == h.Thing { // they are sorted
+			holds[last].Parts = append(holds[last].Parts, h.Parts...)
+			continue
+		}
+		holds = append(holds, h)
+	}
+	for _, h := range holds {
+		slices.SortFunc(h.Parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
+	}
+	return holds
+}
+
+// Granted is the definition without the hosts (each with its path, as lease.HostPath calls it) and
+// the IP ports that are withheld: what is rendered. The definition's hash stays.
 func Granted(def *lease.Definition, withheldHosts map[string]bool, withheldPorts map[string]bool) *lease.Definition {
 	if len(withheldHosts) == 0 && len(withheldPorts) == 0 {
 		return def
@@ -171,7 +196,7 @@ func Granted(def *lease.Definition, withheldHosts map[string]bool, withheldPorts
 	for i, s := range out.Services {
 		out.Services[i].Expose = slices.Clone(s.Expose)
 		for j, e := range s.Expose {
-			out.Services[i].Expose[j].Hosts = slices.DeleteFunc(slices.Clone(e.Hosts), func(h lease.Host) bool { return withheldHosts[h.Name] })
+			out.Services[i].Expose[j].Hosts = slices.DeleteFunc(slices.Clone(e.Hosts), func(h lease.Host) bool { return withheldHosts[lease.HostPath(h.Name, e.RoutePath())] })
 			if e.IP != "" && withheldPorts[lease.LeasedIPName(lease.SharingKey(def.Lease.Owner, e.IP), e.Protocol, e.ExternalPort())] {
 				out.Services[i].Expose[j].IP = ""
 			}

@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // BlockedBy is the entry of the blocklist that forbids a host, if one does. An entry ".x.com"
 // forbids x.com and every host below it, an entry "x.com" that host alone; exact entries are
@@ -22,8 +25,12 @@ func (h Hosts) BlockedBy(host string) (entry string, blocked bool) {
 
 // Refuse says why the provider gives no lease the host, or is empty: the blocklist, then the
 // denied domains, then the allowed ones where there are any. A domain stands for itself and all
-// below it; deny goes before allow (OpenShift's router: --denied-domains, --allowed-domains).
+// below it; deny goes before allow (OpenShift's router: --denied-domains, --allowed-domains). A
+// wildcard is refused with its domain, and where it covers a host that is refused by its name.
 func (h Hosts) Refuse(host string) string {
+	if domain, wildcard := strings.CutPrefix(host, "*."); wildcard {
+		return h.refuseWildcard(domain)
+	}
 	if entry, blocked := h.BlockedBy(host); blocked {
 		return "is blocked by this provider (" + entry + ")"
 	}
@@ -39,6 +46,19 @@ func (h Hosts) Refuse(host string) string {
 	}
 	if len(h.AllowedDomains) > 0 {
 		return "is in none of the domains that this provider allows (" + strings.Join(h.AllowedDomains, ", ") + ")"
+	}
+	return ""
+}
+
+func (h Hosts) refuseWildcard(domain string) string {
+	if why := h.Refuse(domain); why != "" {
+		return why
+	}
+	for _, e := range slices.Concat(h.Blocked, h.DeniedDomains) {
+		name := strings.TrimPrefix(strings.ToLower(e), ".")
+		if _, parent, _ := strings.Cut(name, "."); parent == strings.ToLower(domain) {
+			return "covers a host that this provider refuses (" + e + ")"
+		}
 	}
 	return ""
 }

@@ -1,0 +1,85 @@
+package state
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// pathsDefinition exposes one host at three paths of two services.
+func pathsDefinition() *lease.Definition {
+	host := []lease.Host{{Name: "shop.example.com"}}
+	expose := func(path string) lease.Expose {
+		return lease.Expose{Port: 8080, As: 80, Protocol: lease.TCP, Global: true, Hosts: host, Path: path}
+	}
+	return &lease.Definition{Lease: lease.ID{Owner: "akash1a", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1p"}, Services: []lease.Service{
+		{Name: "api", Expose: []lease.Expose{expose("/v1"), expose("/v2")}},
+		{Name: "web", Expose: []lease.Expose{expose("")}},
+	}}
+}
+
+// All paths of a host are parts of one claim, so that a run takes and gives them back together.
+func TestPathsOfAHostAreOneHold(t *testing.T) {
+	req, problems := NewRequest(pathsDefinition(), config.Default())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	holds := req.HostHolds()
+	if len(holds) != 1 || holds[0].Thing != "shop.example.com" {
+		t.Fatalf("the holds are %+v", holds)
+	}
+	got := map[string]string{}
+	for _, p := range holds[0].Parts {
+		got[p.Path] = p.Service
+	}
+	if diff := cmp.Diff(map[string]string{"/": "web", "/v1": "api", "/v2": "api"}, got); diff != "" {
+		t.Errorf("parts (-want +got):\n%s", diff)
+	}
+}
+
+// What is withheld of a host is a path: the others are rendered.
+func TestGrantedByPath(t *testing.T) {
+	granted := Granted(pathsDefinition(), map[string]bool{"shop.example.com": true, "shop.example.com/v2": true}, nil)
+	got := []string{}
+	for _, s := range granted.Services {
+		for _, e := range s.Expose {
+			for _, h := range e.Hosts {
+				got = append(got, lease.HostPath(h.Name, e.RoutePath()))
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"shop.example.com/v1"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A wildcard is the provider's to allow, and covers no host that it refuses.
+func TestWildcardsInARequest(t *testing.T) {
+	def := pathsDefinition()
+	def.Services = def.Services[1:]
+	def.Services[0].Expose[0].Hosts = []lease.Host{{Name: "*.example.com"}}
+	for name, tc := range map[string]struct {
+		hosts   config.Hosts
+		refused bool
+	}{
+		"not allowed":          {config.Hosts{}, true},
+		"allowed":              {config.Hosts{Wildcards: true, Blocked: []string{"a.b.example.com", "example.org"}}, false},
+		"its domain blocked":   {config.Hosts{Wildcards: true, Blocked: []string{"example.com"}}, true},
+		"its domain denied":    {config.Hosts{Wildcards: true, DeniedDomains: []string{"com"}}, true},
+		"it covers a blocked":  {config.Hosts{Wildcards: true, Blocked: []string{"WWW.example.com"}}, true},
+		"it covers a denied":   {config.Hosts{Wildcards: true, DeniedDomains: []string{"www.example.com"}}, true},
+		"its domain permitted": {config.Hosts{Wildcards: true, AllowedDomains: []string{"example.com"}}, false},
+		"another permitted":    {config.Hosts{Wildcards: true, AllowedDomains: []string{"www.example.com"}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := config.Default()
+			cfg.Hosts = tc.hosts
+			if _, problems := NewRequest(def, cfg); problems.Failed() != tc.refused {
+				t.Errorf("refused: %v (%v), want %v", problems.Failed(), problems, tc.refused)
+			}
+		})
+	}
+}
