@@ -23,7 +23,7 @@ const fewHosts = 16
 
 // Selectors of the objects that a lease has in all namespaces.
 const (
-	ofLeases     = lease.LabelManaged + "=true"
+	ofLeases     = lease.LabelOwner
 	ofLeasedPort = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
 )
 

@@ -49,7 +49,7 @@ func (s *snapshot) contents() state.Contents {
 	}
 	for _, kind := range []render.Kind{render.ProviderHost, render.Ingress, render.HTTPRoute} {
 		each(kind, func(o *unstructured.Unstructured) {
-			if o.GetLabels()[lease.LabelManaged] != "true" && kind != render.ProviderHost {
+			if _, ofLease := o.GetLabels()[lease.LabelOwner]; !ofLease && kind != render.ProviderHost {
 				return
 			}
 			h := state.HostObjectOf(kind.Kind, o)

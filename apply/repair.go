@@ -122,35 +122,6 @@ func (l ledger) unmark(ctx context.Context, claim *state.Claim, group lease.Grou
 	return err
 }
 
-// rewrite makes a route lead where the claim says, with the options that it has.
-func (r *run) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part) error {
-	kind := kindOf(ref)
-	live := r.snapshot.live[kind.Plural][ref.Namespace+"/"+ref.Name]
-	cfg := *r.opts.Config
-	cfg.Target = kind.Singular
-	cfg.Ingress.StaticHosts = false
-	def := &lease.Definition{Lease: part.Lease, Hash: live.GetAnnotations()[lease.AnnotationDefinition], Services: []lease.Service{{
-		Name: part.Service, Expose: []lease.Expose{{Port: part.Port, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: ref.Name}}}},
-	}}}
-	desired, err := render.Lease(def, &cfg, nil)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(desired, func(o render.Object) bool { return o.Kind == kind })
-	if i < 0 {
-		return fmt.Errorf("the route cannot be rendered for %s:%d", part.Service, part.Port)
-	}
-	o := rendered(desired[i])
-	annotations := o.GetAnnotations()
-	for name := range annotations {
-		if value, set := live.GetAnnotations()[name]; set {
-			annotations[name] = value
-		}
-	}
-	o.SetAnnotations(annotations)
-	return r.cluster.seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
-}
-
 // dropOldManagers takes managed fields of another API version out of an object: the API server
 // fails every apply over them (kubernetes/kubernetes#111937).
 func (c *Cluster) dropOldManagers(ctx context.Context, kind render.Kind, live *unstructured.Unstructured) error {

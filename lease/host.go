@@ -11,7 +11,7 @@ import (
 // CheckHost says why a host name cannot be reserved, or returns nil. It follows Akash's rule (a
 // lower-case DNS-1123 subdomain) and refuses early what the cluster would refuse later: labels
 // over 63 characters, IPv4 literals, and first labels that name other claims, or
-// the routes of further paths.
+// the routes of further paths and redirects.
 func CheckHost(host string) error {
 	if !isSubdomain(host) {
 		return badHost(host)
@@ -20,7 +20,7 @@ func CheckHost(host string) error {
 		return fmt.Errorf("%q is an IP address, not a host name", host)
 	}
 	first, _, _ := strings.Cut(host, ".")
-	if first == "wc--any" || strings.HasPrefix(first, "ip--") || strings.HasPrefix(first, "rs--") || strings.HasPrefix(first, "pt--") {
+	if first == "wc--any" || strings.HasPrefix(first, "ip--") || strings.HasPrefix(first, "rs--") || strings.HasPrefix(first, "pt--") || strings.HasPrefix(first, "rd--") {
 		return fmt.Errorf("%q is reserved: no host name may begin with the label %q", host, first)
 	}
 	for label := range strings.SplitSeq(host, ".") {

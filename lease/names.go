@@ -129,5 +129,29 @@ func RouteName(host, path string) string {
 	if path == "" || path == "/" {
 		return host
 	}
-	return "pt--" + Hash(path)[:13] + "." + host
+	return "pt--" + PathHash(path) + "." + host
+}
+
+// PathHash is how a further path of a host is called in the name of its route; the root has none.
+func PathHash(path string) string {
+	if path == "" || path == "/" {
+		return ""
+	}
+	return Hash(path)[:13]
+}
+
+// RedirectName is the name of the route that sends the plain HTTP requests of another to HTTPS.
+func RedirectName(name string) string { return "rd--http." + name }
+
+// ParseRouteName is the reverse of RouteName and RedirectName: the host or wildcard, and the hash
+// of the path (PathHash) that a route of this name serves.
+func ParseRouteName(name string) (host, pathHash string, redirect bool) {
+	name, redirect = strings.CutPrefix(name, "rd--http.")
+	if rest, further := strings.CutPrefix(name, "pt--"); further {
+		pathHash, name, _ = strings.Cut(rest, ".")
+	}
+	if domain, wildcard := strings.CutPrefix(name, "wc--any."); wildcard {
+		name = "*." + domain
+	}
+	return name, pathHash, redirect
 }

@@ -90,3 +90,26 @@ func TestLabels(t *testing.T) {
 		}
 	}
 }
+
+// A route's name says which host and path it serves; no two share one.
+func TestRouteNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, host := range []string{"shop.example.com", "*.example.com"} {
+		for _, path := range []string{"", "/v1", "/v2"} {
+			name := lease.RouteName(host, path)
+			for _, n := range []string{name, lease.RedirectName(name)} {
+				if seen[n] {
+					t.Errorf("two routes are named %s", n)
+				}
+				seen[n] = true
+				gotHost, hash, redirect := lease.ParseRouteName(n)
+				if gotHost != host || hash != lease.PathHash(path) || redirect != (n != name) {
+					t.Errorf("%s says %s %s %v", n, gotHost, hash, redirect)
+				}
+				if n != host && lease.CheckHost(n) == nil {
+					t.Errorf("%s is a host name too", n)
+				}
+			}
+		}
+	}
+}

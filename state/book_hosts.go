@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // HostRow is one host, or one path of it that has a holder of its own.
@@ -18,7 +20,7 @@ type HostRow struct {
 	// Service and Port are the backend.
 	Service string `json:"service"`
 	Port    uint16 `json:"port"`
-	// Target is the kind of route that serves the host: ingress, httproute, or empty.
+	// Target is the kind of route that serves the host: ingress, httproute, route, tlsroute, or empty.
 	Target string `json:"target"`
 	// State is Active, Reserved, Claiming, Withheld, Terminating or Unreadable. What has no claim is Active
 	// or Reserved as it is seen.
@@ -45,7 +47,9 @@ func (r HostRow) withheldFrom() string {
 func (f *folder) hosts(claims []*Claim, objects []HostObject) []HostRow {
 	byHost := make(map[string][]HostObject, len(objects))
 	for _, o := range objects {
-		byHost[o.Name] = append(byHost[o.Name], o)
+		if !o.Redirect {
+			byHost[o.Host] = append(byHost[o.Host], o)
+		}
 	}
 	rows := make([]HostRow, 0, max(len(claims), len(byHost)))
 	for _, c := range claims {
@@ -77,7 +81,7 @@ func (f *folder) claimedHost(rows []HostRow, c *Claim, objects []HostObject) []H
 		seen := StateReserved
 		for _, o := range objects {
 			switch {
-			case o.Kind == providerHost:
+			case o.Kind == providerHost || o.PathHash != lease.PathHash(p.Path):
 			case o.of(p.Lease.Group()):
 				row.Target, seen = o.Kind, StateActive
 			case !slices.ContainsFunc(c.Parts, func(p Part) bool { return o.of(p.Lease.Group()) }):

@@ -40,6 +40,10 @@ func (l Labelled) of(g lease.Group) bool { return l.HasLease && l.Lease.Group() 
 // Akash's provider wrote them or we did.
 type HostObject struct {
 	Labelled
+	// Host is the host or wildcard that the name says, PathHash its path (lease.PathHash). A
+	// Redirect sends on to the route that serves.
+	Host, PathHash string
+	Redirect       bool
 	// Service and Port are the backend, known only of a ProviderHost that was read whole.
 	Service string
 	Port    uint16
@@ -47,7 +51,9 @@ type HostObject struct {
 
 // HostObjectOf reads an object's metadata.
 func HostObjectOf(kind string, o metav1.Object) HostObject {
-	return HostObject{Labelled: labelled(kind, o)}
+	h := HostObject{Labelled: labelled(kind, o)}
+	h.Host, h.PathHash, h.Redirect = lease.ParseRouteName(h.Name)
+	return h
 }
 
 // Complete adds what a whole ProviderHost says.

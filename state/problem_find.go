@@ -188,25 +188,36 @@ func (p *problems) use(base Problem, o *OwnObject, u Use) {
 		base.Problem, base.Message = SharingKeyMismatch, fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey)
 		base.Plan, base.Manual = "by hand: apply the lease's definition again", true
 		p.add(base)
-	case o.Kind == "ingress" || o.Kind == "httproute":
-		part := c.PartsOf(o.Lease.Group())[0]
-		if part.Service != "" && (part.Service != u.Service || part.Port != u.Port) {
+	case o.Kind == "ingress" || o.Kind == "httproute" || o.Kind == "route":
+		part := c.Part(RouteKey(u.Path))
+		if part != nil && part.Lease.Group() == o.Lease.Group() && !u.Redirect && part.Service != "" && (part.Service != u.Service || part.Port != u.Port) {
 			base.Problem, base.Message = RouteDiffers, fmt.Sprintf("%s leads to %s:%d, the claim says %s:%d", where, u.Service, u.Port, part.Service, part.Port)
-			base.Plan, base.Mend = fmt.Sprintf("lead %s to %s:%d", where, part.Service, part.Port), Mend{Rewrite: &o.ObjectRef, Part: part}
+			base.Plan, base.Mend = fmt.Sprintf("lead %s to %s:%d", where, part.Service, part.Port), Mend{Rewrite: &o.ObjectRef, Part: *part}
 			p.add(base)
 		}
 	}
 }
 
+// rivals are the routes of a host that serve the same path, or that are of different tenants.
+func rivals(uses []Use) []Use {
+	var serving []Use
+	for _, u := range uses {
+		if u.Kind != providerHost && !u.Redirect {
+			serving = append(serving, u)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(serving), func(u Use) bool {
+		return !slices.ContainsFunc(serving, func(v Use) bool {
+			same := u.HasLease && v.HasLease && u.Lease.Owner == v.Lease.Owner
+			return u.UID != v.UID && (u.Path == v.Path || !same)
+		})
+	})
+}
+
 // routes finds hosts that two routes serve of which none is a stray of ours.
 func (p *problems) routes() {
 	for host, uses := range p.Uses {
-		var serving []Use
-		for _, u := range uses {
-			if u.Kind != providerHost {
-				serving = append(serving, u)
-			}
-		}
+		serving := rivals(uses)
 		if len(serving) < 2 {
 			continue
 		}

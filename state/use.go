@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 	"time"
@@ -29,6 +30,10 @@ type Use struct {
 	// Service and Port are the backend, where the object names one.
 	Service string
 	Port    uint16
+	// Path is the path that a route serves; "/" where it says none.
+	Path string
+	// Redirect is true for a route that has no backend.
+	Redirect bool
 	Since   time.Time
 	UID     types.UID
 	// Granted is true for an address that stands in the Service's status.
@@ -72,16 +77,21 @@ func HostUses(o *unstructured.Unstructured) []Use {
 		use.Port = uint16(port)
 	case "Ingress":
 		hosts = ingressHosts(o, &use)
-	case "HTTPRoute":
+	case "HTTPRoute", "TLSRoute":
 		hosts, _, _ = unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
-		backend := first(first(field(o.Object, "spec", "rules")), "backendRefs")
+		rule := first(field(o.Object, "spec", "rules"))
+		use.Path, _ = field(first(rule, "matches"), "path", "value").(string)
+		backend := first(rule, "backendRefs")
+		use.Redirect = backend == nil
 		use.Service, _ = field(backend, "name").(string)
 		use.Port = portNumber(field(backend, "port"))
 	case "Route":
 		hosts = routeHosts(o)
 		use.Service, _, _ = unstructured.NestedString(o.Object, "spec", "to", "name")
 		use.Port = portNumber(field(o.Object, "spec", "port", "targetPort"))
+		use.Path, _, _ = unstructured.NestedString(o.Object, "spec", "path")
 	}
+	use.Path = cmp.Or(use.Path, "/")
 	uses := make([]Use, 0, len(hosts))
 	for _, h := range hosts {
 		use.Host = strings.ToLower(h)
@@ -112,7 +122,9 @@ func ingressHosts(o *unstructured.Unstructured, use *Use) []string {
 		if h, ok := field(r, "host").(string); ok && h != "" {
 			hosts = append(hosts, h)
 		}
-		service := field(first(field(r, "http", "paths")), "backend", "service")
+		path := first(field(r, "http", "paths"))
+		use.Path, _ = field(path, "path").(string)
+		service := field(path, "backend", "service")
 		use.Service, _ = field(service, "name").(string)
 		use.Port = portNumber(field(service, "port", "number"))
 	}

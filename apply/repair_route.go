@@ -1,0 +1,109 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// rewrite makes a route lead where the claim says; all else that it says stays.
+func (r *run) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part) error {
+	kind := kindOf(ref)
+	live := r.snapshot.live[kind.Plural][ref.Namespace+"/"+ref.Name]
+	o := applied(live, lease.FieldManager)
+	if err := lead(o, part.Service, part.Port); err != nil {
+		return fmt.Errorf("%s %s/%s: %w", kind.Singular, ref.Namespace, ref.Name, err)
+	}
+	return r.cluster.seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
+}
+
+// applied is what a manager sends to apply an object again as it is: its spec, and of its labels and
+// annotations those that are the manager's.
+func applied(live *unstructured.Unstructured, manager string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{}}
+	o.SetGroupVersionKind(live.GroupVersionKind())
+	o.SetNamespace(live.GetNamespace())
+	o.SetName(live.GetName())
+	metadata := ownFields(live, manager)
+	o.SetAnnotations(only(live.GetAnnotations(), metadata["f:annotations"]))
+	o.SetLabels(only(live.GetLabels(), metadata["f:labels"]))
+	o.Object["spec"] = live.DeepCopy().Object["spec"]
+	return o
+}
+
+// ownFields are the fields of an object's metadata that a manager has applied.
+func ownFields(live *unstructured.Unstructured, manager string) map[string]map[string]any {
+	for _, m := range live.GetManagedFields() {
+		if m.Manager != manager || m.Operation != metav1.ManagedFieldsOperationApply || m.Subresource != "" || m.FieldsV1 == nil {
+			continue
+		}
+		var fields struct {
+			Metadata map[string]map[string]any `json:"f:metadata"`
+		}
+		if err := json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields); err == nil {
+			return fields.Metadata
+		}
+	}
+	return nil
+}
+
+// only are the entries whose names are among the owned fields.
+func only(all map[string]string, owned map[string]any) map[string]string {
+	kept := map[string]string{}
+	for name, value := range all {
+		if _, own := owned["f:"+name]; own {
+			kept[name] = value
+		}
+	}
+	return kept
+}
+
+// lead sets the backend of a route with one rule.
+func lead(o *unstructured.Unstructured, service string, port uint16) error {
+	set := func(at any, path ...any) error {
+		for i, step := range path {
+			switch v := at.(type) {
+			case map[string]any:
+				at = v[step.(string)]
+			case []any:
+				if len(v) != 1 {
+					return fmt.Errorf("it has %d rules, paths or backends where one is expected", len(v))
+				}
+				at = v[0]
+			}
+			if at == nil {
+				return fmt.Errorf("it has no backend (%v is missing)", path[:i+1])
+			}
+		}
+		backend, ok := at.(map[string]any)
+		if !ok {
+			return fmt.Errorf("its backend cannot be read")
+		}
+		backend["name"] = service
+		if number, nested := backend["port"].(map[string]any); nested {
+			delete(number, "name")
+			number["number"] = int64(port)
+			return nil
+		}
+		backend["port"] = int64(port)
+		return nil
+	}
+	spec := o.Object["spec"]
+	switch o.GetKind() {
+	case "Ingress":
+		return set(spec, "rules", 0, "http", "paths", 0, "backend", "service")
+	case "HTTPRoute", "TLSRoute":
+		return set(spec, "rules", 0, "backendRefs", 0)
+	}
+	if err := unstructured.SetNestedField(o.Object, service, "spec", "to", "name"); err != nil {
+		return err
+	}
+	return unstructured.SetNestedField(o.Object, int64(port), "spec", "port", "targetPort")
+}
