@@ -26,6 +26,8 @@ const (
 	Deleted     Action = "deleted"
 	Left        Action = "left"
 	Granted     Action = "granted"
+	// Accepted is said of a route that a router has taken.
+	Accepted Action = "accepted"
 	Failed      Action = "failed"
 	// Repaired is said of a problem that was mended, or would be.
 	Repaired Action = "repaired"

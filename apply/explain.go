@@ -23,6 +23,11 @@ func (c *Cluster) Explain(ctx context.Context, cfg *config.ProviderConfig, thing
 		Config: cfg, Claims: s.list(), Book: state.NewBook(cfg, s.contents(), state.Subjects...), Uses: s.hostUses,
 		Backends: map[string]bool{}, Now: c.Now(),
 	}
+	there, err := c.routers(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	around.Reports = s.reports(there)
 	for name := range s.live[render.Service.Plural] {
 		around.Backends[name] = true
 	}

@@ -20,26 +20,32 @@ func (c *Cluster) Problems(ctx context.Context, cfg *config.ProviderConfig, cras
 	if err != nil {
 		return nil, err
 	}
-	return state.Problems(s.facts(c, cfg, crashedAfter)), nil
+	there, err := c.routers(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return state.Problems(s.facts(c, cfg, crashedAfter, there)), nil
 }
 
 // facts are what problems are computed from.
-func (s *snapshot) facts(c *Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration) state.ProblemFacts {
+func (s *snapshot) facts(c *Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration, there state.Routers) state.ProblemFacts {
 	contents := s.contents()
 	return state.ProblemFacts{
 		Circumstances: &state.Circumstances{
 			Config: cfg, Claims: contents.Claims, Book: state.NewBook(cfg, contents, state.SubjectPools), Uses: s.hostUses, Now: c.Now(),
 		},
-		Contents: contents, Objects: s.objects(), Namespaces: s.namespaces, CrashedAfter: crashedAfter,
+		Contents: contents, Objects: s.objects(there), Namespaces: s.namespaces, CrashedAfter: crashedAfter,
 	}
 }
 
 // objects are the objects of leases.
-func (s *snapshot) objects() []state.OwnObject {
+func (s *snapshot) objects(there state.Routers) []state.OwnObject {
 	var out []state.OwnObject
 	for _, kind := range slices.Concat(claimLikeKinds, routeKinds) {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
-			out = append(out, ownObject(kind, s.live[kind.Plural][name]))
+			o := ownObject(kind, s.live[kind.Plural][name])
+			o.Reports = state.Reports(s.live[kind.Plural][name], there)
+			out = append(out, o)
 		}
 	}
 	return out

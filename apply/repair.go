@@ -34,7 +34,11 @@ func (a *Applier) Repair(ctx context.Context, crashedAfter time.Duration) error 
 	if err != nil {
 		return err
 	}
-	problems := state.Problems(s.facts(a.cluster, a.opts.Config, crashedAfter))
+	there, err := a.cluster.routers(ctx, s)
+	if err != nil {
+		return err
+	}
+	problems := state.Problems(s.facts(a.cluster, a.opts.Config, crashedAfter, there))
 	left := 0
 	for _, p := range problems {
 		e := Event{Time: time.Now(), Action: Repaired, Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan}
@@ -43,7 +47,7 @@ func (a *Applier) Repair(ctx context.Context, crashedAfter time.Duration) error 
 			left++
 			e.Action, e.Message = Left, p.Message+"; "+p.Plan
 		case a.opts.DryRun == "":
-			if err := a.mend(ctx, s, p); err != nil {
+			if err := a.mend(ctx, s, p, there); err != nil {
 				left++
 				e.Action, e.Message = Left, fmt.Sprintf("%s failed: %v", p.Plan, err)
 			}
@@ -56,7 +60,7 @@ func (a *Applier) Repair(ctx context.Context, crashedAfter time.Duration) error 
 	return nil
 }
 
-func (a *Applier) mend(ctx context.Context, s *snapshot, p state.Problem) error {
+func (a *Applier) mend(ctx context.Context, s *snapshot, p state.Problem, there state.Routers) error {
 	m := p.Mend
 	r := a.newRun(nil, state.Request{Lease: lease.ID{Owner: m.Group.Owner, DSeq: m.Group.DSeq, GSeq: m.Group.GSeq}})
 	r.snapshot, r.pools, r.quiet = s, newPools(a, s), true
@@ -92,6 +96,9 @@ func (a *Applier) mend(ctx context.Context, s *snapshot, p state.Problem) error 
 		return r.pools.ensure(ctx, r)
 	case m.Rewrite != nil:
 		return r.rewrite(ctx, *m.Rewrite, m.Part)
+	case m.Clear != nil:
+		kind := kindOf(*m.Clear)
+		return a.cluster.clearReports(ctx, kind, s.live[kind.Plural][m.Clear.Namespace+"/"+m.Clear.Name], there)
 	case m.Migrate != nil:
 		return a.cluster.dropOldManagers(ctx, kindOf(*m.Migrate), s.live[kindOf(*m.Migrate).Plural][m.Migrate.Namespace+"/"+m.Migrate.Name])
 	}

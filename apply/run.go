@@ -196,6 +196,9 @@ func (r *run) apply(ctx context.Context) error {
 		if err := r.awaitOperators(ctx, desired); err != nil {
 			return err
 		}
+		if err := r.awaitRoutes(ctx, desired); err != nil {
+			return err
+		}
 		if err := r.await(ctx, desired); err != nil {
 			return err
 		}
@@ -277,7 +280,7 @@ func (r *run) event(action Action, kind, namespace, name, message string) {
 	}
 	e := Event{Time: time.Now(), Action: action, Lease: r.req.Lease, Kind: kind, Namespace: namespace, Name: name, Message: message}
 	switch action {
-	case Unchanged, Withheld, Granted, Left, Free, Held:
+	case Unchanged, Withheld, Granted, Accepted, Left, Free, Held:
 	case Done:
 		e.Summary = r.summary()
 	default:

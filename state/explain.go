@@ -29,6 +29,8 @@ type Circumstances struct {
 	Book   *Book
 	// Uses are the routes and ProviderHosts of each host, whoever wrote them.
 	Uses map[string][]Use
+	// Reports are what routers say of each host's routes.
+	Reports map[string][]Report
 	// Backends are the Services of leases that exist, as namespace/name.
 	Backends map[string]bool
 	// Now is the API server's clock.
@@ -61,12 +63,26 @@ func (c *Circumstances) Host(host string) Explanation {
 	for _, u := range c.Uses[host] {
 		x.fact("%s stands for it since %s%s.", u, stamp(u.Since), leaseOf(u))
 	}
+	for _, r := range c.Reports[host] {
+		c.report(&x, r)
+	}
 	if claim == nil && len(rows) > 0 && rows[0].Lease != "" {
 		x.next("its lease claims it with: kubectl akash-net apply -f FILE --lease %s", rows[0].Lease)
 	} else if claim == nil && len(rows)+len(c.Uses[host]) > 0 {
 		x.next("delete what stands for it, or take it over as its owner: kubectl akash-net reserve %s --adopt --lease LEASE", host)
 	}
 	return x
+}
+
+// report says what a router says of a route.
+func (c *Circumstances) report(x *Explanation, r Report) {
+	x.fact("%s.", r)
+	switch {
+	case r.Stale != "":
+		x.next("kubectl akash-net repair")
+	case r.Verdict == RouteRefused:
+		x.next("the router's reason says what to change; kubectl akash-net state routes shows who has the host for a router")
+	}
 }
 
 // above says which wildcard covers a host.

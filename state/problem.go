@@ -31,6 +31,7 @@ const (
 	GrantDiffers       = "GrantDiffers"
 	OldManagedFields   = "OldManagedFields"
 	UnreadableClaim    = "UnreadableClaim"
+	StaleReport        = "StaleReport"
 )
 
 // Problem is one thing that is not as it should be, and what mends it.
@@ -64,6 +65,8 @@ type Mend struct {
 	Part    Part
 	// Pool is the address for which the pool is to be made.
 	Pool netip.Addr
+	// Clear is a route in whose status stale reports stand.
+	Clear *ObjectRef
 	// Migrate is an object whose managed fields are of a version that is gone.
 	Migrate *ObjectRef
 }
@@ -88,6 +91,8 @@ type OwnObject struct {
 	Uses []Use
 	// Port is the leased port that a Service stands for.
 	Port PortWant
+	// Reports are what routers say of it in its status.
+	Reports []Report
 	// OldVersions is true when managed fields are of another API version than the object.
 	OldVersions bool
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -152,6 +153,7 @@ func (p *problems) object(o *OwnObject) {
 		x.Plan, x.Mend = "drop those managed fields", Mend{Migrate: &o.ObjectRef}
 		p.add(x)
 	}
+	p.staleReports(base, o)
 	if o.Definition == "" || !o.HasLease {
 		return
 	}
@@ -161,6 +163,22 @@ func (p *problems) object(o *OwnObject) {
 		}
 		p.use(base, o, u)
 	}
+}
+
+// staleReports finds what routers that are gone have left in a route's status.
+func (p *problems) staleReports(base Problem, o *OwnObject) {
+	var stale, by []string
+	for _, r := range o.Reports {
+		if r.Stale != "" && o.HasLease {
+			stale, by = append(stale, r.String()), append(by, r.By)
+		}
+	}
+	if len(stale) == 0 {
+		return
+	}
+	base.Problem, base.Message = StaleReport, strings.Join(stale, "; ")
+	base.Plan, base.Mend = "take the report of "+strings.Join(by, ", ")+" out of its status", Mend{Clear: &o.ObjectRef}
+	p.add(base)
 }
 
 // use compares what an object serves with the claim on it.

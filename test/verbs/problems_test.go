@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -88,6 +89,12 @@ func TestProblems(t *testing.T) {
 				_ = unstructured.SetNestedSlice(o.Object, rules, "spec", "rules")
 			})
 			return produced{thing: host, touched: []string{"ingresses " + id.Namespace() + "/" + host}}
+		}},
+		{state.StaleReport, false, func(t *testing.T, id lease.ID, host string) produced {
+			net(t, 0, "apply", "--config", plain, "--target=httproute", "--wait=false", "-f", define(t, id, web("web", 8080, host)))
+			reports(t, id.Namespace(), host, `[{parentRef: {name: gone}, controllerName: example.com/gone, conditions: [
+				{type: Accepted, status: "True", reason: Accepted, message: "", lastTransitionTime: "2026-11-21T10:00:00Z"}]}]`)
+			return produced{thing: "httproute/" + host, touched: []string{"httproutes " + id.Namespace() + "/" + host}}
 		}},
 		{state.NamespaceGone, false, func(t *testing.T, id lease.ID, host string) produced {
 			// A ProviderHost outlives the namespace of its lease.
@@ -217,6 +224,22 @@ func TestProblems(t *testing.T) {
 				t.Errorf("after repair state --problems shows %q: %s", kinds, done)
 			}
 		})
+	}
+}
+
+// reports writes what routers say of an HTTPRoute into its status.
+func reports(t *testing.T, namespace, name, parents string) {
+	t.Helper()
+	o := need(t, httpRoutes, namespace, name)
+	var list []any
+	if err := yaml.Unmarshal([]byte(parents), &list); err != nil {
+		t.Fatal(err)
+	}
+	if err := unstructured.SetNestedSlice(o.Object, list, "status", "parents"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client().Resource(httpRoutes).Namespace(namespace).UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,0 +1,201 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// What reports on routes: Gateways, and the routers of OpenShift's ingress operator.
+var (
+	gateways           = render.Kind{GroupVersionKind: schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "Gateway"}, Plural: "gateways", Singular: "gateway"}
+	ingressControllers = schema.GroupVersionResource{Group: "operator.openshift.io", Version: "v1", Resource: "ingresscontrollers"}
+)
+
+// reportingKinds are the routes in whose status routers say how they take them.
+var reportingKinds = []render.Kind{render.HTTPRoute, render.Route}
+
+// routers are those that are there to report. Only what the routes of the snapshot name is read.
+func (c *Cluster) routers(ctx context.Context, s *snapshot) (there state.Routers, err error) {
+	if s.reported(render.HTTPRoute, "parents") {
+		if there.Gateways, err = c.names(ctx, gateways.Resource(), true); err != nil {
+			return there, err
+		}
+	}
+	if s.reported(render.Route, "ingress") {
+		there.Routers, err = c.names(ctx, ingressControllers, false)
+	}
+	return there, err
+}
+
+// reported is true where a route of the kind has something in its status.
+func (s *snapshot) reported(kind render.Kind, field string) bool {
+	for _, o := range s.live[kind.Plural] {
+		if entries, _, _ := unstructured.NestedSlice(o.Object, "status", field); len(entries) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// names are the objects of a resource, by name or namespace/name; nil where the cluster does not
+// serve the resource.
+func (c *Cluster) names(ctx context.Context, resource schema.GroupVersionResource, qualified bool) (map[string]bool, error) {
+	metas, err := c.metas(ctx, resource, "", metav1.ListOptions{})
+	if missing := (*MissingKindError)(nil); errors.As(err, &missing) {
+		return nil, nil //nolint:nilnil // nobody knows
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]bool, len(metas))
+	for _, m := range metas {
+		if qualified {
+			out[m.Namespace+"/"+m.Name] = true
+		} else {
+			out[m.Name] = true
+		}
+	}
+	return out, nil
+}
+
+// reports are what routers say of each host's routes.
+func (s *snapshot) reports(there state.Routers) map[string][]state.Report {
+	out := map[string][]state.Report{}
+	for _, kind := range reportingKinds {
+		for _, name := range sortedKeys(s.live[kind.Plural]) {
+			o := s.live[kind.Plural][name]
+			for _, r := range state.Reports(o, there) {
+				for _, u := range state.HostUses(o) {
+					out[u.Host] = append(out[u.Host], r)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// awaitRoutes waits until a router accepts each route of the lease, where routers say so at all.
+func (r *run) awaitRoutes(ctx context.Context, desired []render.Object) error {
+	for _, o := range desired {
+		if !slices.Contains(reportingKinds, o.Kind) || r.snapshot.operators.theirs(o) || !r.changed && r.acceptedAlready(o) {
+			continue
+		}
+		reports, err := r.reportsOn(ctx, o)
+		if err != nil {
+			return err
+		}
+		if !reports {
+			continue
+		}
+		var last []state.Report
+		err = r.poll(ctx, func(ctx context.Context) (bool, error) {
+			live, err := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name)
+			if live != nil {
+				last = state.Reports(live, state.Routers{})
+			}
+			return state.Accepted(last), err
+		})
+		if errors.Is(err, errTimedOut) {
+			return &TimeoutError{After: r.opts.Wait, Waiting: []string{refusal(o, last)}}
+		}
+		if err != nil {
+			return err
+		}
+		r.tellAccepted(o, last)
+	}
+	return nil
+}
+
+func (r *run) acceptedAlready(o render.Object) bool {
+	live := r.snapshot.find(o)
+	return live != nil && (state.Accepted(state.Reports(live, state.Routers{})) || len(state.Reports(live, state.Routers{})) == 0)
+}
+
+// reportsOn is true where somebody is there to judge a route: a controller has taken the Gateway, or
+// a router reports on some Route of the cluster.
+func (r *run) reportsOn(ctx context.Context, o render.Object) (bool, error) {
+	if o.Kind == render.Route {
+		return r.snapshot.reported(render.Route, "ingress"), nil
+	}
+	g := r.opts.Config.Gateway
+	gateway, err := r.cluster.get(ctx, gateways, g.Namespace, g.Name)
+	if missing := (*MissingKindError)(nil); errors.As(err, &missing) {
+		err = nil
+	}
+	if err != nil || taken(gateway) {
+		return err == nil, err
+	}
+	if r.changed {
+		r.event(Left, o.Kind.Singular, o.Namespace, o.Name, fmt.Sprintf("nobody says whether it is accepted: no controller has taken Gateway %s/%s", g.Namespace, g.Name))
+	}
+	return false, nil
+}
+
+// taken is true for a Gateway that a controller has judged: until then its conditions are Unknown
+// (gateway-api: GatewaySpec's default status).
+func taken(gateway *unstructured.Unstructured) bool {
+	if gateway == nil {
+		return false
+	}
+	conditions, _, _ := unstructured.NestedSlice(gateway.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(v any) bool {
+		c, _ := v.(map[string]any)
+		return c["type"] == "Accepted" && c["status"] != "Unknown"
+	})
+}
+
+func (r *run) tellAccepted(o render.Object, reports []state.Report) {
+	for _, report := range reports {
+		if report.Stale != "" || report.Verdict != state.RouteAccepted {
+			continue
+		}
+		message := "by " + report.By
+		if report.Unresolved != "" {
+			message += ", which does not find its backend yet (" + report.Unresolved + ")"
+		}
+		if r.changed {
+			r.event(Accepted, o.Kind.Singular, o.Namespace, o.Name, message)
+		}
+		return
+	}
+}
+
+func refusal(o render.Object, reports []state.Report) string {
+	for _, report := range reports {
+		if report.Stale == "" && report.Verdict == state.RouteRefused {
+			return fmt.Sprintf("%s %s/%s to be accepted: %s", o.Kind.Singular, o.Namespace, o.Name, report)
+		}
+	}
+	return fmt.Sprintf("%s %s/%s to be accepted by a router (see: kubectl -n %s get %s %s -o yaml)", o.Kind.Singular, o.Namespace, o.Name, o.Namespace, o.Kind.Singular, o.Name)
+}
+
+// clearReports takes the stale reports out of a route's status, as it was read.
+func (c *Cluster) clearReports(ctx context.Context, kind render.Kind, live *unstructured.Unstructured, there state.Routers) error {
+	field, kept := state.WithoutStale(live, there)
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion()},
+		"status":   map[string]any{field: kept},
+	})
+	if err != nil {
+		return err
+	}
+	write, leave, err := c.enterWrite(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	_, err = c.metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager}, "status")
+	return err
+}
