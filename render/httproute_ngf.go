@@ -73,7 +73,7 @@ func (l *leased) nginxFabric(objects []Object, r route, rule *gwac.HTTPRouteRule
 			Body: clientBody{MaxSize: roundedSize(size)}, TargetRef: target,
 		}))
 	}
-	if size := l.cfg.Gateway.ProxyBufferSize; size != "" {
+	if size := strings.ToLower(l.cfg.Gateway.ProxyBufferSize); size != "" {
 		if !nginxSize.MatchString(size) {
 			l.refuse(r, lease.Place{}, "NGINX Gateway Fabric does not take gateway.proxyBufferSize %q of the provider's configuration: "+
 				"write up to four digits and k, m or g", size)

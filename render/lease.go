@@ -45,10 +45,16 @@ func Lease(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses) (
 }
 
 // Warnings are what a user should know of the routes that Lease makes: where a target takes what
-// the definition says for something a little different.
+// the definition says for something a little different. Only Gateways do.
 func Warnings(def *lease.Definition, cfg *config.ProviderConfig) lease.Problems {
 	l := newLeased(def, cfg)
-	l.routeObjects()
+	all := routes(def, cfg)
+	l.findBackends(all)
+	for _, r := range all {
+		if r.target == config.TargetHTTPRoute && (r.wildcard() || cfg.Gateway.Implementation == config.GatewayStandard) {
+			l.appendRoute(nil, r)
+		}
+	}
 	return l.problems.Warnings().Sorted()
 }
 

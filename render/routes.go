@@ -117,6 +117,7 @@ func (l *leased) routeObjects() []Object {
 // appendRoute appends the objects of one route, in the order in which they are to be written.
 func (l *leased) appendRoute(objects []Object, r route) []Object {
 	l.checkName(r, r.name())
+	l.checkPath(r)
 	if r.passthrough() {
 		l.checkPassthrough(r)
 	}
@@ -145,6 +146,9 @@ func (l *leased) routeLabels(r route, known bool) map[string]string {
 	}
 	for k, v := range labels {
 		all[k] = v
+	}
+	if !known {
+		delete(all, lease.LabelManaged) // whatever the definition says of it
 	}
 	return all
 }
