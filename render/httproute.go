@@ -8,10 +8,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// redirectLabel begins the name of the HTTPRoute that sends requests without TLS to the same
-// place with it; no host may begin so.
-const redirectLabel = "rd--http."
-
 // appendHTTPRoute appends the objects that route a path of a host through a Gateway. Plain ones
 // are as Akash's provider makes them in gateway mode (provider: cluster/kube/gateway).
 func (l *leased) appendHTTPRoute(objects []Object, r route) []Object {
@@ -137,12 +133,12 @@ func (l *leased) whyNotSticky() string {
 	return "NGINX Gateway Fabric has sticky sessions by cookie only with NGINX Plus: use the target ingress or route"
 }
 
-// appendRedirect appends the HTTPRoute that answers requests without TLS with a redirect.
+// appendRedirect appends the HTTPRoute that sends requests without TLS to the same place with it.
 func (l *leased) appendRedirect(objects []Object, r route) []Object {
 	if r.tls() == nil || r.tls().Insecure != lease.InsecureRedirect {
 		return objects
 	}
-	name := redirectLabel + r.name()
+	name := lease.RedirectName(r.name())
 	l.checkName(r, name)
 	listeners := l.configured(r, l.cfg.Gateway.Listeners.HTTP, "gateway.listeners.http", "takes requests without TLS")
 	rule := gwac.HTTPRouteRule().WithMatches(pathMatch(r)).WithFilters(gwac.HTTPRouteFilter().
