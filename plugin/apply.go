@@ -8,6 +8,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // applyFlags are the flags of apply as they are typed.
@@ -107,6 +108,9 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 	}
 	if err := notEmpty(defs, o.allowEmpty); err != nil {
 		return err
+	}
+	for _, def := range defs {
+		c.warn(render.Warnings(def, cfg))
 	}
 	events := newEvents(c, o.output, o.dryRun)
 	return apply.New(cluster, apply.Options{

@@ -113,6 +113,7 @@ func (o *renderOptions) run(ctx context.Context, c *cli) error {
 		if err != nil || len(r.problems) > 0 {
 			return err
 		}
+		c.warn(render.Warnings(def, r.cfg))
 		return emit(objects)
 	})
 	if err := joinProblems(err, r.problems); err != nil {

@@ -1,53 +1,178 @@
 package render
 
 import (
-	"strconv"
-
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// httpRoute routes a host as Akash's provider does in gateway mode (provider:
-// cluster/kube/gateway). It names no listener, so it attaches to every one that accepts the host.
-func (l *leased) httpRoute(r route) Object {
-	parent := gwac.ParentReference().
-		WithGroup(gwv1.Group(gwv1.GroupVersion.Group)).
-		WithKind("Gateway").
-		WithName(gwv1.ObjectName(l.cfg.Gateway.Name)).
-		WithNamespace(gwv1.Namespace(l.cfg.Gateway.Namespace))
-	rule := gwac.HTTPRouteRule().
-		WithMatches(gwac.HTTPRouteMatch().WithPath(gwac.HTTPPathMatch().
-			WithType(gwv1.PathMatchPathPrefix).
-			WithValue("/"))).
-		WithBackendRefs(gwac.HTTPBackendRef().
-			WithName(gwv1.ObjectName(r.service)).
-			WithPort(gwv1.PortNumber(r.port)))
-	config := gwac.HTTPRoute(r.host, l.namespace).
-		WithLabels(l.labels).
-		WithAnnotations(l.httpRouteAnnotations(r.http)).
+// appendHTTPRoute appends the objects that route a path of a host through a Gateway. Plain ones
+// are as Akash's provider makes them in gateway mode (provider: cluster/kube/gateway).
+func (l *leased) appendHTTPRoute(objects []Object, r route) []Object {
+	listeners := l.listeners(r)
+	if r.wildcard() {
+		l.warn(r, r.at, "a Gateway takes %s for every name below, such as a.b%s; an Ingress and an OpenShift Route take it for one label only",
+			r.host, r.host[1:])
+	}
+	if r.passthrough() {
+		objects = append(objects, l.tlsRoute(r, listeners))
+		return l.appendRedirect(objects, r)
+	}
+	annotations := l.annotations()
+	rule := l.httpRule(r)
+	var after []Object
+	switch l.cfg.Gateway.Implementation {
+	case config.GatewayNGF:
+		objects, after = l.nginxFabric(objects, r, rule)
+	case config.GatewayStandard:
+		l.standardRule(r, rule)
+	default:
+		l.akashOptions(annotations, r.http)
+	}
+	objects = l.appendBackendTLS(objects, r)
+	name := r.name()
+	objects = append(objects, Object{Kind: HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
+		WithLabels(l.routeLabels(r, r.known())).
+		WithAnnotations(annotations).
 		WithSpec(gwac.HTTPRouteSpec().
-			WithParentRefs(parent).
+			WithParentRefs(l.parents(listeners)...).
 			WithHostnames(gwv1.Hostname(r.host)).
-			WithRules(rule))
-	return Object{Kind: HTTPRoute, Namespace: l.namespace, Name: r.host, Config: config}
+			WithRules(rule))})
+	return append(l.appendRedirect(objects, r), after...)
 }
 
-// httpRouteAnnotations are the HTTP options as Akash's gateway provider writes them.
-func (l *leased) httpRouteAnnotations(o lease.HTTPOptions) map[string]string {
-	const prefix = "nginx.org/"
-	a := l.annotations()
-	a[prefix+"client-max-body-size"] = strconv.FormatUint(uint64(o.MaxBodySize), 10)
-	a[prefix+"proxy-read-timeout"] = seconds(o.ReadTimeout)
-	a[prefix+"proxy-send-timeout"] = seconds(o.SendTimeout)
-	a[prefix+"proxy-next-upstream-tries"] = strconv.FormatUint(uint64(o.NextTries), 10)
-	a[prefix+"proxy-next-upstream"] = nextCases(o.NextCases)
-	if o.NextTimeout > 0 {
-		a[prefix+"proxy-next-upstream-timeout"] = seconds(o.NextTimeout) + "s"
+// listeners are the Gateway's listeners to which the route attaches by name; none stand for all
+// that accept the host, as with Akash.
+func (l *leased) listeners(r route) []string {
+	tls := r.tls()
+	if tls == nil {
+		return nil
 	}
-	if size := l.cfg.Gateway.ProxyBufferSize; size != "" {
-		a[prefix+"proxy-buffer-size"] = size
+	const belongs = "on a Gateway the certificate belongs to the listener, which the provider's administrator configures: leave it out"
+	if tls.SecretName != "" {
+		l.refuse(r, r.routing.At.TLS, "%s (secretName %q)", belongs, tls.SecretName)
 	}
-	return a
+	if tls.Issuer != nil {
+		l.refuse(r, r.routing.At.TLS, "%s (issuer %q)", belongs, tls.Issuer.Name)
+	}
+	switch {
+	case tls.Termination == lease.Passthrough:
+		return l.configured(r, l.cfg.Gateway.Listeners.Passthrough, "gateway.listeners.passthrough", "hands TLS on to the backend")
+	case tls.Insecure == lease.InsecureNone, tls.Insecure == lease.InsecureRedirect:
+		return l.configured(r, l.cfg.Gateway.Listeners.HTTPS, "gateway.listeners.https", "ends TLS")
+	}
+	return nil
+}
+
+// configured are the listeners of one use, which the configuration must name.
+func (l *leased) configured(r route, names []string, key, use string) []string {
+	if len(names) == 0 {
+		l.refuse(r, r.routing.At.TLS, "the provider's configuration names no listener that %s (%s)", use, key)
+	}
+	return names
+}
+
+// parents are the references to the Gateway: one for each listener, or one for all.
+func (l *leased) parents(listeners []string) []*gwac.ParentReferenceApplyConfiguration {
+	parent := func() *gwac.ParentReferenceApplyConfiguration {
+		return gwac.ParentReference().
+			WithGroup(gwv1.Group(gwv1.GroupVersion.Group)).
+			WithKind("Gateway").
+			WithName(gwv1.ObjectName(l.cfg.Gateway.Name)).
+			WithNamespace(gwv1.Namespace(l.cfg.Gateway.Namespace))
+	}
+	if len(listeners) == 0 {
+		return []*gwac.ParentReferenceApplyConfiguration{parent()}
+	}
+	parents := make([]*gwac.ParentReferenceApplyConfiguration, len(listeners))
+	for i, name := range listeners {
+		parents[i] = parent().WithSectionName(gwv1.SectionName(name))
+	}
+	return parents
+}
+
+// httpRule is the one rule of the route, with what every implementation of the Gateway API knows.
+func (l *leased) httpRule(r route) *gwac.HTTPRouteRuleApplyConfiguration {
+	rule := gwac.HTTPRouteRule().WithMatches(pathMatch(r))
+	for _, b := range r.backends() {
+		ref := gwac.HTTPBackendRef().WithName(gwv1.ObjectName(b.Service)).WithPort(gwv1.PortNumber(b.Port))
+		if r.weighted() {
+			ref.WithWeight(int32(b.Weight))
+		}
+		rule.WithBackendRefs(ref)
+	}
+	if r.routing == nil {
+		return rule
+	}
+	l.refuseAnnotations(r)
+	if s := r.routing.Sticky; s != nil && !s.Disabled {
+		l.refuse(r, r.routing.At.Sticky, "%s", l.whyNotSticky())
+	}
+	if f := l.headerFilter(r, r.routing.RequestHeaders); f != nil {
+		rule.WithFilters(gwac.HTTPRouteFilter().WithType(gwv1.HTTPRouteFilterRequestHeaderModifier).WithRequestHeaderModifier(f))
+	}
+	if f := l.headerFilter(r, r.routing.ResponseHeaders); f != nil {
+		rule.WithFilters(gwac.HTTPRouteFilter().WithType(gwv1.HTTPRouteFilterResponseHeaderModifier).WithResponseHeaderModifier(f))
+	}
+	return rule
+}
+
+func pathMatch(r route) *gwac.HTTPRouteMatchApplyConfiguration {
+	return gwac.HTTPRouteMatch().WithPath(gwac.HTTPPathMatch().
+		WithType(gwv1.PathMatchPathPrefix).
+		WithValue(r.path))
+}
+
+// whyNotSticky is why the implementation keeps no client on one backend.
+func (l *leased) whyNotSticky() string {
+	if l.cfg.Gateway.Implementation == config.GatewayStandard {
+		return "sticky sessions (sessionPersistence) are not in the Gateway API's standard channel: use the target ingress or route"
+	}
+	return "NGINX Gateway Fabric has sticky sessions by cookie only with NGINX Plus: use the target ingress or route"
+}
+
+// appendRedirect appends the HTTPRoute that sends requests without TLS to the same place with it.
+func (l *leased) appendRedirect(objects []Object, r route) []Object {
+	if r.tls() == nil || r.tls().Insecure != lease.InsecureRedirect {
+		return objects
+	}
+	name := lease.RedirectName(r.name())
+	l.checkName(r, name)
+	listeners := l.configured(r, l.cfg.Gateway.Listeners.HTTP, "gateway.listeners.http", "takes requests without TLS")
+	rule := gwac.HTTPRouteRule().WithMatches(pathMatch(r)).WithFilters(gwac.HTTPRouteFilter().
+		WithType(gwv1.HTTPRouteFilterRequestRedirect).
+		WithRequestRedirect(gwac.HTTPRequestRedirectFilter().WithScheme("https").WithStatusCode(301)))
+	return append(objects, Object{Kind: HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
+		WithLabels(l.routeLabels(r, false)).
+		WithAnnotations(l.annotations()).
+		WithSpec(gwac.HTTPRouteSpec().
+			WithParentRefs(l.parents(listeners)...).
+			WithHostnames(gwv1.Hostname(r.host)).
+			WithRules(rule))})
+}
+
+// tlsRoute hands the TLS of a host on to the backend.
+func (l *leased) tlsRoute(r route, listeners []string) Object {
+	l.refuseAnnotations(r)
+	rule := gwac.TLSRouteRule()
+	for _, b := range r.backends() {
+		ref := gwac.BackendRef().WithName(gwv1.ObjectName(b.Service)).WithPort(gwv1.PortNumber(b.Port))
+		if r.weighted() {
+			ref.WithWeight(int32(b.Weight))
+		}
+		rule.WithBackendRefs(ref)
+	}
+	if r.weighted() && l.cfg.Gateway.Implementation != config.GatewayStandard {
+		l.refuse(r, r.routing.At.Backends, "NGINX Gateway Fabric passes TLS on to one service, without a weight")
+	}
+	name := r.name()
+	return Object{Kind: TLSRoute, Namespace: l.namespace, Name: name, Config: gwac.TLSRoute(name, l.namespace).
+		WithLabels(l.routeLabels(r, false)).
+		WithAnnotations(l.annotations()).
+		WithSpec(gwac.TLSRouteSpec().
+			WithParentRefs(l.parents(listeners)...).
+			WithHostnames(gwv1.Hostname(r.host)).
+			WithRules(rule))}
 }

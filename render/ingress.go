@@ -11,6 +11,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
+// nginxPrefix is the prefix of ingress-nginx's annotations.
+const nginxPrefix = "nginx.ingress.kubernetes.io/"
+
 // ingress routes a host as Akash's provider does in ingress mode (provider:
 // cluster/kube/client_ingress.go). Its hostname operator stops at an Ingress with more than one
 // rule or path.
@@ -19,31 +22,133 @@ func (l *leased) ingress(r route) Object {
 		WithName(r.service).
 		WithPort(netac.ServiceBackendPort().WithNumber(int32(r.port))))
 	path := netac.HTTPIngressPath().
-		WithPath("/").
+		WithPath(r.path).
 		WithPathType(netv1.PathTypePrefix).
 		WithBackend(backend)
-	config := netac.Ingress(r.host, l.namespace).
-		WithLabels(l.labels).
-		WithAnnotations(l.ingressAnnotations(r.http)).
-		WithSpec(netac.IngressSpec().
-			WithIngressClassName(l.cfg.Ingress.ClassName).
-			WithRules(netac.IngressRule().
-				WithHost(r.host).
-				WithHTTP(netac.HTTPIngressRuleValue().WithPaths(path))))
-	return Object{Kind: Ingress, Namespace: l.namespace, Name: r.host, Config: config}
+	annotations := l.ingressAnnotations(r.http)
+	spec := netac.IngressSpec().
+		WithIngressClassName(l.cfg.Ingress.ClassName).
+		WithRules(netac.IngressRule().
+			WithHost(r.host).
+			WithHTTP(netac.HTTPIngressRuleValue().WithPaths(path)))
+	if r.routing != nil {
+		l.ingressRouting(r, annotations, spec)
+	}
+	name := r.name()
+	config := netac.Ingress(name, l.namespace).
+		WithLabels(l.routeLabels(r, r.known())).
+		WithAnnotations(annotations).
+		WithSpec(spec)
+	return Object{Kind: Ingress, Namespace: l.namespace, Name: name, Config: config}
 }
 
 // ingressAnnotations are the HTTP options for ingress-nginx. All are always there.
 func (l *leased) ingressAnnotations(o lease.HTTPOptions) map[string]string {
-	const prefix = "nginx.ingress.kubernetes.io/"
 	a := l.annotations()
-	a[prefix+"proxy-body-size"] = strconv.FormatUint(uint64(o.MaxBodySize), 10)
-	a[prefix+"proxy-read-timeout"] = seconds(o.ReadTimeout)
-	a[prefix+"proxy-send-timeout"] = seconds(o.SendTimeout)
-	a[prefix+"proxy-next-upstream"] = nextCases(o.NextCases)
-	a[prefix+"proxy-next-upstream-timeout"] = seconds(o.NextTimeout)
-	a[prefix+"proxy-next-upstream-tries"] = strconv.FormatUint(uint64(o.NextTries), 10)
+	a[nginxPrefix+"proxy-body-size"] = strconv.FormatUint(uint64(o.MaxBodySize), 10)
+	a[nginxPrefix+"proxy-read-timeout"] = seconds(o.ReadTimeout)
+	a[nginxPrefix+"proxy-send-timeout"] = seconds(o.SendTimeout)
+	a[nginxPrefix+"proxy-next-upstream"] = nextCases(o.NextCases)
+	a[nginxPrefix+"proxy-next-upstream-timeout"] = seconds(o.NextTimeout)
+	a[nginxPrefix+"proxy-next-upstream-tries"] = strconv.FormatUint(uint64(o.NextTries), 10)
 	return a
+}
+
+// ingressRouting writes what ingress-nginx and cert-manager know by annotations, and refuses the
+// rest.
+func (l *leased) ingressRouting(r route, a map[string]string, spec *netac.IngressSpecApplyConfiguration) {
+	at := r.routing.At
+	const one = "an Ingress leads to one service, without a weight: use the target httproute or route"
+	if r.routing.Weight != nil {
+		l.refuse(r, at.Weight, one)
+	}
+	if len(r.routing.Backends) > 0 {
+		l.refuse(r, at.Backends, one)
+	}
+	if len(r.routing.RequestHeaders)+len(r.routing.ResponseHeaders) > 0 {
+		l.refuse(r, at.Headers, "an Ingress has no header rules: use the target httproute or route")
+	}
+	l.refuseAnnotations(r)
+	if s := r.routing.Sticky; s != nil && !s.Disabled {
+		a[nginxPrefix+"affinity"] = "cookie"
+		if s.Cookie != "" {
+			a[nginxPrefix+"session-cookie-name"] = s.Cookie
+		}
+		if s.SameSite != "" {
+			a[nginxPrefix+"session-cookie-samesite"] = s.SameSite
+		}
+	}
+	if r.routing.TLS != nil {
+		l.ingressTLS(r, a, spec)
+	}
+}
+
+// ingressTLS writes the termination. nginx passes TLS on by the host alone and leaves requests
+// without TLS to the rule.
+func (l *leased) ingressTLS(r route, a map[string]string, spec *netac.IngressSpecApplyConfiguration) {
+	switch r.routing.TLS.Insecure {
+	case lease.InsecureNone:
+		l.refuse(r, r.routing.At.TLS, "ingress-nginx answers requests without TLS for every host: "+
+			"write Redirect or Allow as the insecure policy, or use the target httproute or route")
+	case lease.InsecureAllow:
+		a[nginxPrefix+"ssl-redirect"] = "false"
+	case lease.InsecureRedirect:
+		a[nginxPrefix+"force-ssl-redirect"] = "true"
+	}
+	switch r.routing.TLS.Termination {
+	case lease.Passthrough:
+		a[nginxPrefix+"ssl-passthrough"] = "true"
+		return
+	case lease.Reencrypt:
+		a[nginxPrefix+"backend-protocol"] = "HTTPS"
+		if ca := r.routing.TLS.DestinationCASecretName; ca != "" {
+			a[nginxPrefix+"proxy-ssl-secret"] = l.namespace + "/" + ca
+			a[nginxPrefix+"proxy-ssl-verify"] = "on"
+			a[nginxPrefix+"proxy-ssl-name"] = l.backendName(r.service)
+			a[nginxPrefix+"proxy-ssl-server-name"] = "on"
+		}
+	}
+	tls := netac.IngressTLS().WithHosts(r.host)
+	if secret := l.ingressSecret(r, a); secret != "" {
+		tls.WithSecretName(secret)
+	}
+	spec.WithTLS(tls)
+}
+
+// ingressSecret is the Secret with the host's certificate, or empty for nginx's default one. Where
+// an issuer is named, cert-manager makes the Secret: it knows issuers that are not its own by
+// kind and group only (cert-manager: pkg/controller/certificate-shim).
+func (l *leased) ingressSecret(r route, a map[string]string) string {
+	const prefix = "cert-manager.io/"
+	tls := r.routing.TLS
+	if tls.Issuer == nil {
+		return tls.SecretName
+	}
+	issuer := tls.Issuer
+	switch {
+	case issuer.Group == "" && issuer.Kind == "ClusterIssuer":
+		a[prefix+"cluster-issuer"] = issuer.Name
+	default:
+		a[prefix+"issuer"] = issuer.Name
+		if issuer.Group != "" || issuer.Kind != "" && issuer.Kind != "Issuer" {
+			a[prefix+"issuer-kind"] = issuer.Kind
+		}
+		if issuer.Group != "" {
+			a[prefix+"issuer-group"] = issuer.Group
+		}
+	}
+	if tls.SecretName == "" {
+		return r.name()
+	}
+	if l.issued[tls.SecretName] {
+		l.refuse(r, r.routing.At.TLS, "cert-manager writes one certificate for each Ingress, but several hosts or paths share the Secret %q: "+
+			"leave its name out, and each gets a Secret of its own", tls.SecretName)
+	}
+	if l.issued == nil {
+		l.issued = map[string]bool{}
+	}
+	l.issued[tls.SecretName] = true
+	return tls.SecretName
 }
 
 // seconds are whole seconds, rounded up: nginx knows no smaller unit here, and 0 would mean

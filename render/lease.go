@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -17,39 +16,46 @@ import (
 // Addresses are the leased addresses by the name of the IP endpoint, at most one per family.
 type Addresses map[string][]netip.Addr
 
-// Lease renders a lease: for each host, in the order of the hosts, the ProviderHost and its route;
-// then for each leased port, in the order of the services, the ProviderLeasedIP and its Service,
-// or two Services where the port has an address of each family.
+// Lease renders a lease: for each host and path, in their order, the ProviderHost where Akash's
+// operators know the route, and the route with the objects that it needs; then for each leased
+// port, in the order of the services, the ProviderLeasedIP and its Service, or two Services where
+// the port has an address of each family.
 // An endpoint that addrs does not have gets the addresses of the definition. The objects share
-// their labels and are not to be changed. The error is of type lease.Problems.
+// their labels and are not to be changed. The error is of type lease.Problems: what the definition
+// lacks, and what it says of a route that the route's target cannot express.
 func Lease(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses) ([]Object, error) {
-	l := &leased{
-		id: def.Lease, cfg: cfg,
-		namespace: def.Lease.Namespace(),
-		labels:    def.Lease.Labels(),
-		hash:      def.Hash,
-	}
-	var objects []Object
-	for _, r := range routes(def, cfg) {
-		objects = append(objects, l.providerHost(r), l.route(r))
-	}
-	var problems lease.Problems
+	l := newLeased(def, cfg)
+	objects := l.routeObjects()
 	for _, s := range def.Services {
 		for _, e := range s.Expose {
 			if e.IP == "" {
 				continue
 			}
 			ports, problem := l.leasedPort(def, s.Name, e, addrs)
-			if problem != nil && !slices.Contains(problems, *problem) {
-				problems = append(problems, *problem)
+			if problem != nil {
+				l.problems = append(l.problems, *problem)
 			}
 			objects = append(objects, ports...)
 		}
 	}
-	if len(problems) > 0 {
-		return nil, problems
+	if l.problems.Failed() {
+		return nil, l.problems.Errors().Sorted()
 	}
 	return objects, nil
+}
+
+// Warnings are what a user should know of the routes that Lease makes: where a target takes what
+// the definition says for something a little different. Only Gateways do.
+func Warnings(def *lease.Definition, cfg *config.ProviderConfig) lease.Problems {
+	l := newLeased(def, cfg)
+	all := routes(def, cfg)
+	l.findBackends(all)
+	for _, r := range all {
+		if r.target == config.TargetHTTPRoute && (r.wildcard() || cfg.Gateway.Implementation == config.GatewayStandard) {
+			l.appendRoute(nil, r)
+		}
+	}
+	return l.problems.Warnings().Sorted()
 }
 
 // leasedPort renders the ProviderLeasedIP and the Services of one port.
@@ -80,52 +86,30 @@ func Leased(def *lease.Definition, addrs Addresses) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// leased is what all objects of a lease have in common.
+// leased is what all objects of a lease have in common, and what is found on the way.
 type leased struct {
+	def       *lease.Definition
 	id        lease.ID
 	cfg       *config.ProviderConfig
 	namespace string
 	labels    map[string]string
 	hash      string
+	// beside are the labels of routes that Akash's operators do not know; made when needed.
+	beside map[string]string
+	// backends says how the Gateway is to reach each Service; nil where no route asks for TLS.
+	backends map[string]backendTLS
+	// issued are the Secrets of the definition into which cert-manager writes for some Ingress.
+	issued   map[string]bool
+	problems lease.Problems
 }
 
-// route is one host and what the HTTP router is told about it.
-type route struct {
-	host    string
-	service string
-	port    uint16
-	http    lease.HTTPOptions
-}
-
-// routes lists the hosts that are routed, sorted. A service's static host has the options of its
-// last ingress expose, as Akash keeps one for each service.
-func routes(def *lease.Definition, cfg *config.ProviderConfig) []route {
-	var all []route
-	for _, s := range def.Services {
-		var last *lease.Expose
-		for i, e := range s.Expose {
-			if !e.IsIngress() {
-				continue
-			}
-			last = &s.Expose[i]
-			for _, h := range e.Hosts {
-				all = append(all, route{h.Name, s.Name, e.ExternalPort(), e.HTTP.WithDefaults()})
-			}
-		}
-		if last != nil && cfg.Ingress.StaticHosts {
-			host := def.Lease.StaticHost(s.Name, cfg.Ingress.Domain)
-			all = append(all, route{host, s.Name, last.ExternalPort(), last.HTTP.WithDefaults()})
-		}
+func newLeased(def *lease.Definition, cfg *config.ProviderConfig) *leased {
+	return &leased{
+		def: def, id: def.Lease, cfg: cfg,
+		namespace: def.Lease.Namespace(),
+		labels:    def.Lease.Labels(),
+		hash:      def.Hash,
 	}
-	slices.SortFunc(all, func(a, b route) int { return strings.Compare(a.host, b.host) })
-	return all
-}
-
-func (l *leased) route(r route) Object {
-	if l.cfg.Target == config.TargetHTTPRoute {
-		return l.httpRoute(r)
-	}
-	return l.ingress(r)
 }
 
 // addressesFor lists the addresses that the expose's Services ask for, IPv4 first; none in pool

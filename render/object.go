@@ -31,10 +31,17 @@ var (
 	ProviderLeasedIP = kind("akash.network", "v2beta2", "ProviderLeasedIP", "providerleasedips")
 	Ingress          = kind("networking.k8s.io", "v1", "Ingress", "ingresses")
 	HTTPRoute        = kind("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes")
+	TLSRoute         = kind("gateway.networking.k8s.io", "v1", "TLSRoute", "tlsroutes")
+	BackendTLSPolicy = kind("gateway.networking.k8s.io", "v1", "BackendTLSPolicy", "backendtlspolicies")
 	Route            = kind("route.openshift.io", "v1", "Route", "routes")
 	Service          = kind("", "v1", "Service", "services")
 	IPAddressPool    = kind("metallb.io", "v1beta1", "IPAddressPool", "ipaddresspools")
 	L2Advertisement  = kind("metallb.io", "v1beta1", "L2Advertisement", "l2advertisements")
+
+	// The kinds that NGINX Gateway Fabric reads beside the Gateway API's.
+	SnippetsFilter       = kind("gateway.nginx.org", "v1alpha1", "SnippetsFilter", "snippetsfilters")
+	ClientSettingsPolicy = kind("gateway.nginx.org", "v1alpha1", "ClientSettingsPolicy", "clientsettingspolicies")
+	ProxySettingsPolicy  = kind("gateway.nginx.org", "v1alpha1", "ProxySettingsPolicy", "proxysettingspolicies")
 )
 
 // Object is one rendered object: what server-side apply sends, with nothing that is empty.

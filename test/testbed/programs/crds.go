@@ -19,6 +19,12 @@ func GatewayAPICRDs(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, ".", "sigs.k8s.io/gateway-api", "config/crd/standard")
 }
 
+// OpenShiftRouteCRDs is the folder of the CustomResourceDefinition of OpenShift's Route, of the
+// version that this project's go.mod asks for.
+func OpenShiftRouteCRDs(ctx context.Context) (string, error) {
+	return moduleFolder(ctx, ".", "github.com/openshift/api", "route/v1/zz_generated.crd-manifests")
+}
+
 // moduleFolder is a folder inside a module that the go.mod in the repository's folder `from` asks
 // for. It is the module cache's folder even where a vendor folder exists: vendored modules lack
 // what no Go package needs.

@@ -1,0 +1,53 @@
+package render
+
+import (
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// The limits of the Gateway API (HTTPHeaderFilter), which are below OpenShift's.
+const (
+	maxHeaderRules = 16
+	maxHeaderValue = 4096
+)
+
+// headerFilter is the Gateway API's form of header rules, nil where there are none.
+func (l *leased) headerFilter(r route, rules []lease.HeaderRule) *gwac.HTTPHeaderFilterApplyConfiguration {
+	if len(rules) == 0 {
+		return nil
+	}
+	filter := gwac.HTTPHeaderFilter()
+	for _, rule := range rules {
+		if rule.Delete {
+			filter.WithRemove(rule.Name)
+			continue
+		}
+		filter.WithSet(gwac.HTTPHeader().WithName(gwv1.HTTPHeaderName(rule.Name)).WithValue(l.headerValue(r, rule)))
+	}
+	if len(filter.Set) > maxHeaderRules || len(filter.Remove) > maxHeaderRules {
+		l.refuse(r, r.routing.At.Headers, "an HTTPRoute sets, and removes, at most %d headers each", maxHeaderRules)
+	}
+	return filter
+}
+
+// headerValue is the text that OpenShift's form of a value stands for: HAProxy's log format, in
+// which a percent sign begins an expression and two are one.
+func (l *leased) headerValue(r route, rule lease.HeaderRule) string {
+	value := strings.ReplaceAll(rule.Value, "%%", "")
+	if strings.ContainsRune(value, '%') {
+		l.refuse(r, rule.At, "the value of header %q is an expression of HAProxy's: only the target route has it", rule.Name)
+	}
+	value = strings.ReplaceAll(rule.Value, "%%", "%")
+	if len(value) > maxHeaderValue {
+		l.refuse(r, rule.At, "the value of header %q has %d characters; in an HTTPRoute at most %d are allowed", rule.Name, len(value), maxHeaderValue)
+	}
+	if l.cfg.Gateway.Implementation != config.GatewayStandard && strings.ContainsAny(value, `"$\`) {
+		l.refuse(r, rule.At, "the value of header %q has one of \" $ \\, which NGINX Gateway Fabric does not take", rule.Name)
+	}
+	return value
+}

@@ -1,0 +1,175 @@
+package render_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+func edge(insecure lease.InsecurePolicy) *lease.TLS {
+	return &lease.TLS{Termination: lease.Edge, Insecure: insecure}
+}
+
+func reencrypt(ca string) *lease.TLS {
+	return &lease.TLS{Termination: lease.Reencrypt, DestinationCASecretName: ca}
+}
+
+func manyHeaders(n int) (rules []lease.HeaderRule) {
+	for i := range n {
+		rules = append(rules, lease.HeaderRule{Name: "X-" + strings.Repeat("a", i+1), Value: "1"})
+	}
+	return rules
+}
+
+func withHTTP(s lease.Service, o lease.HTTPOptions) lease.Service {
+	s.Expose[0].HTTP = o
+	return s
+}
+
+// What a target takes in general it may refuse in one case; the golden files show what it never
+// takes.
+func TestRefusals(t *testing.T) {
+	longHost := strings.Repeat(strings.Repeat("a", 62)+".", 3) + strings.Repeat("b", 60)
+	for _, c := range []struct {
+		name     string
+		services []lease.Service
+		targets  string // of the five of the golden files
+		want     string // empty: nothing is refused
+	}{
+		{
+			"two names for one backend", []lease.Service{routed(lease.Routing{TLS: reencrypt("")}, "a.example.com", "b.example.com")},
+			"httproute", `shop.yaml:20:5: a Gateway reaches a service in one way for all its hosts and ports (BackendTLSPolicy), but service "web"`,
+		},
+		{
+			"two hosts with a CA", []lease.Service{routed(lease.Routing{TLS: reencrypt("ca")}, "a.example.com", "b.example.com")},
+			"httproute", "",
+		},
+		{
+			"with TLS and without", []lease.Service{{Name: "web", Expose: append(
+				routed(lease.Routing{TLS: reencrypt("ca")}).Expose, web("plain.example.com").Expose...)}},
+			"httproute", `"web" is asked for with TLS and without`,
+		},
+		{
+			"no host for a backend's certificate", []lease.Service{routed(lease.Routing{TLS: reencrypt("")}, "*.example.com")},
+			"httproute", "shop.yaml:20:5: the backend of a wildcard host has no one name",
+		},
+		{
+			"two CAs' names in one rule", []lease.Service{named("canary", web()), routed(lease.Routing{
+				TLS: reencrypt("ca"), Backends: []lease.Backend{{Service: "canary", Weight: 1}},
+			})},
+			"httproute akash|httproute nginx", "shop.yaml:31:5: NGINX Gateway Fabric wants certificates of one name",
+		},
+		{
+			"two CAs' names in one rule", []lease.Service{named("canary", web()), routed(lease.Routing{
+				TLS: reencrypt("ca"), Backends: []lease.Backend{{Service: "canary", Weight: 1}},
+			})},
+			"httproute standard", "",
+		},
+		{
+			"one Secret for two certificates", []lease.Service{routed(lease.Routing{TLS: &lease.TLS{
+				Termination: lease.Edge, SecretName: "shop-tls", Issuer: &lease.Issuer{Name: "ca", Kind: "Issuer"},
+			}}, "a.example.com", "b.example.com")},
+			"ingress", `shop.yaml:20:5: cert-manager writes one certificate for each Ingress, but several hosts or paths share the Secret "shop-tls"`,
+		},
+		{
+			"one Secret of the tenant's for two hosts", []lease.Service{routed(lease.Routing{TLS: &lease.TLS{
+				Termination: lease.Edge, SecretName: "shop-tls",
+			}}, "a.example.com", "b.example.com")},
+			"ingress|route", "",
+		},
+		{"SameSite without TLS", []lease.Service{routed(lease.Routing{Sticky: &lease.Sticky{SameSite: "Lax"}})}, "route", "shop.yaml:40:5: OpenShift's router writes SameSite only where"},
+		{"SameSite without TLS", []lease.Service{routed(lease.Routing{Sticky: &lease.Sticky{SameSite: "Lax"}})}, "ingress", ""},
+		{"SameSite with both", []lease.Service{routed(lease.Routing{Sticky: &lease.Sticky{SameSite: "Lax"}, TLS: edge(lease.InsecureAllow)})}, "route", "SameSite"},
+		{
+			"a setting said twice", []lease.Service{routed(lease.Routing{
+				Sticky:      &lease.Sticky{Cookie: "a"},
+				Annotations: []lease.RouteAnnotation{{Key: "router.openshift.io/cookie_name", Value: "b", At: at(61)}},
+			})},
+			"route", `shop.yaml:61:5: router.openshift.io/cookie_name is said twice: the definition's own words make it "a"`,
+		},
+		{
+			"a timeout said twice", []lease.Service{withHTTP(routed(lease.Routing{
+				Annotations: []lease.RouteAnnotation{{Key: "haproxy.router.openshift.io/timeout", Value: "1h", At: at(61)}},
+			}), lease.HTTPOptions{ReadTimeout: 1e9})},
+			"route", `shop.yaml:61:5: haproxy.router.openshift.io/timeout is said twice: the definition's own words make it "1s"`,
+		},
+		{
+			"another container port", []lease.Service{
+				{Name: "canary", Expose: []lease.Expose{{Port: 3000, As: 80, Protocol: lease.TCP, Global: true}}},
+				routed(lease.Routing{Backends: []lease.Backend{{Service: "canary", Weight: 1, At: at(32)}}}),
+			},
+			"route", `shop.yaml:32:5: an OpenShift Route has one container port for all services, here 8080, but service "canary" is reached at 3000`,
+		},
+		{"a weight alone", []lease.Service{routed(lease.Routing{Weight: weight(0)})}, "ingress", "shop.yaml:30:5: an Ingress leads to one service"},
+		{"a weight alone", []lease.Service{routed(lease.Routing{Weight: weight(0)})}, "httproute|route", ""},
+		{"16 headers", []lease.Service{routed(lease.Routing{RequestHeaders: manyHeaders(16)})}, "httproute|route", ""},
+		{"17 headers", []lease.Service{routed(lease.Routing{RequestHeaders: manyHeaders(17)})}, "httproute", "shop.yaml:50:5: an HTTPRoute sets, and removes, at most 16"},
+		{"a long header", []lease.Service{routed(lease.Routing{RequestHeaders: []lease.HeaderRule{{Name: "X", Value: strings.Repeat("v", 4097), At: at(51)}}})}, "httproute", "shop.yaml:51:5: the value of header \"X\" has 4097 characters"},
+		{"no HTTP in TLS", []lease.Service{withHTTP(routed(lease.Routing{TLS: &lease.TLS{Termination: lease.Passthrough}}), lease.HTTPOptions{NextTries: 1})}, "ingress|httproute|route", "the router sees no HTTP: no nextTries"},
+		{"no cookies in TLS", []lease.Service{routed(lease.Routing{TLS: &lease.TLS{Termination: lease.Passthrough}, Sticky: &lease.Sticky{}})}, "ingress|httproute|route", "shop.yaml:40:5: with TLS passed through to the backend, the router sees no HTTP: no sticky"},
+		{"no headers in TLS", []lease.Service{routed(lease.Routing{TLS: &lease.TLS{Termination: lease.Passthrough}, RequestHeaders: manyHeaders(1)})}, "ingress|httproute|route", "shop.yaml:50:5: with TLS passed through to the backend, the router sees no HTTP: no header rules"},
+		{"a path for nobody", []lease.Service{below("/a|b", routed(lease.Routing{}))}, "ingress|httproute", `shop.yaml:12:5: an`},
+		{"a path for nobody", []lease.Service{below("/a|b", routed(lease.Routing{}))}, "route", ""},
+		{"a path for Gateways", []lease.Service{below("/a%20b~c", routed(lease.Routing{}))}, "ingress", `an Ingress does not take the path "/a%20b~c"`},
+		{"a path for Gateways", []lease.Service{below("/a%20b~c", routed(lease.Routing{}))}, "httproute", ""},
+		{"a path for standard Gateways", []lease.Service{below("/a;b", routed(lease.Routing{}))}, "httproute akash|httproute nginx", `NGINX Gateway Fabric does not take the path "/a;b"`},
+		{"a path for standard Gateways", []lease.Service{below("/a;b", routed(lease.Routing{}))}, "httproute standard", ""},
+		{"a path upwards", []lease.Service{below("/a/..", routed(lease.Routing{}))}, "ingress|httproute", `does not take the path "/a/.."`},
+		{"a long path", []lease.Service{below("/"+strings.Repeat("a", 1024), routed(lease.Routing{}))}, "httproute", "an HTTPRoute does not take the path"},
+		{"a long host", []lease.Service{web(longHost)}, "ingress|httproute|route", ""},
+		{"a path below a long host", []lease.Service{below("/a", routed(lease.Routing{}, longHost))}, "ingress|httproute|route", "shop.yaml:11:5: the route of \"" + longHost + "\" would be named"},
+		{"a redirect of a long host", []lease.Service{routed(lease.Routing{TLS: edge(lease.InsecureRedirect)}, longHost)}, "httproute", "would be named \"rd--http."},
+		{"a redirect of a long host", []lease.Service{routed(lease.Routing{TLS: edge(lease.InsecureRedirect)}, longHost)}, "ingress|route", ""},
+	} {
+		for _, target := range targets {
+			if !matches(target.name, c.targets) {
+				continue
+			}
+			t.Run(c.name+"/"+target.name, func(t *testing.T) {
+				cfg := config.Default()
+				target.configure(cfg)
+				cfg.Gateway.Listeners.Passthrough = []string{"tls"}
+				objects, err := render.Lease(definition(c.services...), cfg, nil)
+				if c.want == "" {
+					if err != nil || len(objects) == 0 {
+						t.Errorf("got %v and %d objects, want no error", err, len(objects))
+					}
+					return
+				}
+				if problems := (lease.Problems)(nil); !errors.As(err, &problems) || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v, want %q", err, c.want)
+				}
+			})
+		}
+	}
+}
+
+func matches(target, list string) bool {
+	for prefix := range strings.SplitSeq(list, "|") {
+		if strings.HasPrefix(target, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Listeners that a route needs by name must be configured.
+func TestListeners(t *testing.T) {
+	for want, r := range map[string]*lease.TLS{
+		"gateway.listeners.http)":        edge(lease.InsecureRedirect),
+		"gateway.listeners.https)":       edge(lease.InsecureNone),
+		"gateway.listeners.passthrough)": {Termination: lease.Passthrough},
+	} {
+		cfg := config.Default()
+		httpRoute(cfg)
+		cfg.Gateway.Listeners = config.Listeners{}
+		_, err := render.Lease(definition(routed(lease.Routing{TLS: r})), cfg, nil)
+		if err == nil || !strings.Contains(err.Error(), "shop.yaml:20:5: the provider's configuration names no listener that") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", want, err)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package render
+
+import (
+	routev1 "github.com/openshift/api/route/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// routeSpec is OpenShift's, with header rules that leave out the lists that are empty.
+type routeSpec struct {
+	routev1.RouteSpec
+	HTTPHeaders *routeHeaders `json:"httpHeaders,omitempty"`
+}
+
+type routeHeaders struct {
+	Actions routeHeaderActions `json:"actions"`
+}
+
+type routeHeaderActions struct {
+	Request  []routev1.RouteHTTPHeader `json:"request,omitempty"`
+	Response []routev1.RouteHTTPHeader `json:"response,omitempty"`
+}
+
+// The annotations of OpenShift's router that are written for what has words of its own.
+const (
+	routeTimeout        = "haproxy.router.openshift.io/timeout"
+	routeDisableCookies = "haproxy.router.openshift.io/disable_cookies"
+	routeCookieName     = "router.openshift.io/cookie_name"
+	routeCookieSameSite = "router.openshift.io/cookie-same-site"
+)
+
+// openShiftRoute routes a path of a host through OpenShift's router. Akash's operators do not know
+// the kind.
+func (l *leased) openShiftRoute(r route) Object {
+	spec := routeSpec{RouteSpec: routev1.RouteSpec{
+		Host: r.host,
+		// The router looks for this port among those of the Pods, not of the Service.
+		Port: &routev1.RoutePort{TargetPort: intstr.FromInt32(int32(r.expose.Port))},
+		To:   routeTarget(r.service, r.weight()),
+	}}
+	if r.path != "/" {
+		spec.Path = r.path
+	}
+	if r.wildcard() {
+		// OpenShift takes any host of the domain for the wildcard.
+		spec.Host = "wildcard" + r.host[1:]
+		spec.WildcardPolicy = routev1.WildcardPolicySubdomain
+	}
+	annotations := l.routeAnnotations(r)
+	if r.routing != nil {
+		l.routeBackends(r, &spec)
+		l.routeTLS(r, &spec, annotations)
+		if len(r.routing.RequestHeaders)+len(r.routing.ResponseHeaders) > 0 {
+			spec.HTTPHeaders = &routeHeaders{Actions: routeHeaderActions{
+				Request: headerActions(r.routing.RequestHeaders), Response: headerActions(r.routing.ResponseHeaders),
+			}}
+		}
+	}
+	return newCustom(Route, meta{
+		Annotations: annotations,
+		Labels:      l.routeLabels(r, false),
+		Name:        r.name(),
+		Namespace:   l.namespace,
+	}, spec)
+}
+
+func routeTarget(service string, weight uint16) routev1.RouteTargetReference {
+	return routev1.RouteTargetReference{Kind: "Service", Name: service, Weight: new(int32(weight))}
+}
+
+// routeAnnotations are the options and settings that the router reads from annotations. Its own
+// read timeout is half of Akash's, so that this one is always written.
+func (l *leased) routeAnnotations(r route) map[string]string {
+	a := l.annotations()
+	if !r.passthrough() {
+		a[routeTimeout] = duration(r.http.ReadTimeout)
+		for _, option := range r.given() {
+			if option.name != "readTimeout" {
+				l.refuse(r, option.at, "OpenShift's router has no setting for %s", option.name)
+			}
+		}
+	}
+	if r.routing == nil {
+		return a
+	}
+	l.routeSticky(r, a)
+	for _, setting := range r.routing.Annotations {
+		if was, ok := a[setting.Key]; ok && (setting.Key != routeTimeout || r.expose.HTTP.ReadTimeout != 0) {
+			l.refuse(r, setting.At, "%s is said twice: the definition's own words make it %q", setting.Key, was)
+		}
+		a[setting.Key] = setting.Value
+	}
+	return a
+}
+
+func (l *leased) routeSticky(r route, a map[string]string) {
+	s := r.routing.Sticky
+	switch {
+	case s == nil || r.passthrough():
+		return
+	case s.Disabled:
+		a[routeDisableCookies] = "true"
+		return
+	}
+	if s.Cookie != "" {
+		a[routeCookieName] = s.Cookie
+	}
+	if s.SameSite != "" {
+		if r.tls() == nil || r.tls().Insecure == lease.InsecureAllow {
+			l.refuse(r, r.routing.At.Sticky, "OpenShift's router writes SameSite only where no request comes without TLS")
+		}
+		a[routeCookieSameSite] = s.SameSite
+	}
+}
+
+// routeBackends adds the further services. The Route has one port for all of them.
+func (l *leased) routeBackends(r route, spec *routeSpec) {
+	for _, b := range r.routing.Backends {
+		port := b.Port
+		if port == 0 {
+			port = r.port
+		}
+		if c := l.containerPort(b.Service, port); c != r.expose.Port {
+			l.refuse(r, b.At, "an OpenShift Route has one container port for all services, here %d, but service %q is reached at %d",
+				r.expose.Port, b.Service, c)
+		}
+		spec.AlternateBackends = append(spec.AlternateBackends, routeTarget(b.Service, b.Weight))
+	}
+}
+
+// containerPort is the port of the containers behind a port of a service; the port itself where
+// the definition does not say.
+func (l *leased) containerPort(service string, port uint16) uint16 {
+	for _, s := range l.def.Services {
+		for _, e := range s.Expose {
+			if s.Name == service && e.Protocol == lease.TCP && e.ExternalPort() == port {
+				return e.Port
+			}
+		}
+	}
+	return port
+}
+
+// routeTLS writes the termination. Without a certificate the router's own is served; cert-manager's
+// addition for Routes writes one into the Route.
+func (l *leased) routeTLS(r route, spec *routeSpec, a map[string]string) {
+	tls := r.routing.TLS
+	if tls == nil {
+		return
+	}
+	spec.TLS = &routev1.TLSConfig{
+		Termination:                   routev1.TLSTerminationType(tls.Termination),
+		InsecureEdgeTerminationPolicy: routev1.InsecureEdgeTerminationPolicyType(tls.Insecure),
+	}
+	if tls.SecretName != "" {
+		spec.TLS.ExternalCertificate = &routev1.LocalObjectReference{Name: tls.SecretName}
+	}
+	if tls.DestinationCASecretName != "" {
+		l.refuse(r, r.routing.At.TLS, "an OpenShift Route holds the backend's CA itself, and certificates never stand in a lease definition: "+
+			"leave destinationCASecretName out, and the cluster's service CA is trusted")
+	}
+	if tls.Issuer == nil {
+		return
+	}
+	if tls.SecretName != "" {
+		l.refuse(r, r.routing.At.TLS, "cert-manager writes the certificate into the Route itself: name an issuer or a Secret, not both")
+	}
+	const prefix = "cert-manager.io/"
+	a[prefix+"issuer-name"] = tls.Issuer.Name
+	if tls.Issuer.Kind != "" {
+		a[prefix+"issuer-kind"] = tls.Issuer.Kind
+	}
+	if tls.Issuer.Group != "" {
+		a[prefix+"issuer-group"] = tls.Issuer.Group
+	}
+}
+
+func headerActions(rules []lease.HeaderRule) []routev1.RouteHTTPHeader {
+	var all []routev1.RouteHTTPHeader
+	for _, rule := range rules {
+		action := routev1.RouteHTTPHeaderActionUnion{Type: routev1.Delete}
+		if !rule.Delete {
+			action = routev1.RouteHTTPHeaderActionUnion{Type: routev1.Set, Set: &routev1.RouteSetHTTPHeader{Value: rule.Value}}
+		}
+		all = append(all, routev1.RouteHTTPHeader{Name: rule.Name, Action: action})
+	}
+	return all
+}

@@ -1,0 +1,181 @@
+package render
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// route is one path of a host and what the router is told about it.
+type route struct {
+	host, path string
+	service    string
+	port       uint16 // the Kubernetes Service's
+	http       lease.HTTPOptions
+	// target is the kind of route.
+	target string
+	expose *lease.Expose
+	// routing is what the definition says beyond Akash's options; nil where it says nothing.
+	routing *lease.Routing
+	at      lease.Place
+}
+
+// routes lists what is routed, by host and path. A service's static host has the options of its
+// last ingress expose, as Akash keeps one for each service.
+func routes(def *lease.Definition, cfg *config.ProviderConfig) []route {
+	var all []route
+	for _, s := range def.Services {
+		target := cmp.Or(s.Target, cfg.Target)
+		var last *lease.Expose
+		for i := range s.Expose {
+			e := &s.Expose[i]
+			if !e.IsIngress() {
+				continue
+			}
+			last = e
+			for _, h := range e.Hosts {
+				all = append(all, route{
+					host: h.Name, path: e.RoutePath(), service: s.Name, port: e.ExternalPort(), http: e.HTTP.WithDefaults(),
+					target: target, expose: e, routing: e.Routing, at: h.At,
+				})
+			}
+		}
+		if last != nil && cfg.Ingress.StaticHosts {
+			all = append(all, route{
+				host: def.Lease.StaticHost(s.Name, cfg.Ingress.Domain), path: "/", service: s.Name,
+				port: last.ExternalPort(), http: last.HTTP.WithDefaults(),
+				target: target, expose: last, routing: ownCertificate(last.Routing), at: last.At,
+			})
+		}
+	}
+	slices.SortFunc(all, func(a, b route) int {
+		return cmp.Or(strings.Compare(a.host, b.host), strings.Compare(a.path, b.path))
+	})
+	return all
+}
+
+// ownCertificate is the routing of a host below the provider's own domain, for which the router
+// has a certificate: the tenant's is for other hosts.
+func ownCertificate(r *lease.Routing) *lease.Routing {
+	if r == nil || r.TLS == nil || r.TLS.SecretName == "" && r.TLS.Issuer == nil {
+		return r
+	}
+	routing, tls := *r, *r.TLS
+	tls.SecretName, tls.Issuer = "", nil
+	routing.TLS = &tls
+	return &routing
+}
+
+// name is the name of the route object.
+func (r route) name() string { return lease.RouteName(r.host, r.path) }
+
+// known is true for the one route of a host that Akash's operators know: they deploy to the root
+// of a host and have no wildcards.
+func (r route) known() bool { return r.path == "/" && !r.wildcard() }
+
+func (r route) wildcard() bool { return strings.HasPrefix(r.host, "*.") }
+
+// tls is how the host is served over TLS, or nil.
+func (r route) tls() *lease.TLS {
+	if r.routing == nil {
+		return nil
+	}
+	return r.routing.TLS
+}
+
+func (r route) passthrough() bool {
+	return r.tls() != nil && r.tls().Termination == lease.Passthrough
+}
+
+// weight is the share of the service itself.
+func (r route) weight() uint16 {
+	if r.routing == nil || r.routing.Weight == nil {
+		return 100
+	}
+	return *r.routing.Weight
+}
+
+// routeObjects renders the routes with what Akash knows of them and what they need.
+func (l *leased) routeObjects() []Object {
+	all := routes(l.def, l.cfg)
+	l.findBackends(all)
+	objects := make([]Object, 0, 2*len(all))
+	for _, r := range all {
+		if r.known() {
+			objects = append(objects, l.providerHost(r))
+		}
+		objects = l.appendRoute(objects, r)
+	}
+	return objects
+}
+
+// appendRoute appends the objects of one route, in the order in which they are to be written.
+func (l *leased) appendRoute(objects []Object, r route) []Object {
+	l.checkName(r, r.name())
+	l.checkPath(r)
+	if r.passthrough() {
+		l.checkPassthrough(r)
+	}
+	switch r.target {
+	case config.TargetHTTPRoute:
+		return l.appendHTTPRoute(objects, r)
+	case config.TargetRoute:
+		return append(objects, l.openShiftRoute(r))
+	}
+	return append(objects, l.ingress(r))
+}
+
+// routeLabels are the labels of a route object: Akash's where its operators know the route, ours
+// where they would stop at it, and beside them those of the definition.
+func (l *leased) routeLabels(r route, known bool) map[string]string {
+	labels := l.labels
+	if !known {
+		labels = l.labelsBeside()
+	}
+	if r.routing == nil || len(r.routing.Labels) == 0 {
+		return labels
+	}
+	all := make(map[string]string, len(labels)+len(r.routing.Labels))
+	for k, v := range r.routing.Labels {
+		all[k] = v
+	}
+	for k, v := range labels {
+		all[k] = v
+	}
+	if !known {
+		delete(all, lease.LabelManaged) // whatever the definition says of it
+	}
+	return all
+}
+
+// labelsBeside are the labels of objects that Akash's operators do not know.
+func (l *leased) labelsBeside() map[string]string {
+	if l.beside == nil {
+		l.beside = l.labelsAnd(lease.LabelOurs, "true")
+		delete(l.beside, lease.LabelManaged)
+	}
+	return l.beside
+}
+
+// checkName refuses names that the API server would.
+func (l *leased) checkName(r route, name string) {
+	if len(name) > validation.DNS1123SubdomainMaxLength {
+		l.refuse(r, r.at, "the route of %q would be named %q, %d characters; at most %d are allowed",
+			r.host, name, len(name), validation.DNS1123SubdomainMaxLength)
+	}
+}
+
+// refuse notes that the route's target cannot express something; the place is the expose's where
+// it is not known better.
+func (l *leased) refuse(r route, at lease.Place, format string, args ...any) {
+	l.problems.Add(cmp.Or(at, r.expose.At), format, args...)
+}
+
+func (l *leased) warn(r route, at lease.Place, format string, args ...any) {
+	l.problems.Warn(cmp.Or(at, r.expose.At), format, args...)
+}
