@@ -125,7 +125,7 @@ var features = []struct {
 		{Key: "haproxy.router.openshift.io/balance", Value: "leastconn", At: at(61)},
 		{Key: "haproxy.router.openshift.io/timeout", Value: "2h", At: at(62)},
 	}})}},
-	{name: "labels", services: []lease.Service{routed(lease.Routing{Labels: map[string]string{"shard": "eu", "akash.network": "false"}})}},
+	{name: "labels", services: []lease.Service{routed(lease.Routing{Labels: map[string]string{"shard": "eu"}})}},
 	{name: "http", services: []lease.Service{options(lease.HTTPOptions{
 		MaxBodySize: 20000000, ReadTimeout: 1001 * time.Millisecond, SendTimeout: 2 * time.Second,
 		NextTries: 5, NextTimeout: 29 * time.Second, NextCases: []string{"error", "503"},
