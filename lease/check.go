@@ -3,7 +3,6 @@ package lease
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -13,8 +12,8 @@ import (
 // left out.
 func Check(d *Definition) Problems { return CheckGroups([]*Definition{d}, false) }
 
-// CheckGroups is Check for all groups of one deployment, in which a host, and a port of an IP
-// endpoint, may be named only once (chain-sdk: the manifest's and the SDL's validation). Of
+// CheckGroups is Check for all groups of one deployment, in which a path of a host, and a port of an
+// IP endpoint, may be named only once (chain-sdk: the manifest's and the SDL's validation). Of
 // definitions that are partial, because their document has errors already, what is missing is not
 // told again.
 func CheckGroups(groups []*Definition, partial bool) Problems {
@@ -28,7 +27,7 @@ func CheckGroups(groups []*Definition, partial bool) Problems {
 type checker struct {
 	problems Problems
 	partial  bool
-	hosts    map[string]Place
+	hosts    map[string][]hostUser
 	ports    map[portKey]portUser
 	used     []string // endpoint names that the definition's exposes refer to
 }
@@ -58,55 +57,6 @@ func (c *checker) definition(d *Definition) {
 		}
 	}
 	c.endpoints(d)
-}
-
-// canonical sorts, and leaves out what equals a default. The order of exposes is that of Akash's
-// manifest: by port, protocol, global first.
-func canonical(d *Definition) {
-	slices.SortStableFunc(d.Services, func(a, b Service) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortStableFunc(d.IPEndpoints, func(a, b IPEndpoint) int { return cmp.Compare(a.Name, b.Name) })
-	for i := range d.Services {
-		exposes := d.Services[i].Expose
-		for j := range exposes {
-			e := &exposes[j]
-			if e.As == e.Port {
-				e.As = 0
-			}
-			e.HTTP = e.HTTP.withoutDefaults()
-		}
-		slices.SortStableFunc(exposes, compareExpose)
-	}
-}
-
-func compareExpose(a, b Expose) int {
-	if r := cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol)); r != 0 || a.Global == b.Global {
-		return r
-	}
-	if a.Global {
-		return -1
-	}
-	return 1
-}
-
-// withoutDefaults is the reverse of WithDefaults.
-func (o HTTPOptions) withoutDefaults() HTTPOptions {
-	d := HTTPOptions{}.WithDefaults()
-	if o.MaxBodySize == d.MaxBodySize {
-		o.MaxBodySize = 0
-	}
-	if o.ReadTimeout == d.ReadTimeout {
-		o.ReadTimeout = 0
-	}
-	if o.SendTimeout == d.SendTimeout {
-		o.SendTimeout = 0
-	}
-	if o.NextTries == d.NextTries {
-		o.NextTries = 0
-	}
-	if len(o.NextCases) == 0 || slices.Equal(o.NextCases, d.NextCases) {
-		o.NextCases = nil
-	}
-	return o
 }
 
 // CheckServiceName says why a service cannot have the name, or returns nil: Akash's rule
@@ -141,25 +91,16 @@ func (c *checker) expose(d *Definition, s *Service, e *Expose) {
 	if e.Protocol != TCP && e.Protocol != UDP {
 		c.problems.Add(e.At, "%q is not a protocol; TCP and UDP are", e.Protocol)
 	}
+	c.path(e)
 	for _, h := range e.Hosts {
-		if c.missing(h.Name == "") {
-			continue
+		if !c.missing(h.Name == "") {
+			c.host(e, h)
 		}
-		if err := CheckHost(h.Name); err != nil {
-			c.problems.Add(h.At, "%v", err)
-			continue
-		}
-		if first, ok := c.hosts[h.Name]; ok {
-			at, also := inOrder(first, h.At)
-			c.problems.Add(at, "host %q is named twice%s; a host leads to one port of one service", h.Name, alsoAt(also))
-			continue
-		}
-		if c.hosts == nil {
-			c.hosts = map[string]Place{}
-		}
-		c.hosts[h.Name] = h.At
 	}
 	c.http(e)
+	if e.Routing != nil {
+		c.routing(d, s, e)
+	}
 	if e.IP != "" {
 		c.ip(d, s, e)
 	}

@@ -27,18 +27,91 @@ func Sum(d *Definition) string {
 			b = appendTexts(b, a.String())
 		}
 	}
-	return Hash(string(b))
+	return Hash(string(appendRoutes(b, d)))
+}
+
+// appendRoutes adds what is said of targets, paths and routes. What stands before tells where it
+// ends, so a definition that says nothing of them has the sum that it had before there were any.
+func appendRoutes(b []byte, d *Definition) []byte {
+	for i, s := range d.Services {
+		if s.Target != "" {
+			b = binary.AppendUvarint(b, uint64(i))
+			b = appendTexts(b, "target", s.Target)
+		}
+		for j, e := range s.Expose {
+			if e.Path == "" && e.Routing == nil {
+				continue
+			}
+			b = binary.AppendUvarint(b, uint64(i))
+			b = appendTexts(b, "expose")
+			b = binary.AppendUvarint(b, uint64(j))
+			b = appendTexts(b, e.Path)
+			if e.Routing == nil {
+				b = append(b, 0)
+				continue
+			}
+			b = appendRouting(append(b, 1), e.Routing)
+		}
+	}
+	return b
+}
+
+func appendRouting(b []byte, r *Routing) []byte {
+	if t := r.TLS; t == nil {
+		b = append(b, 0)
+	} else {
+		b = appendTexts(append(b, 1), string(t.Termination), string(t.Insecure), t.SecretName, t.DestinationCASecretName)
+		if t.Issuer == nil {
+			b = append(b, 0)
+		} else {
+			b = appendTexts(append(b, 1), t.Issuer.Name, t.Issuer.Kind, t.Issuer.Group)
+		}
+	}
+	weight := uint64(DefaultWeight)
+	if r.Weight != nil {
+		weight = uint64(*r.Weight)
+	}
+	b = binary.AppendUvarint(b, weight)
+	b = binary.AppendUvarint(b, uint64(len(r.Backends)))
+	for _, w := range r.Backends {
+		b = appendTexts(b, w.Service)
+		b = binary.AppendUvarint(b, uint64(w.Port))
+		b = binary.AppendUvarint(b, uint64(w.Weight))
+	}
+	if s := r.Sticky; s == nil {
+		b = append(b, 0)
+	} else {
+		b = appendTexts(append(b, 1+flag(s.Disabled)), s.Cookie, s.SameSite)
+	}
+	for _, rules := range [][]HeaderRule{r.RequestHeaders, r.ResponseHeaders} {
+		b = binary.AppendUvarint(b, uint64(len(rules)))
+		for _, h := range rules {
+			b = appendTexts(append(b, flag(h.Delete)), h.Name, h.Value)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(r.Annotations)))
+	for _, a := range r.Annotations {
+		b = appendTexts(b, a.Key, a.Value)
+	}
+	b = binary.AppendUvarint(b, uint64(len(r.Labels)))
+	for _, key := range sortedKeys(r.Labels) {
+		b = appendTexts(b, key, r.Labels[key])
+	}
+	return b
+}
+
+func flag(set bool) byte {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 func appendExpose(b []byte, e *Expose) []byte {
 	b = binary.AppendUvarint(b, uint64(e.Port))
 	b = binary.AppendUvarint(b, uint64(e.As))
 	b = appendTexts(b, string(e.Protocol), e.IP)
-	global := byte(0)
-	if e.Global {
-		global = 1
-	}
-	b = append(b, global)
+	b = append(b, flag(e.Global))
 	hosts := make([]string, len(e.Hosts))
 	for i, h := range e.Hosts {
 		hosts[i] = h.Name

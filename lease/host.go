@@ -19,8 +19,7 @@ func CheckHost(host string) error {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return fmt.Errorf("%q is an IP address, not a host name", host)
 	}
-	first, _, _ := strings.Cut(host, ".")
-	if first == "wc--any" || strings.HasPrefix(first, "ip--") || strings.HasPrefix(first, "rs--") || strings.HasPrefix(first, "pt--") || strings.HasPrefix(first, "rd--") {
+	if first, _, _ := strings.Cut(host, "."); isReserved(first) {
 		return fmt.Errorf("%q is reserved: no host name may begin with the label %q", host, first)
 	}
 	for label := range strings.SplitSeq(host, ".") {
@@ -31,6 +30,27 @@ func CheckHost(host string) error {
 	return nil
 }
 
+// CheckHostOrWildcard is CheckHost for a name that may also be a wildcard, such as *.example.com: it
+// stands for one label, and not for example.com.
+func CheckHostOrWildcard(host string) error {
+	domain, wildcard := strings.CutPrefix(host, "*.")
+	if !wildcard {
+		return CheckHost(host)
+	}
+	if err := CheckHost(domain); err != nil {
+		return err
+	}
+	if !strings.Contains(domain, ".") {
+		return fmt.Errorf("%q covers a whole top-level domain", host)
+	}
+	return checkRouteName(host, "/")
+}
+
+// isReserved is true for the first labels that name other claims, or routes of further paths.
+func isReserved(label string) bool {
+	return label == "wc--any" || strings.HasPrefix(label, "ip--") || strings.HasPrefix(label, "rs--") || strings.HasPrefix(label, "pt--") || strings.HasPrefix(label, "rd--")
+}
+
 // badHost finds the words for a name that is no DNS-1123 subdomain.
 func badHost(host string) error {
 	switch {
@@ -39,7 +59,7 @@ func badHost(host string) error {
 	case len(host) > validation.DNS1123SubdomainMaxLength:
 		return fmt.Errorf("the host name has %d characters; at most %d are allowed", len(host), validation.DNS1123SubdomainMaxLength)
 	case strings.HasPrefix(host, "*."):
-		return fmt.Errorf("%q is a wildcard; wildcard hosts are not served", host)
+		return fmt.Errorf("%q is a wildcard where a host name is expected", host)
 	case isSubdomain(strings.ToLower(host)):
 		return fmt.Errorf("%q is not lower case; write %q", host, strings.ToLower(host))
 	case strings.Contains(host, "://"):

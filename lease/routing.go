@@ -108,6 +108,9 @@ type RouteAnnotation struct {
 	At         Place
 }
 
+// DefaultWeight is the weight of a service for which none is given (OpenShift's default).
+const DefaultWeight = 100
+
 // RoutePath is the path below which the expose's hosts lead to it: "/" where it says none.
 func (e Expose) RoutePath() string {
 	if e.Path == "" {

@@ -77,7 +77,7 @@ func (w *EndpointWant) address(text string, cfg *config.ProviderConfig) (problem
 }
 
 // ParseHostWant reads HOST, HOST/PATH or *.DOMAIN as it is typed, and judges it by the provider's
-// configuration.
+// configuration. Hosts and paths follow the rules of definitions.
 func ParseHostWant(text string, cfg *config.ProviderConfig) (HostWant, error) {
 	host, path, hasPath := strings.Cut(text, "/")
 	host = strings.ToLower(host)
@@ -86,15 +86,10 @@ func ParseHostWant(text string, cfg *config.ProviderConfig) (HostWant, error) {
 		w.Path = "/" + path
 	}
 	domain, wildcard := strings.CutPrefix(host, "*.")
-	switch {
-	case wildcard && !cfg.Hosts.Wildcards:
+	if wildcard && !cfg.Hosts.Wildcards {
 		return w, fmt.Errorf("%q is a wildcard, and the provider allows none (hosts.wildcards)", host)
-	case wildcard && !strings.Contains(domain, "."):
-		return w, fmt.Errorf("%q covers a whole top-level domain", host)
-	case len(HostName(host)) > 253:
-		return w, fmt.Errorf("%q is too long for the name of its claim (253 characters)", host)
 	}
-	if err := lease.CheckHost(domain); err != nil {
+	if err := lease.CheckRoute(host, w.Path); err != nil {
 		return w, err
 	}
 	if why := cfg.Hosts.Refuse(host); why != "" {

@@ -14,8 +14,9 @@ var (
 	metadataKeys = []string{"name", "annotations", "labels"}
 	specKeys     = []string{"lease", "services", "ipEndpoints"}
 	leaseKeys    = []string{"owner", "dseq", "gseq", "oseq", "provider"}
-	serviceKeys  = []string{"name", "expose"}
-	exposeKeys   = []string{"port", "as", "protocol", "global", "hosts", "path", "ip", "http"}
+	serviceKeys  = []string{"name", "target", "expose"}
+	exposeKeys   = []string{"port", "as", "protocol", "global", "hosts", "path", "ip", "http",
+		"tls", "weight", "alternateBackends", "sticky", "headers", "annotations", "labels"}
 	httpKeys     = []string{"maxBodySize", "readTimeout", "sendTimeout", "nextTries", "nextTimeout", "nextCases"}
 	endpointKeys = []string{"name", "addresses"}
 )
@@ -71,6 +72,7 @@ func readService(c document.Cursor) lease.Service {
 	m := c.Mapping(serviceKeys)
 	name := m.Require("name")
 	s := lease.Service{Name: name.Text(), At: name.At()}
+	s.Target = word(m.Get("target"), "target", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute)
 	exposes := m.Get("expose")
 	s.Expose = make([]lease.Expose, 0, exposes.Len())
 	for item := range exposes.List() {
@@ -99,14 +101,15 @@ func readExpose(c document.Cursor) lease.Expose {
 	for item := range hosts.List() {
 		e.Hosts = append(e.Hosts, lease.Host{Name: item.Text(), At: item.At()})
 	}
-	if path := m.Get("path"); !path.IsNull() && path.Text() != "/" {
-		path.Errorf("the path %q is not served yet; only / is", path.Text())
+	if path := m.Get("path"); !path.IsNull() {
+		e.Path, e.PathAt = path.Text(), path.At()
 	}
 	ip := m.Get("ip")
 	if e.IP = ip.Text(); e.IP != "" {
 		e.IPAt = ip.At()
 	}
 	readHTTP(m.Get("http"), &e)
+	e.Routing = readRouting(m)
 	return e
 }
 

@@ -41,18 +41,27 @@ type Lease struct {
 // Service is a lease.Service.
 type Service struct {
 	Name   string   `json:"name"`
+	Target string   `json:"target,omitempty"`
 	Expose []Expose `json:"expose,omitempty"`
 }
 
-// Expose is a lease.Expose.
+// Expose is a lease.Expose and its lease.Routing.
 type Expose struct {
-	Port     uint16   `json:"port"`
-	As       uint16   `json:"as,omitempty"`
-	Protocol string   `json:"protocol,omitempty"`
-	Global   bool     `json:"global,omitempty"`
-	Hosts    []string `json:"hosts,omitempty"`
-	IP       string   `json:"ip,omitempty"`
-	HTTP     *HTTP    `json:"http,omitempty"`
+	Port              uint16            `json:"port"`
+	As                uint16            `json:"as,omitempty"`
+	Protocol          string            `json:"protocol,omitempty"`
+	Global            bool              `json:"global,omitempty"`
+	Hosts             []string          `json:"hosts,omitempty"`
+	Path              string            `json:"path,omitempty"`
+	IP                string            `json:"ip,omitempty"`
+	HTTP              *HTTP             `json:"http,omitempty"`
+	TLS               *TLS              `json:"tls,omitempty"`
+	Weight            *uint16           `json:"weight,omitempty"`
+	AlternateBackends []Backend         `json:"alternateBackends,omitempty"`
+	Sticky            *Sticky           `json:"sticky,omitempty"`
+	Headers           *Headers          `json:"headers,omitempty"`
+	Annotations       map[string]string `json:"annotations,omitempty"`
+	Labels            map[string]string `json:"labels,omitempty"`
 }
 
 // HTTP are lease.HTTPOptions, the times as texts.
@@ -89,7 +98,7 @@ func Encode(def *lease.Definition) *Document {
 		Spec: Spec{Lease: Lease(def.Lease), Services: make([]Service, len(def.Services))},
 	}
 	for i, s := range def.Services {
-		doc.Spec.Services[i] = Service{Name: s.Name}
+		doc.Spec.Services[i] = Service{Name: s.Name, Target: s.Target}
 		for _, e := range s.Expose {
 			doc.Spec.Services[i].Expose = append(doc.Spec.Services[i].Expose, encodeExpose(e))
 		}
@@ -105,7 +114,7 @@ func Encode(def *lease.Definition) *Document {
 }
 
 func encodeExpose(e lease.Expose) Expose {
-	out := Expose{Port: e.Port, As: e.As, Global: e.Global, IP: e.IP}
+	out := Expose{Port: e.Port, As: e.As, Global: e.Global, Path: e.Path, IP: e.IP}
 	if e.Protocol != lease.TCP {
 		out.Protocol = string(e.Protocol)
 	}
@@ -121,6 +130,9 @@ func encodeExpose(e lease.Expose) Expose {
 	if http.MaxBodySize != 0 || http.NextTries != 0 || http.NextCases != nil ||
 		http.ReadTimeout != "" || http.SendTimeout != "" || http.NextTimeout != "" {
 		out.HTTP = &http
+	}
+	if e.Routing != nil {
+		encodeRouting(e.Routing, &out)
 	}
 	return out
 }

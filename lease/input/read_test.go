@@ -72,7 +72,7 @@ func TestDefinitionProblems(t *testing.T) {
 			`in.yaml:7:17: spec.services[0].exposes: unknown key "exposes"; did you mean "expose"?`},
 		"duplicate key": {`  - {name: web, name: api}`, `in.yaml:7:17: spec.services[0].name: key "name" is given twice (also in line 7)`},
 		"path": {`  - {name: web, expose: [{port: 80, path: /api}]}`,
-			`in.yaml:7:43: spec.services[0].expose[0].path: the path "/api" is not served yet; only / is`},
+			`in.yaml:7:43: spec.services[0].expose[0].path: only ports that are routed over HTTP have a path (global, TCP, and 80 outside or with tls)`},
 		"duration": {`  - {name: web, expose: [{port: 80, http: {readTimeout: 60}}]}`,
 			`in.yaml:7:57: spec.services[0].expose[0].http.readTimeout: "60" is not a duration such as 60s, 1m30s or 500ms`},
 		"long timeout": {`  - {name: web, expose: [{port: 80, http: {readTimeout: 2m}}]}`,

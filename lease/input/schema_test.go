@@ -33,6 +33,9 @@ func TestSchemaNamesTheReadersKeys(t *testing.T) {
 		"root": {&root, rootKeys}, "metadata": {root.Properties["metadata"], metadataKeys}, "spec": {spec, specKeys},
 		"lease": {spec.Properties["lease"], leaseKeys}, "service": {root.Defs["service"], serviceKeys},
 		"expose": {expose, exposeKeys}, "http": {root.Defs["http"], httpKeys}, "endpoint": {root.Defs["endpoint"], endpointKeys},
+		"tls": {root.Defs["tls"], tlsKeys}, "issuer": {root.Defs["tls"].Properties["issuer"], issuerKeys},
+		"backend": {root.Defs["backend"], backendKeys}, "sticky": {root.Defs["sticky"], stickyKeys},
+		"headers": {root.Defs["headers"], headersKeys}, "header": {root.Defs["header"], headerKeys},
 	} {
 		for key := range c.schema.Properties {
 			if !slices.Contains(c.keys, key) {
@@ -48,6 +51,9 @@ func TestSchemaNamesTheReadersKeys(t *testing.T) {
 	for _, ref := range []struct{ got, want string }{
 		{spec.Properties["services"].Items.Ref, "#/$defs/service"}, {spec.Properties["ipEndpoints"].Items.Ref, "#/$defs/endpoint"},
 		{root.Defs["service"].Properties["expose"].Items.Ref, "#/$defs/expose"}, {expose.Properties["http"].Ref, "#/$defs/http"},
+		{expose.Properties["tls"].Ref, "#/$defs/tls"}, {expose.Properties["alternateBackends"].Items.Ref, "#/$defs/backend"},
+		{expose.Properties["sticky"].Ref, "#/$defs/sticky"}, {expose.Properties["headers"].Ref, "#/$defs/headers"},
+		{root.Defs["headers"].Properties["request"].Items.Ref, "#/$defs/header"}, {root.Defs["headers"].Properties["response"].Items.Ref, "#/$defs/header"},
 	} {
 		if ref.got != ref.want {
 			t.Errorf("the schema refers to %q where %q is read", ref.got, ref.want)

@@ -92,6 +92,9 @@ func (r *reader) readExpose(c document.Cursor, deployed bool) []lease.Expose {
 		if _, err := url.ParseRequestURI("http://" + name); err != nil && !deployed {
 			item.Errorf("%q is not a host name", name)
 		}
+		if deployed {
+			refuseWildcard(item, name)
+		}
 		e.Hosts = append(e.Hosts, lease.Host{Name: name, At: item.At()})
 	}
 	readHTTP(m.Get("http_options"), &e, deployed)
@@ -106,6 +109,13 @@ func (r *reader) readExpose(c document.Cursor, deployed bool) []lease.Expose {
 		exposes = []lease.Expose{e}
 	}
 	return exposes
+}
+
+// refuseWildcard refuses what Akash refuses, though the rules for all formats allow it.
+func refuseWildcard(c document.Cursor, host string) {
+	if strings.HasPrefix(host, "*.") {
+		c.Errorf("%q is a wildcard; only a LeaseDefinition can name one", host)
+	}
 }
 
 // readPort reads a port. That it lies in the range of ports is judged only where it counts.

@@ -150,7 +150,8 @@ func readManifestExpose(c document.Cursor, keys spelling) lease.Expose {
 	}
 	e.Protocol = readProtocol(m.Get(keys.expose[keyProto]), true)
 	for item := range m.Get(keys.expose[keyHosts]).List() {
-		e.Hosts = append(e.Hosts, lease.Host{Name: item.Word(), At: item.At()})
+		refuseWildcard(item, item.Word())
+		e.Hosts = append(e.Hosts, lease.Host{Name: item.Raw(), At: item.At()})
 	}
 	ip := m.Get(keys.expose[keyIP])
 	e.IP, e.IPAt = ip.Word(), ip.At()

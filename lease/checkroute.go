@@ -1,0 +1,291 @@
+package lease
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// hostUser is one use of a host in a deployment.
+type hostUser struct {
+	path        string
+	passthrough bool
+	at          Place
+}
+
+// notRouted is the message for what only routed ports can have.
+const notRouted = "only ports that are routed over HTTP have %s (global, TCP, and 80 outside or with tls)"
+
+func (c *checker) path(e *Expose) {
+	if e.Path == "" {
+		return
+	}
+	if err := CheckPath(e.Path); err != nil {
+		c.problems.Add(e.PathAt, "%v", err)
+		return
+	}
+	if !e.IsIngress() && !c.missing(e.Port == 0) {
+		c.problems.Add(e.PathAt, notRouted, "a path")
+	}
+	if e.passesThrough() {
+		c.problems.Add(e.PathAt, "passthrough hides the path of a request from the router: there can be none")
+	}
+}
+
+func (e *Expose) passesThrough() bool {
+	return e.Routing != nil && e.Routing.TLS != nil && e.Routing.TLS.Termination == Passthrough
+}
+
+// host judges a host's name, and that each of its paths leads to one port of one service.
+func (c *checker) host(e *Expose, h Host) {
+	path := e.RoutePath()
+	err := CheckHostOrWildcard(h.Name)
+	if err == nil {
+		err = checkRouteName(h.Name, path)
+	}
+	if err != nil {
+		c.problems.Add(h.At, "%v", err)
+		return
+	}
+	use := hostUser{path, e.passesThrough(), h.At}
+	for _, first := range c.hosts[h.Name] {
+		at, also := inOrder(first.at, h.At)
+		switch {
+		case first.path == path && path == "/":
+			c.problems.Add(at, "host %q is named twice%s; a host leads to one port of one service", h.Name, alsoAt(also))
+		case first.path == path:
+			c.problems.Add(at, "path %s of host %q is named twice%s; it leads to one port of one service", path, h.Name, alsoAt(also))
+		case first.passthrough || use.passthrough:
+			c.problems.Add(at, "host %q passes TLS through, so it has one path only; it is named twice%s", h.Name, alsoAt(also))
+		default:
+			continue
+		}
+		return
+	}
+	if c.hosts == nil {
+		c.hosts = map[string][]hostUser{}
+	}
+	c.hosts[h.Name] = append(c.hosts[h.Name], use)
+}
+
+// routing judges what is said of the routes. The rules for TLS, weights, headers and annotations
+// are OpenShift's, the strictest of the targets'; a target may refuse more.
+func (c *checker) routing(d *Definition, s *Service, e *Expose) {
+	r := e.Routing
+	if !e.IsIngress() {
+		if !c.missing(e.Port == 0) {
+			c.notRouted(e)
+		}
+		return
+	}
+	if r.TLS != nil {
+		c.tls(r.TLS, r.At.TLS)
+	}
+	if e.passesThrough() {
+		c.passthrough(e)
+	}
+	c.weights(d, s, e)
+	c.sticky(r)
+	c.headers(r.RequestHeaders, "request", false, r.At.Headers)
+	c.headers(r.ResponseHeaders, "response", true, r.At.Headers)
+	c.annotations(r)
+	c.labels(r)
+}
+
+func (c *checker) notRouted(e *Expose) {
+	r := e.Routing
+	for _, part := range []struct {
+		given bool
+		what  string
+		at    Place
+	}{
+		{r.TLS != nil, "tls", r.At.TLS},
+		{r.Weight != nil, "a weight", r.At.Weight},
+		{len(r.Backends) > 0, "alternateBackends", r.At.Backends},
+		{r.Sticky != nil, "sticky", r.At.Sticky},
+		{len(r.RequestHeaders)+len(r.ResponseHeaders) > 0, "headers", r.At.Headers},
+		{len(r.Annotations) > 0, "annotations", r.At.Annotations},
+		{len(r.Labels) > 0, "labels", r.At.Labels},
+	} {
+		if part.given {
+			c.problems.Add(cmp.Or(part.at, e.At), notRouted, part.what)
+		}
+	}
+}
+
+func (c *checker) tls(t *TLS, at Place) {
+	switch t.Termination {
+	case Edge, Passthrough, Reencrypt:
+	default:
+		c.problems.Add(at, "unknown termination %q; edge, passthrough and reencrypt are known", t.Termination)
+		return
+	}
+	switch t.Insecure {
+	case "", InsecureNone, InsecureAllow, InsecureRedirect:
+	default:
+		c.problems.Add(at, "unknown insecure %q; None, Allow and Redirect are known", t.Insecure)
+	}
+	if t.Termination == Edge && t.DestinationCASecretName != "" {
+		c.problems.Add(at, "with edge the router speaks plain HTTP to the backend: destinationCASecretName belongs to reencrypt")
+	}
+	c.secret(at, "secretName", t.SecretName)
+	c.secret(at, "destinationCASecretName", t.DestinationCASecretName)
+	if t.Issuer != nil && t.Termination != Passthrough {
+		c.issuer(t, at)
+	}
+}
+
+func (c *checker) secret(at Place, key, name string) {
+	if name != "" && !isSubdomain(name) {
+		c.problems.Add(at, "%s %q is not the name of a Secret (a DNS subdomain)", key, clip(name))
+	}
+}
+
+func (c *checker) issuer(t *TLS, at Place) {
+	i := t.Issuer
+	if !isSubdomain(i.Name) && !c.missing(i.Name == "") {
+		c.problems.Add(at, "the issuer's name %q is not a name (a DNS subdomain)", clip(i.Name))
+	}
+	if i.Group != "" && (!isSubdomain(i.Group) || !strings.Contains(i.Group, ".")) {
+		c.problems.Add(at, "the issuer's group %q is not an API group such as %s", clip(i.Group), certManager)
+	}
+	if i.Group == "" && i.Kind != "Issuer" && i.Kind != "ClusterIssuer" {
+		c.problems.Add(at, "unknown kind of issuer %q; cert-manager has Issuer and ClusterIssuer (others have a group)", clip(i.Kind))
+	}
+	if i.Group != "" && !isKind(i.Kind) {
+		c.problems.Add(at, "the issuer's kind %q is not a kind such as ClusterIssuer", clip(i.Kind))
+	}
+	if t.SecretName == "" {
+		c.problems.Add(at, "an issuer needs secretName, the Secret into which the certificate goes")
+	}
+}
+
+// isKind is true for a letter in upper case with letters and digits behind it.
+func isKind(s string) bool {
+	return len(s) <= validation.DNS1123LabelMaxLength && isLabel(strings.ToLower(s)) &&
+		'A' <= s[0] && s[0] <= 'Z' && !strings.Contains(s, "-")
+}
+
+// passthrough judges what does not go with a router that sees no request (openshift/library-go:
+// route validation, for certificates, headers and the insecure policy).
+func (c *checker) passthrough(e *Expose) {
+	r, t := e.Routing, e.Routing.TLS
+	refuse := func(given bool, at Place, format string, args ...any) {
+		if given {
+			c.problems.Add(cmp.Or(at, e.At), "with passthrough "+format, args...)
+		}
+	}
+	refuse(t.SecretName != "", r.At.TLS, "the backend has the certificate: there can be no secretName")
+	refuse(t.DestinationCASecretName != "", r.At.TLS, "the router does not judge the backend's certificate: there can be no destinationCASecretName")
+	refuse(t.Issuer != nil, r.At.TLS, "the backend has the certificate: there can be no issuer")
+	refuse(t.Insecure == InsecureAllow, r.At.TLS, "insecure can be None or Redirect, not Allow")
+	refuse(len(r.RequestHeaders)+len(r.ResponseHeaders) > 0, r.At.Headers, "the router sees no headers: it can change none")
+	refuse(r.Sticky != nil, r.At.Sticky, "the router sees no cookies: there can be no sticky")
+	http := e.HTTP
+	refuse(http.MaxBodySize != 0 || http.ReadTimeout != 0 || http.SendTimeout != 0 || http.NextTries != 0 || http.NextTimeout != 0 || http.NextCases != nil,
+		e.At, "the router sees no requests: there can be no http options")
+}
+
+func (c *checker) weights(d *Definition, s *Service, e *Expose) {
+	r := e.Routing
+	if len(r.Backends) == 0 {
+		if r.Weight != nil {
+			c.problems.Add(r.At.Weight, "a weight is the service's share among alternateBackends, and there are none")
+		}
+		return
+	}
+	if len(r.Backends) > 3 {
+		c.problems.Add(r.At.Backends, "there are %d alternate backends; at most 3 are allowed", len(r.Backends))
+	}
+	sum := uint32(DefaultWeight)
+	if r.Weight != nil {
+		sum = uint32(*r.Weight)
+		c.weight(r.At.Weight, *r.Weight)
+	}
+	named := map[string]bool{s.Name: true}
+	for _, b := range r.Backends {
+		sum += uint32(b.Weight)
+		c.weight(b.At, b.Weight)
+		if c.missing(b.Service == "") {
+			continue
+		}
+		if named[b.Service] {
+			c.problems.Add(b.At, "service %q is named twice; each has one share of the traffic", b.Service)
+			continue
+		}
+		named[b.Service] = true
+		c.backend(d, e, b)
+	}
+	if sum == 0 {
+		c.problems.Add(r.At.Backends, "all weights are 0: no service would be reached")
+	}
+}
+
+func (c *checker) weight(at Place, w uint16) {
+	if w > 256 {
+		c.problems.Add(at, "%d is not a weight (0 to 256)", w)
+	}
+}
+
+// backend judges that the service is there and has the port.
+func (c *checker) backend(d *Definition, e *Expose, b Backend) {
+	names := make([]string, len(d.Services))
+	for i, s := range d.Services {
+		names[i] = s.Name
+		if s.Name != b.Service {
+			continue
+		}
+		port := cmp.Or(b.Port, e.ExternalPort())
+		for _, other := range s.Expose {
+			if other.ExternalPort() == port && other.Protocol == TCP {
+				return
+			}
+		}
+		if !c.partial {
+			c.problems.Add(b.At, "service %q exposes no TCP port %d", b.Service, port)
+		}
+		return
+	}
+	c.problems.Add(b.At, "no service named %q%s", clip(b.Service), Suggest(b.Service, names))
+}
+
+// sameSite judges the cookie's attribute. Browsers drop cookies with None that came without TLS.
+func (c *checker) sameSite(r *Routing) {
+	switch r.Sticky.SameSite {
+	case "", "Lax", "Strict":
+	case "None":
+		if r.TLS == nil || r.TLS.Insecure == InsecureAllow {
+			c.problems.Add(r.At.Sticky, "sameSite None needs tls, without insecure: Allow: browsers take such cookies over TLS only")
+		}
+	default:
+		c.problems.Add(r.At.Sticky, "unknown sameSite %q; Lax, Strict and None are known", clip(r.Sticky.SameSite))
+	}
+}
+
+func (c *checker) labels(r *Routing) {
+	for _, key := range sortedKeys(r.Labels) {
+		value := r.Labels[key]
+		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
+			c.problems.Add(r.At.Labels, "%q is not a label: %s", clip(key), problems[0])
+		} else if domain := reservedDomain(key); domain != "" {
+			c.problems.Add(r.At.Labels, "the label %q is not yours to set: %s is reserved", key, domain)
+		}
+		if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
+			c.problems.Add(r.At.Labels, "%q is not the value of a label: %s", clip(value), problems[0])
+		}
+	}
+}
+
+// reservedDomain is the domain of a label that Akash, Kubernetes or this tool gives a meaning.
+// Akash has a label that is the domain itself.
+func reservedDomain(key string) string {
+	domain, _, _ := strings.Cut(key, "/")
+	for _, reserved := range []string{LabelManaged, "kubernetes.io", "k8s.io"} {
+		if domain == reserved || strings.HasSuffix(domain, "."+reserved) {
+			return fmt.Sprintf("the domain %s", reserved)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,150 @@
+package lease
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease/grammar"
+)
+
+func (c *checker) sticky(r *Routing) {
+	if r.Sticky == nil {
+		return
+	}
+	s, at := r.Sticky, r.At.Sticky
+	if s.Disabled && (s.Cookie != "" || s.SameSite != "") {
+		c.problems.Add(at, "sticky is disabled, so it has no cookie and no sameSite")
+	}
+	if s.Cookie != "" {
+		if err := grammar.Cookie(s.Cookie); err != nil {
+			c.problems.Add(at, "%v (letters, digits, \"-\" and \"_\")", err)
+		}
+	}
+	c.sameSite(r)
+}
+
+func (c *checker) headers(rules []HeaderRule, direction string, response bool, at Place) {
+	if len(rules) > grammar.MaxHeaderRules {
+		c.problems.Add(at, "there are %d rules for the headers of a %s; at most %d are allowed", len(rules), direction, grammar.MaxHeaderRules)
+	}
+	seen := map[string]bool{}
+	for _, rule := range rules {
+		if c.missing(rule.Name == "") {
+			continue
+		}
+		if err := grammar.HeaderName(rule.Name); err != nil {
+			c.problems.Add(rule.At, "%v", err)
+			continue
+		}
+		if name := strings.ToLower(rule.Name); seen[name] {
+			c.problems.Add(rule.At, "there are two rules for the header %q of a %s", rule.Name, direction)
+		} else {
+			seen[name] = true
+		}
+		switch {
+		case c.missing(rule.Value == ""):
+		case rule.Delete && rule.Value != "":
+			c.problems.Add(rule.At, "a header that is deleted has no value")
+		case !rule.Delete:
+			if err := grammar.HeaderValue(rule.Value, response); err != nil {
+				c.problems.Add(rule.At, "%v", err)
+			}
+		}
+	}
+}
+
+// maxAnnotations leaves room for our own annotations among the 256 KiB that an object may have.
+const maxAnnotations = 128 << 10
+
+// annotations judges the settings of OpenShift's router, each by itself and what they need of
+// others.
+func (c *checker) annotations(r *Routing) {
+	given := make(map[string]string, len(r.Annotations))
+	size := 0
+	for _, a := range r.Annotations {
+		size += len(a.Key) + len(a.Value)
+		if _, twice := given[a.Key]; twice {
+			c.problems.Add(a.At, "the annotation %q is given twice", clip(a.Key))
+		}
+		given[a.Key] = a.Value
+	}
+	if size > maxAnnotations {
+		c.problems.Add(r.At.Annotations, "the annotations have %d bytes together; at most %d are allowed", size, maxAnnotations)
+	}
+	for _, a := range r.Annotations {
+		setting, ok := grammar.Find(a.Key)
+		if !ok {
+			c.problems.Add(a.At, "%s", unknownAnnotation(a.Key))
+			continue
+		}
+		if err := setting.Check(a.Value); err != nil {
+			c.problems.Add(a.At, "%v", err)
+			continue
+		}
+		if why := ignored(setting, r, given); why != "" {
+			c.problems.Add(a.At, "%s", why)
+		}
+	}
+}
+
+// ignored says why the router would not heed a setting that is right by itself.
+func ignored(s grammar.Setting, r *Routing, given map[string]string) string {
+	passthrough := r.TLS != nil && r.TLS.Termination == Passthrough
+	switch {
+	case s.HTTP && passthrough:
+		return "with passthrough the router sees no requests, and ignores this"
+	case s.TLS && r.TLS == nil:
+		return "the router ignores this where it does not end TLS; add tls"
+	case s.Secure && r.TLS.Insecure == InsecureAllow:
+		return "the router ignores this where requests without TLS are allowed (insecure: Allow)"
+	case s.Needs != "" && !isTrue(given[s.Needs]):
+		return "the router ignores this without " + s.Needs + `: "true"`
+	case s.Key == grammar.Whitelist && given[grammar.Allowlist] != "":
+		return "the router ignores this beside " + grammar.Allowlist + "; give one of the two"
+	case r.Sticky != nil && (s.Key == grammar.CookieName || s.Key == grammar.SameSite || s.Key == grammar.DisableCookie):
+		return "sticky says this too; give one of the two"
+	case (s.Key == grammar.CookieName || s.Key == grammar.SameSite) && isTrue(given[grammar.DisableCookie]):
+		return "the router ignores this with " + grammar.DisableCookie
+	}
+	return ""
+}
+
+// isTrue is what the router takes for true.
+func isTrue(value string) bool {
+	return slices.Contains([]string{"1", "t", "T", "true", "TRUE", "True"}, value)
+}
+
+// saidBy are annotations that other tools read, and what says the same here.
+var saidBy = []struct{ prefix, by string }{
+	{"route.openshift.io/termination", "tls.termination"},
+	{"route.openshift.io/destination-ca-certificate-secret", "tls.destinationCASecretName"},
+	{"route.openshift.io/reconcile-labels", "labels"},
+	{"cert-manager.io/", "tls.issuer"},
+	{"kubernetes.io/tls-acme", "tls.issuer"},
+}
+
+// unknownAnnotation is the message for a key that may not be given. Keys are compared by what
+// follows their domain: that is where people err.
+func unknownAnnotation(key string) string {
+	for _, s := range saidBy {
+		if strings.HasPrefix(key, s.prefix) {
+			return "the annotation " + clip(key) + " is said by " + s.by
+		}
+	}
+	text := "the annotation " + clip(key) + " may not be given: only settings of OpenShift's router may, since others could configure any router"
+	known := map[string]string{}
+	for _, s := range grammar.Settings() {
+		known[s.Key[strings.LastIndex(s.Key, "/")+1:]] = s.Key
+	}
+	name := key[strings.LastIndex(key, "/")+1:]
+	if best := Nearest(name, slices.Sorted(maps.Keys(known))); best != "" {
+		text += "; did you mean " + known[best] + "?"
+	}
+	return text
+}
+
+func sortedKeys(m map[string]string) []string {
+	return slices.SortedFunc(maps.Keys(m), cmp.Compare[string])
+}

@@ -1,0 +1,94 @@
+package lease
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// hashLength is how many characters of the hash stand in a generated name: 65 bits.
+const hashLength = 13
+
+// The longest values of the template's variables: a service's name, 64 bits, 32 bits, a namespace.
+var templateVariables = map[string]string{
+	"service":   strings.Repeat("s", validation.DNS1123LabelMaxLength),
+	"dseq":      strings.Repeat("9", 20),
+	"gseq":      strings.Repeat("9", 10),
+	"namespace": strings.Repeat("n", 45),
+	"hash":      strings.Repeat("h", hashLength),
+}
+
+var templateVariable = regexp.MustCompile(`\$\{([^}]*)\}`)
+
+// CheckHostTemplate says why host names cannot be generated from the template, or returns nil. It is
+// a domain in whose labels ${service}, ${dseq}, ${gseq} and ${namespace} may stand; ${hash} may end
+// the first label.
+func CheckHostTemplate(template string) error {
+	for _, m := range templateVariable.FindAllStringSubmatch(template, -1) {
+		if _, ok := templateVariables[m[1]]; !ok {
+			return fmt.Errorf("unknown variable %q; ${service}, ${dseq}, ${gseq}, ${namespace} and ${hash} are known%s",
+				clip(m[0]), Suggest(m[1], sortedKeys(templateVariables)))
+		}
+	}
+	first, domain, ok := strings.Cut(template, ".")
+	switch {
+	case !ok:
+		return fmt.Errorf("%q has one label only; names are generated below a domain, such as ${service}-${dseq}.apps.example.com", clip(template))
+	case strings.Contains(strings.TrimSuffix(first, "${hash}"), "${hash}") || strings.Contains(domain, "${hash}"):
+		return fmt.Errorf("${hash} stands at the end of the first label, or nowhere: it is added there")
+	}
+	// The longest values show whether all names are good: like all values they begin and end with a
+	// letter or a digit.
+	if err := CheckHost(expandTemplate(template, templateVariables)); err != nil {
+		return fmt.Errorf("%q makes no host names: %w", clip(template), err)
+	}
+	return nil
+}
+
+// GeneratedHost is the host name that the provider gives a routed port for which the definition
+// names none. The template must have passed CheckHostTemplate. The first label ends in a hash of the
+// lease, the service and the external port, so that no two ports anywhere have the same name; what
+// does not fit a label is cut off before it.
+func (id ID) GeneratedHost(template, service string, externalPort uint16) string {
+	key := string(appendTexts(nil, id.String(), service, strconv.Itoa(int(externalPort))))
+	return expandTemplate(template, map[string]string{
+		"service": service, "dseq": strconv.FormatUint(id.DSeq, 10), "gseq": strconv.FormatUint(uint64(id.GSeq), 10),
+		"namespace": id.Namespace(), "hash": Hash(key)[:hashLength],
+	})
+}
+
+func expandTemplate(template string, values map[string]string) string {
+	labels := strings.Split(template, ".")
+	for i, label := range labels {
+		if i == 0 {
+			label = strings.TrimSuffix(strings.TrimSuffix(label, "${hash}"), "-")
+		}
+		label = templateVariable.ReplaceAllStringFunc(label, func(v string) string { return values[v[2:len(v)-1]] })
+		if i == 0 {
+			label = withHash(label, values["hash"])
+		}
+		labels[i] = cutLabel(label, validation.DNS1123LabelMaxLength)
+	}
+	return strings.Join(labels, ".")
+}
+
+// withHash is the first label: what it says, as far as there is room, and the hash. What would name
+// another kind of claim is left out.
+func withHash(label, hash string) string {
+	label = cutLabel(label, validation.DNS1123LabelMaxLength-1-len(hash))
+	if label == "" || isReserved(label+"-"+hash) {
+		return hash
+	}
+	return label + "-" + hash
+}
+
+// cutLabel leaves at most n characters, and no dash at the end of what was cut.
+func cutLabel(label string, n int) string {
+	if len(label) <= n {
+		return label
+	}
+	return strings.TrimRight(label[:n], "-")
+}

@@ -1,0 +1,154 @@
+package grammar
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxTime is the longest time that HAProxy takes; OpenShift's router clips longer ones to it.
+const maxTime = math.MaxInt32 // milliseconds
+
+// units of a time, in microseconds.
+var units = map[string]uint64{
+	"us": 1, "": 1e3, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6, "d": 86400e6,
+}
+
+// timeSpec judges HAProxy's times.
+func timeSpec(value string) error {
+	digits := strings.TrimRight(value, "usmhd")
+	unit, known := units[value[len(digits):]]
+	if !known || !isNumber(digits) {
+		return fmt.Errorf("%q is not a time", clip(value))
+	}
+	// Numbers that do not fit are as long as can be.
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || n > maxTime*1000/unit {
+		return fmt.Errorf("%q is longer than %dms (24d20h31m), and the router would shorten it", clip(value), maxTime)
+	}
+	return nil
+}
+
+// isNumber is true for a whole number from 1 without leading zeros.
+func isNumber(s string) bool {
+	return s != "" && s[0] != '0' && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+}
+
+// count judges a limit. The router would also take 0, which lets nothing in or is no limit at all,
+// and numbers with a sign.
+func count(value string) error {
+	if n, err := strconv.ParseUint(value, 10, 64); !isNumber(value) || err != nil || n > math.MaxInt32 {
+		return fmt.Errorf("%q is not a number from 1 to %d", clip(value), math.MaxInt32)
+	}
+	return nil
+}
+
+// truth judges what the router takes for true or false; it takes everything else for false.
+func truth(value string) error {
+	if _, err := strconv.ParseBool(value); err != nil {
+		return fmt.Errorf("%q is neither true nor false", clip(value))
+	}
+	return nil
+}
+
+func oneOf(words ...string) func(string) error {
+	return func(value string) error {
+		if !slices.Contains(words, value) {
+			return fmt.Errorf("%q is not one of its values", clip(value))
+		}
+		return nil
+	}
+}
+
+// addresses judges an allowlist. The router drops members that it cannot read, and where none is
+// left lets everybody in; so one bad member makes the whole list bad.
+func addresses(value string) error {
+	if strings.Trim(value, " \t") != value {
+		return fmt.Errorf("the list begins or ends with a space, and the router would let everybody in")
+	}
+	for member := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ' ' || r == '\t' }) {
+		if err := address(member); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func address(member string) error {
+	a, err := netip.ParseAddr(member)
+	prefix := netip.Prefix{}
+	if strings.Contains(member, "/") {
+		prefix, err = netip.ParsePrefix(member)
+		a = prefix.Addr()
+	}
+	switch {
+	case err != nil || a.Zone() != "":
+		return fmt.Errorf("%q is neither an address nor a CIDR", clip(member))
+	case a.Is4In6():
+		return fmt.Errorf("%q is an IPv4 address as IPv6; write it as IPv4", clip(member))
+	case prefix.IsValid() && prefix.Masked() != prefix:
+		return fmt.Errorf("%q has host bits set; write %s, or %s for the one address", clip(member), prefix.Masked(), a)
+	}
+	return nil
+}
+
+// hsts judges a Strict-Transport-Security header: max-age and, each at most once, the two
+// directives that the router knows.
+func hsts(value string) error {
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(value, ";") {
+		name, argument, has := strings.Cut(strings.Trim(part, " \t"), "=")
+		name = strings.ToLower(strings.TrimRight(name, " \t"))
+		age := strings.TrimLeft(argument, " \t")
+		if quoted, ok := strings.CutPrefix(age, `"`); ok {
+			age, ok = strings.CutSuffix(quoted, `"`)
+			has = has && ok
+		}
+		isAge := name == "max-age" && has && age != "" && !strings.ContainsFunc(age, func(r rune) bool { return r < '0' || r > '9' })
+		if !isAge && (has || name != "includesubdomains" && name != "preload") {
+			return fmt.Errorf("%q is no directive of the header", clip(part))
+		}
+		if seen[name] {
+			return fmt.Errorf("%s is given twice", name)
+		}
+		seen[name] = true
+	}
+	if !seen["max-age"] {
+		return fmt.Errorf("max-age is missing")
+	}
+	if strings.Trim(value, " \t") != value {
+		return fmt.Errorf("the header begins or ends with a space")
+	}
+	return nil
+}
+
+// rewrite judges the path that takes the place of the route's. What HAProxy's configuration or a
+// request line could misread is left out, though the router would take it.
+func rewrite(value string) error {
+	if value[0] != '/' {
+		return fmt.Errorf("%q does not begin with /", clip(value))
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return !isAlphanumeric(r) && !strings.ContainsRune("-._~/", r) }) {
+		return fmt.Errorf("%q has a character that may not stand in it", clip(value))
+	}
+	return nil
+}
+
+// Cookie says why a cookie cannot have the name, or returns nil.
+func Cookie(name string) error {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isAlphanumeric(r) && r != '-' && r != '_' }) {
+		return fmt.Errorf("%q is not the name of a cookie", clip(name))
+	}
+	return nil
+}
+
+// clip shortens what is repeated in a message.
+func clip(s string) string {
+	if len(s) > 100 {
+		return strings.ToValidUTF8(s[:100], "") + "…"
+	}
+	return s
+}

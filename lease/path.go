@@ -1,0 +1,81 @@
+package lease
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// maxPath is the Gateway API's limit; the other targets take more.
+const maxPath = 1024
+
+// CheckPath says why a path cannot be routed, or returns nil. It takes what every target takes, so
+// that routes can move from one to another: the Gateway API's and Kubernetes' rules for prefixes,
+// and the characters that ingress-nginx allows in one. A slash at the end is refused: to Ingress and
+// the Gateway API /a/ is /a, to OpenShift's router it is not.
+func CheckPath(path string) error {
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		return fmt.Errorf("the path %q does not begin with /", clip(path))
+	case len(path) > maxPath:
+		return fmt.Errorf("the path has %d characters; at most %d are allowed", len(path), maxPath)
+	case strings.Contains(path, "//"):
+		return fmt.Errorf("the path %q has an empty segment", clip(path))
+	case len(path) > 1 && strings.HasSuffix(path, "/"):
+		return fmt.Errorf("the path %q ends with a slash; write %q, which serves both", clip(path), clip(strings.TrimSuffix(path, "/")))
+	}
+	for i := range len(path) {
+		if c := path[i]; !isPathByte(c) {
+			return fmt.Errorf("the path %q may not hold %s (letters, digits, \"-\", \"_\" and \".\" in segments joined by \"/\")", clip(path), badCharacter(path[i:]))
+		}
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return fmt.Errorf("the path %q has the segment %q", clip(path), segment)
+		}
+	}
+	return nil
+}
+
+func isPathByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("/-_.", c) >= 0
+}
+
+// badCharacter names the first character of a text.
+func badCharacter(s string) string {
+	for _, r := range s {
+		return fmt.Sprintf("%q", r)
+	}
+	return ""
+}
+
+// clip shortens what is repeated in a message.
+func clip(s string) string {
+	if len(s) > 100 {
+		return strings.ToValidUTF8(s[:100], "") + "…"
+	}
+	return s
+}
+
+// CheckRoute says why a path of a host, or of a wildcard, cannot be claimed and routed, or returns
+// nil.
+func CheckRoute(host, path string) error {
+	if err := CheckHostOrWildcard(host); err != nil {
+		return err
+	}
+	if err := CheckPath(path); err != nil {
+		return err
+	}
+	return checkRouteName(host, path)
+}
+
+// checkRouteName judges the name of a route's object: those of further paths and of wildcards are
+// longer than the host.
+func checkRouteName(host, path string) error {
+	if n := len(RouteName(host, path)); n > validation.DNS1123SubdomainMaxLength {
+		return fmt.Errorf("%q is too long: the route of its path %s would have a name of %d characters; at most %d are allowed",
+			host, clip(path), n, validation.DNS1123SubdomainMaxLength)
+	}
+	return nil
+}
