@@ -24,8 +24,11 @@ func TestConfigIsTheDefault(t *testing.T) {
 		"gateway": map[string]any{
 			"name": d.Gateway.Name, "namespace": d.Gateway.Namespace,
 			"implementation": d.Gateway.Implementation, "proxyBufferSize": d.Gateway.ProxyBufferSize,
+			"listeners": map[string]any{
+				"http": texts(d.Gateway.Listeners.HTTP), "https": texts(d.Gateway.Listeners.HTTPS), "passthrough": texts(d.Gateway.Listeners.Passthrough),
+			},
 		},
-		"hosts": map[string]any{"blocked": []any{}},
+		"hosts": map[string]any{"blocked": []any{}, "generated": d.Hosts.Generated},
 		"ip": map[string]any{
 			"mode": d.IP.Mode, "ranges": []any{}, "families": []any{string(d.IP.Families[0])}, "pool": d.IP.Pool,
 			"metallbNamespace": d.IP.MetalLBNamespace, "annotationPrefix": d.IP.AnnotationPrefix,
@@ -34,6 +37,14 @@ func TestConfigIsTheDefault(t *testing.T) {
 	if diff := cmp.Diff(want, spec(t, text(t, d, ""))); diff != "" {
 		t.Errorf("(-default +ConfigMap):\n%s", diff)
 	}
+}
+
+func texts(list []string) []any {
+	out := []any{}
+	for _, s := range list {
+		out = append(out, s)
+	}
+	return out
 }
 
 func TestConfigHasTheNamespacesAndItsComments(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -139,15 +140,16 @@ func notEmpty(defs []*lease.Definition, allowed bool) error {
 }
 
 func addTarget(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "target", "", "The kind of route: ingress or httproute. The provider's configuration says which where it is not given")
-	completeFlag(cmd, "target", "ingress", "httproute")
+	cmd.Flags().StringVar(value, "target", "", "The kind of route: ingress, httproute or route (OpenShift). The provider's configuration says which where it is not given")
+	completeFlag(cmd, "target", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute)
 }
 
 func checkTarget(value string) error {
-	if value != "" && value != "ingress" && value != "httproute" {
-		return usage("--target must be 'ingress' or 'httproute', not %q", value)
+	switch value {
+	case "", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute:
+		return nil
 	}
-	return nil
+	return usage("--target must be 'ingress', 'httproute' or 'route', not %q", value)
 }
 
 func addOperators(cmd *cobra.Command, value *string) {

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,8 +18,9 @@ var (
 	metadataKeys = []string{"name", "annotations", "labels"}
 	specKeys     = []string{"target", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip", "dns", "commitLevels"}
 	ingressKeys  = []string{"className", "domain", "staticHosts"}
-	gatewayKeys  = []string{"name", "namespace", "implementation", "proxyBufferSize"}
-	hostsKeys    = []string{"blocked", "deniedDomains", "allowedDomains", "wildcards", "namespaceOwnership"}
+	gatewayKeys  = []string{"name", "namespace", "implementation", "proxyBufferSize", "listeners"}
+	listenerKeys = []string{"http", "https", "passthrough"}
+	hostsKeys    = []string{"blocked", "deniedDomains", "allowedDomains", "wildcards", "namespaceOwnership", "generated"}
 	ipKeys       = []string{"mode", "ranges", "families", "pool", "metallbNamespace", "annotationPrefix"}
 	commitKeys   = []string{"cpu", "memory", "storage"}
 )
@@ -89,12 +89,10 @@ func readConfig(c document.Cursor, cfg *ProviderConfig) {
 func readTarget(c document.Cursor, cfg *ProviderConfig) {
 	switch v := c.Text(); v {
 	case "":
-	case TargetIngress, TargetHTTPRoute:
+	case TargetIngress, TargetHTTPRoute, TargetRoute:
 		cfg.Target = v
-	case "route":
-		c.Errorf("the target \"route\" is not rendered yet; %s and %s are", TargetIngress, TargetHTTPRoute)
 	default:
-		c.Errorf("unknown target %q; %s and %s are known", v, TargetIngress, TargetHTTPRoute)
+		c.Errorf("unknown target %q; %s, %s and %s are known", v, TargetIngress, TargetHTTPRoute, TargetRoute)
 	}
 }
 
@@ -113,32 +111,6 @@ func needDomain(c document.Cursor, ingress Ingress, key string) {
 	}
 }
 
-var bufferSize = regexp.MustCompile(`^[1-9][0-9]*[kKmM]?$`)
-
-func readGateway(c document.Cursor, g *Gateway) {
-	m := c.Mapping(gatewayKeys)
-	text(m.Get("name"), &g.Name, subdomain)
-	text(m.Get("namespace"), &g.Namespace, namespace)
-	switch v := m.Get("implementation"); v.Text() {
-	case "", "akash":
-	case "nginx-gateway-fabric", "standard":
-		v.Errorf("the implementation %q is not rendered yet; akash is", v.Text())
-	default:
-		v.Errorf("unknown implementation %q; akash is known", v.Text())
-	}
-	if v := m.Get("proxyBufferSize"); !v.IsNull() {
-		buffer(v, v.Text(), g)
-	}
-}
-
-func buffer(c document.Cursor, size string, g *Gateway) {
-	if size != "" && !bufferSize.MatchString(size) {
-		c.Errorf("%q is not a buffer size such as 16k", size)
-		return
-	}
-	g.ProxyBufferSize = size
-}
-
 func readHosts(c document.Cursor, h *Hosts) {
 	m := c.Mapping(hostsKeys)
 	h.Blocked = blocked(m.Get("blocked"))
@@ -146,6 +118,7 @@ func readHosts(c document.Cursor, h *Hosts) {
 	h.AllowedDomains = domains(m.Get("allowedDomains"))
 	truth(m.Get("wildcards"), &h.Wildcards)
 	truth(m.Get("namespaceOwnership"), &h.NamespaceOwnership)
+	text(m.Get("generated"), &h.Generated, lease.CheckHostTemplate)
 }
 
 func blocked(c document.Cursor) []string {

@@ -32,10 +32,12 @@ func TestReadFull(t *testing.T) {
 	want := &ProviderConfig{
 		Target: TargetHTTPRoute, ManifestNamespace: "manifests", LedgerNamespace: "ledger",
 		Ingress: Ingress{ClassName: "nginx", Domain: "ingress.example.com", StaticHosts: true},
-		Gateway: Gateway{Name: "gw", Namespace: "gw-system", Implementation: "akash", Listeners: Default().Gateway.Listeners},
+		Gateway: Gateway{Name: "gw", Namespace: "gw-system", Implementation: GatewayNGF, Listeners: Listeners{
+			HTTP: []string{"web"}, HTTPS: Default().Gateway.Listeners.HTTPS, Passthrough: []string{"tls", "tls-2"},
+		}},
 		Hosts: Hosts{
 			Blocked: []string{"example.org", ".Example.net"}, DeniedDomains: []string{"bad.example"},
-			AllowedDomains: []string{"good.example"}, Wildcards: true,
+			AllowedDomains: []string{"good.example"}, Wildcards: true, Generated: "${service}-${dseq}.apps.example.com",
 		},
 		IP: IP{
 			Mode: ModeDedicated, Families: []Family{IPv6, IPv4}, Pool: "public", MetalLBNamespace: "metallb", AnnotationPrefix: "metallb.io",
@@ -81,15 +83,20 @@ func TestEmptyIsDefault(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	for spec, want := range map[string]string{
-		"target: ingres":                               `f:3:16: spec.target: unknown target "ingres"; ingress and httproute are known`,
-		"target: route":                                `the target "route" is not rendered yet`,
+		"target: ingres":                               `f:3:16: spec.target: unknown target "ingres"; ingress, httproute and route are known`,
 		"targets: ingress":                             `f:3:8: spec.targets: unknown key "targets"; did you mean "target"?`,
 		"manifestNamespace: A":                         `"A" is not the name of a namespace`,
 		"ingress: {staticHosts: true}":                 "static hosts need ingress.domain",
 		"ingress: {domain: '*.foo.com'}":               `"*.foo.com" is not a domain`,
 		"ingress: {domain: foo.bar.com-}":              "is not a domain",
 		"ingress: {domain: foo.ba!!!r.com}":            "is not a domain",
-		"gateway: {implementation: standard}":          `"standard" is not rendered yet`,
+		"gateway: {implementation: standart}":          `unknown implementation "standart"; akash, nginx-gateway-fabric and standard are known; did you mean "standard"?`,
+		"gateway: {listeners: {http: [a, a]}}":         `gateway.listeners.http[1]: the listener "a" is named twice`,
+		"gateway: {listeners: {http: web}}":            `expected a list, found the text "web"`,
+		"gateway: {listeners: {tls: [a]}}":             `unknown key "tls"`,
+		"gateway: {listeners: {https: [A b]}}":         `"A b" is not a name`,
+		`hosts: {generated: "${service}"}`:             "has one label only",
+		`hosts: {generated: "${name}.example.com"}`:    `unknown variable "${name}"`,
 		"gateway: {proxyBufferSize: big}":              `"big" is not a buffer size`,
 		"hosts: {blocked: ['*.x.com']}":                "blocks nothing",
 		"hosts: {wildcards: maybe}":                    `expected true or false, found the text "maybe"`,
@@ -168,6 +175,7 @@ func TestSchemaNamesTheReadersKeys(t *testing.T) {
 	}{
 		"root": {&root, rootKeys}, "metadata": {root.Properties["metadata"], metadataKeys}, "spec": {spec, specKeys},
 		"ingress": {spec.Properties["ingress"], ingressKeys}, "gateway": {spec.Properties["gateway"], gatewayKeys},
+		"listeners": {spec.Properties["gateway"].Properties["listeners"], listenerKeys},
 		"hosts": {spec.Properties["hosts"], hostsKeys}, "ip": {spec.Properties["ip"], ipKeys},
 		"dns": {spec.Properties["dns"], nil}, "commitLevels": {spec.Properties["commitLevels"], commitKeys},
 	} {
