@@ -172,9 +172,9 @@ func isKind(s string) bool {
 // route validation, for certificates, headers and the insecure policy).
 func (c *checker) passthrough(e *Expose) {
 	r, t := e.Routing, e.Routing.TLS
-	refuse := func(given bool, at Place, format string, args ...any) {
+	refuse := func(given bool, at Place, why string) {
 		if given {
-			c.problems.Add(cmp.Or(at, e.At), "with passthrough "+format, args...)
+			c.problems.Add(cmp.Or(at, e.At), "with passthrough %s", why)
 		}
 	}
 	refuse(t.SecretName != "", r.At.TLS, "the backend has the certificate: there can be no secretName")

@@ -40,12 +40,28 @@ func CheckHostTemplate(template string) error {
 	case strings.Contains(strings.TrimSuffix(first, "${hash}"), "${hash}") || strings.Contains(domain, "${hash}"):
 		return fmt.Errorf("${hash} stands at the end of the first label, or nowhere: it is added there")
 	}
+	if n := longestName(template); n > validation.DNS1123SubdomainMaxLength {
+		return fmt.Errorf("%q makes host names of up to %d characters; at most %d are allowed", clip(template), n, validation.DNS1123SubdomainMaxLength)
+	}
 	// The longest values show whether all names are good: like all values they begin and end with a
 	// letter or a digit.
 	if err := CheckHost(expandTemplate(template, templateVariables)); err != nil {
 		return fmt.Errorf("%q makes no host names: %w", clip(template), err)
 	}
 	return nil
+}
+
+// longestName is the length that no name made from the template exceeds.
+func longestName(template string) int {
+	n := -1
+	for i, label := range strings.Split(template, ".") {
+		if i == 0 {
+			label = strings.TrimSuffix(label, "${hash}") + "-${hash}"
+		}
+		length := len(expandVariables(label, templateVariables))
+		n += min(length, validation.DNS1123LabelMaxLength) + 1
+	}
+	return n
 }
 
 // GeneratedHost is the host name that the provider gives a routed port for which the definition
@@ -66,13 +82,17 @@ func expandTemplate(template string, values map[string]string) string {
 		if i == 0 {
 			label = strings.TrimSuffix(strings.TrimSuffix(label, "${hash}"), "-")
 		}
-		label = templateVariable.ReplaceAllStringFunc(label, func(v string) string { return values[v[2:len(v)-1]] })
+		label = expandVariables(label, values)
 		if i == 0 {
 			label = withHash(label, values["hash"])
 		}
 		labels[i] = cutLabel(label, validation.DNS1123LabelMaxLength)
 	}
 	return strings.Join(labels, ".")
+}
+
+func expandVariables(label string, values map[string]string) string {
+	return templateVariable.ReplaceAllStringFunc(label, func(v string) string { return values[v[2:len(v)-1]] })
 }
 
 // withHash is the first label: what it says, as far as there is room, and the hash. What would name

@@ -176,7 +176,7 @@ func TestSchemaNamesTheReadersKeys(t *testing.T) {
 		"root": {&root, rootKeys}, "metadata": {root.Properties["metadata"], metadataKeys}, "spec": {spec, specKeys},
 		"ingress": {spec.Properties["ingress"], ingressKeys}, "gateway": {spec.Properties["gateway"], gatewayKeys},
 		"listeners": {spec.Properties["gateway"].Properties["listeners"], listenerKeys},
-		"hosts": {spec.Properties["hosts"], hostsKeys}, "ip": {spec.Properties["ip"], ipKeys},
+		"hosts":     {spec.Properties["hosts"], hostsKeys}, "ip": {spec.Properties["ip"], ipKeys},
 		"dns": {spec.Properties["dns"], nil}, "commitLevels": {spec.Properties["commitLevels"], commitKeys},
 	} {
 		for key := range c.schema.Properties {

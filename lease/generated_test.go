@@ -1,0 +1,156 @@
+package lease_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// templates has what is wrong with each.
+var templates = map[string]string{
+	"${service}-${dseq}.apps.example.com": "", "${hash}.example.com": "", "${service}-${hash}.example.com": "", "apps.example.com": "",
+	"${service}.${namespace}.example.com": "", "${gseq}-${dseq}.${service}.local": "", "x${service}${hash}.example.com": "",
+	"":                                         "has one label only",
+	"${service}":                               "has one label only",
+	"${name}.example.com":                      `unknown variable "${name}"; ${service}, ${dseq}, ${gseq}, ${namespace} and ${hash} are known`,
+	"${Service}.example.com":                   `did you mean "service"?`,
+	"${}.example.com":                          `unknown variable "${}"`,
+	"$service.example.com":                     "makes no host names",
+	"${service.example.com":                    "makes no host names",
+	"-${service}.example.com":                  "makes no host names",
+	"${service}.-example.com":                  "makes no host names",
+	"${service}..com":                          "makes no host names",
+	"${service}.":                              "makes no host names",
+	"${service}.example.com.":                  "makes no host names",
+	"${service}.Example.com":                   "makes no host names",
+	"*.example.com":                            "makes no host names",
+	"${service}.example.com/x":                 "makes no host names",
+	"${hash}-${service}.example.com":           "stands at the end of the first label",
+	"${hash}${hash}.example.com":               "stands at the end of the first label",
+	"${service}.${hash}.example.com":           "stands at the end of the first label",
+	"ip--${hash}.example.com":                  "",
+	"${service}." + long(5) + ".a.com":         "of up to 274 characters",
+	strings.Repeat("${service}.", 4) + "a.com": "of up to 261 characters",
+}
+
+// long is a domain of n labels of 40 characters.
+func long(n int) string {
+	return strings.TrimSuffix(strings.Repeat(strings.Repeat("a", 40)+".", n), ".")
+}
+
+func TestCheckHostTemplate(t *testing.T) {
+	for template, want := range templates {
+		if got := errText(lease.CheckHostTemplate(template)); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%.60q: %q, want %q", template, got, want)
+		}
+	}
+}
+
+func TestGeneratedHost(t *testing.T) {
+	id := mustID(t, lease1)
+	hash := func(service string, port uint16) string {
+		name, _, _ := strings.Cut(id.GeneratedHost("${hash}.x", service, port), ".")
+		return name
+	}
+	h := hash("web", 80)
+	if h != "rck41vpkoqmu0" {
+		t.Errorf("the hash is %s: every generated name changes", h)
+	}
+	for template, want := range map[string]string{
+		"${service}-${dseq}.apps.example.com": "web-8438017-" + h + ".apps.example.com",
+		"${service}-${hash}.apps.example.com": "web-" + h + ".apps.example.com",
+		"${service}${hash}.apps.example.com":  "web-" + h + ".apps.example.com",
+		"apps.example.com":                    "apps-" + h + ".example.com",
+		"a.${gseq}.${namespace}.com":          "a-" + h + ".1." + id.Namespace() + ".com",
+		"ip--${service}.com":                  h + ".com",
+	} {
+		if got := id.GeneratedHost(template, "web", 80); got != want {
+			t.Errorf("%s: %s, want %s", template, got, want)
+		}
+	}
+	service := strings.Repeat("a", 48) + "-bcdefghijklmn"
+	if got, want := id.GeneratedHost("${service}.x-${service}.com", service, 80),
+		strings.Repeat("a", 48)+"-"+hash(service, 80)+".x-"+strings.Repeat("a", 48)+"-bcdefghijklm.com"; got != want {
+		t.Errorf("what is too long is not cut off: %s, want %s", got, want)
+	}
+}
+
+// generatedFrom is what a name must tell apart.
+type generatedFrom struct {
+	id      lease.ID
+	service string
+	port    uint16
+}
+
+func drawFrom(t *rapid.T) generatedFrom {
+	number := rapid.Uint64Range(1, 12)
+	return generatedFrom{
+		lease.ID{
+			Owner: rapid.SampledFrom([]string{"akash1a", "akash1b", "akash1a1"}).Draw(t, "owner"), DSeq: number.Draw(t, "dseq"),
+			GSeq: uint32(number.Draw(t, "gseq")), OSeq: uint32(number.Draw(t, "oseq")), Provider: "akash1p",
+		},
+		rapid.StringMatching(`[a-z]([-a-z0-9]{0,61}[a-z0-9])?|(ip|pt|rs)--[a-z]|ip|a|a-1|a-1-1`).Draw(t, "service"),
+		rapid.SampledFrom([]uint16{80, 8, 1, 11, 443}).Draw(t, "port"),
+	}
+}
+
+// TestGeneratedHostsAreInjective: whatever the template, two ports have two names, each a good host.
+func TestGeneratedHostsAreInjective(t *testing.T) {
+	part := rapid.SampledFrom([]string{"${service}", "${dseq}", "${gseq}", "${namespace}", "-", ".", "a", "--", "0", "ip"})
+	ends := rapid.SampledFrom([]string{".example.com", "-${hash}.example.com", "${hash}.example.com"})
+	tried := 0
+	rapid.Check(t, func(t *rapid.T) {
+		template := strings.Join(rapid.SliceOfN(part, 0, 6).Draw(t, "template"), "") + ends.Draw(t, "ends")
+		if lease.CheckHostTemplate(template) != nil {
+			return
+		}
+		tried++
+		seen := map[string]generatedFrom{}
+		for i := range 8 {
+			from := drawFrom(t)
+			host := from.id.GeneratedHost(template, from.service, from.port)
+			if err := lease.CheckHost(host); err != nil {
+				t.Fatalf("%d: %s makes %s of %+v: %v", i, template, host, from, err)
+			}
+			if other, ok := seen[host]; ok && other != from {
+				t.Fatalf("%s makes %s of %+v and of %+v", template, host, from, other)
+			}
+			if again := from.id.GeneratedHost(template, from.service, from.port); again != host {
+				t.Fatalf("%s and %s", host, again)
+			}
+			seen[host] = from
+		}
+	})
+	if tried == 0 {
+		t.Error("no template was good")
+	}
+}
+
+func FuzzHostTemplate(f *testing.F) {
+	for template := range templates {
+		f.Add(template, "web", uint64(8438017))
+	}
+	f.Fuzz(func(t *testing.T, template, service string, dseq uint64) {
+		if lease.CheckHostTemplate(template) != nil || lease.CheckServiceName(service) != nil || dseq == 0 {
+			return
+		}
+		id := lease.ID{Owner: "akash1a", DSeq: dseq, GSeq: 1, OSeq: 1, Provider: "akash1p"}
+		host := id.GeneratedHost(template, service, 80)
+		if err := lease.CheckHost(host); err != nil {
+			t.Errorf("%q makes %q: %v", template, host, err)
+		}
+		if other := id.GeneratedHost(template, service, 81); other == host {
+			t.Errorf("%q makes %q of two ports", template, host)
+		}
+	})
+}
+
+func ExampleID_GeneratedHost() {
+	id, _ := lease.ParseID("akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/8438017/1/1/akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0")
+	fmt.Println(id.GeneratedHost("${service}-${dseq}.apps.example.com", "web", 80))
+	// Output: web-8438017-rck41vpkoqmu0.apps.example.com
+}

@@ -1,0 +1,84 @@
+package grammar_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease/grammar"
+)
+
+// The grammars once more, as OpenShift documents them.
+var (
+	headerValue = map[bool]*regexp.Regexp{
+		false: regexp.MustCompile(`\A(?:%%|%(?:\{[-+]?[QXE](?:,[-+]?[QXE])*\})?\[(?:req\.hdr\([-0-9A-Za-z]+\)|ssl_c_der)(?:,(?:lower|base64))*\]|[^%[:cntrl:]])+\z`),
+		true:  regexp.MustCompile(`\A(?:%%|%(?:\{[-+]?[QXE](?:,[-+]?[QXE])*\})?\[(?:res\.hdr\([-0-9A-Za-z]+\)|ssl_c_der)(?:,(?:lower|base64))*\]|[^%[:cntrl:]])+\z`),
+	}
+	token = `(?:includeSubDomains|preload)`
+	wider = map[string]*regexp.Regexp{
+		"timeout":         regexp.MustCompile(`\A[1-9][0-9]*(?:us|ms|s|m|h|d)?\z`),
+		"hsts_header":     regexp.MustCompile(`(?i)\A(?:` + token + `\s*[;]\s*)*max-age\s*=\s*(?:\d+|"\d+")(?:\s*[;]\s*` + token + `)*\z`),
+		"ip_allowlist":    regexp.MustCompile(`\A[0-9a-fA-F:./]+(?:[ \t]+[0-9a-fA-F:./]+)*\z`),
+		"rewrite-target":  regexp.MustCompile(`\A/[^\s%\\'"#]*\z`),
+		"cookie_name":     regexp.MustCompile(`\A[a-zA-Z0-9_-]+\z`),
+		"disable_cookies": regexp.MustCompile(`\A(?:1|t|T|true|TRUE|True|0|f|F|false|FALSE|False)\z`),
+	}
+)
+
+func FuzzHeaderValue(f *testing.F) {
+	for value := range headerValues {
+		if len(value) < 100 {
+			f.Add(strings.ReplaceAll(value, "DIR", "req"), false)
+			f.Add(strings.ReplaceAll(value, "DIR", "res"), true)
+		}
+	}
+	f.Fuzz(func(t *testing.T, value string, response bool) {
+		err := grammar.HeaderValue(value, response)
+		if want := len(value) <= 16384 && headerValue[response].MatchString(value); (err == nil) != want {
+			t.Errorf("%q: %v, want accepted: %v", value, err, want)
+		}
+		if text, ok := grammar.LiteralHeader(value); err == nil && ok && strings.ReplaceAll(text, "%", "%%") != value {
+			t.Errorf("%q is read as %q", value, text)
+		}
+	})
+}
+
+func FuzzHeaderName(f *testing.F) {
+	f.Add("X-Frame-Options")
+	f.Add("set-cookie")
+	name := regexp.MustCompile("\\A[-!#$%&'*+.0-9A-Z^_`a-z|~]{1,255}\\z")
+	f.Fuzz(func(t *testing.T, s string) {
+		reserved := slices.Contains([]string{"strict-transport-security", "proxy", "cookie", "set-cookie"}, strings.ToLower(s))
+		if err := grammar.HeaderName(s); (err == nil) != (name.MatchString(s) && !reserved) {
+			t.Errorf("%q: %v", s, err)
+		}
+	})
+}
+
+// FuzzSettings: what is accepted is within the router's grammar and ends nothing that it stands in.
+func FuzzSettings(f *testing.F) {
+	settings := grammar.Settings()
+	for i, s := range settings {
+		for value := range settingValues[s.Key[strings.LastIndex(s.Key, "/")+1:]] {
+			f.Add(byte(i), value)
+		}
+		f.Add(byte(i), s.Example)
+	}
+	f.Fuzz(func(t *testing.T, i byte, value string) {
+		s := settings[int(i)%len(settings)]
+		if err := s.Check(value); err != nil {
+			if strings.ContainsAny(err.Error(), "\n\r") {
+				t.Errorf("%s: the message has more than one line: %q", s.Key, err)
+			}
+			return
+		}
+		if strings.ContainsAny(value, "\n\r\\'#{}$") || value == "" {
+			t.Errorf("%s takes %q", s.Key, value)
+		}
+		name := s.Key[strings.LastIndex(s.Key, "/")+1:]
+		if re := wider[name]; re != nil && !re.MatchString(value) {
+			t.Errorf("%s takes %q, the router does not", s.Key, value)
+		}
+	})
+}
