@@ -43,9 +43,13 @@ func CheckHostTemplate(template string) error {
 	if n := longestName(template); n > validation.DNS1123SubdomainMaxLength {
 		return fmt.Errorf("%q makes host names of up to %d characters; at most %d are allowed", clip(template), n, validation.DNS1123SubdomainMaxLength)
 	}
-	// The longest values show whether all names are good: like all values they begin and end with a
-	// letter or a digit.
-	if err := CheckHost(expandTemplate(template, templateVariables)); err != nil {
+	// The shortest values show all that any name shows of the template itself: like all values they
+	// begin and end with a letter or a digit.
+	shortest := map[string]string{}
+	for name, value := range templateVariables {
+		shortest[name] = value[:1]
+	}
+	if err := CheckHost(expandTemplate(template, shortest)); err != nil {
 		return fmt.Errorf("%q makes no host names: %w", clip(template), err)
 	}
 	return nil

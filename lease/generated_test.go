@@ -27,6 +27,7 @@ var templates = map[string]string{
 	"${service}.":                              "makes no host names",
 	"${service}.example.com.":                  "makes no host names",
 	"${service}.Example.com":                   "makes no host names",
+	"${service}A.${service}":                   "makes no host names",
 	"*.example.com":                            "makes no host names",
 	"${service}.example.com/x":                 "makes no host names",
 	"${hash}-${service}.example.com":           "stands at the end of the first label",
