@@ -2,7 +2,6 @@ package lease
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -38,12 +37,17 @@ func (e *Expose) passesThrough() bool {
 	return e.Routing != nil && e.Routing.TLS != nil && e.Routing.TLS.Termination == Passthrough
 }
 
+// redirects is true where another route may be needed, which sends requests without TLS away.
+func (e *Expose) redirects() bool {
+	return e.Routing != nil && e.Routing.TLS != nil && e.Routing.TLS.Insecure == InsecureRedirect
+}
+
 // host judges a host's name, and that each of its paths leads to one port of one service.
 func (c *checker) host(e *Expose, h Host) {
 	path := e.RoutePath()
 	err := CheckHostOrWildcard(h.Name)
 	if err == nil {
-		err = checkRouteName(h.Name, path)
+		err = checkRouteName(h.Name, path, e.redirects())
 	}
 	if err != nil {
 		c.problems.Add(h.At, "%v", err)
@@ -249,43 +253,4 @@ func (c *checker) backend(d *Definition, e *Expose, b Backend) {
 		return
 	}
 	c.problems.Add(b.At, "no service named %q%s", clip(b.Service), Suggest(b.Service, names))
-}
-
-// sameSite judges the cookie's attribute. Browsers drop cookies with None that came without TLS.
-func (c *checker) sameSite(r *Routing) {
-	switch r.Sticky.SameSite {
-	case "", "Lax", "Strict":
-	case "None":
-		if r.TLS == nil || r.TLS.Insecure == InsecureAllow {
-			c.problems.Add(r.At.Sticky, "sameSite None needs tls, without insecure: Allow: browsers take such cookies over TLS only")
-		}
-	default:
-		c.problems.Add(r.At.Sticky, "unknown sameSite %q; Lax, Strict and None are known", clip(r.Sticky.SameSite))
-	}
-}
-
-func (c *checker) labels(r *Routing) {
-	for _, key := range sortedKeys(r.Labels) {
-		value := r.Labels[key]
-		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-			c.problems.Add(r.At.Labels, "%q is not a label: %s", clip(key), problems[0])
-		} else if domain := reservedDomain(key); domain != "" {
-			c.problems.Add(r.At.Labels, "the label %q is not yours to set: %s is reserved", key, domain)
-		}
-		if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-			c.problems.Add(r.At.Labels, "%q is not the value of a label: %s", clip(value), problems[0])
-		}
-	}
-}
-
-// reservedDomain is the domain of a label that Akash, Kubernetes or this tool gives a meaning.
-// Akash has a label that is the domain itself.
-func reservedDomain(key string) string {
-	domain, _, _ := strings.Cut(key, "/")
-	for _, reserved := range []string{LabelManaged, "kubernetes.io", "k8s.io"} {
-		if domain == reserved || strings.HasSuffix(domain, "."+reserved) {
-			return fmt.Sprintf("the domain %s", reserved)
-		}
-	}
-	return ""
 }

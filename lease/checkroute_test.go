@@ -131,6 +131,10 @@ func TestCheckRouting(t *testing.T) {
 		{"path, port 81", func(e *lease.Expose, _ *lease.Routing) { e.Port, e.Path = 81, "/a" }, "have a path"},
 		{"path", func(e *lease.Expose, _ *lease.Routing) { e.Path = "/a" }, ""},
 		{"wildcard", func(e *lease.Expose, _ *lease.Routing) { e.Hosts[0].Name = "*.example.com" }, ""},
+		{"long host", func(e *lease.Expose, r *lease.Routing) { e.Hosts[0].Name, r.TLS = strings.Repeat("a.", 122)+"a", edge }, ""},
+		{"long host, redirect", func(e *lease.Expose, r *lease.Routing) {
+			e.Hosts[0].Name, r.TLS = strings.Repeat("a.", 122)+"a", secure
+		}, "a name of 254 characters"},
 		{"wide wildcard", func(e *lease.Expose, _ *lease.Routing) { e.Hosts[0].Name = "*.com" }, "covers a whole top-level domain"},
 
 		// Weights.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/akash-net/kubectl-akash-net/lease/grammar"
 )
 
@@ -147,4 +149,43 @@ func unknownAnnotation(key string) string {
 
 func sortedKeys(m map[string]string) []string {
 	return slices.SortedFunc(maps.Keys(m), cmp.Compare[string])
+}
+
+// sameSite judges the cookie's attribute. Browsers drop cookies with None that came without TLS.
+func (c *checker) sameSite(r *Routing) {
+	switch r.Sticky.SameSite {
+	case "", "Lax", "Strict":
+	case "None":
+		if r.TLS == nil || r.TLS.Insecure == InsecureAllow {
+			c.problems.Add(r.At.Sticky, "sameSite None needs tls, without insecure: Allow: browsers take such cookies over TLS only")
+		}
+	default:
+		c.problems.Add(r.At.Sticky, "unknown sameSite %q; Lax, Strict and None are known", clip(r.Sticky.SameSite))
+	}
+}
+
+func (c *checker) labels(r *Routing) {
+	for _, key := range sortedKeys(r.Labels) {
+		value := r.Labels[key]
+		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
+			c.problems.Add(r.At.Labels, "%q is not a label: %s", clip(key), problems[0])
+		} else if domain := reservedDomain(key); domain != "" {
+			c.problems.Add(r.At.Labels, "the label %q is not yours to set: %s is reserved", key, domain)
+		}
+		if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
+			c.problems.Add(r.At.Labels, "%q is not the value of a label: %s", clip(value), problems[0])
+		}
+	}
+}
+
+// reservedDomain is the domain of a label that Akash, Kubernetes or this tool gives a meaning.
+// Akash has a label that is the domain itself.
+func reservedDomain(key string) string {
+	domain, _, _ := strings.Cut(key, "/")
+	for _, reserved := range []string{LabelManaged, "kubernetes.io", "k8s.io"} {
+		if domain == reserved || strings.HasSuffix(domain, "."+reserved) {
+			return "the domain " + reserved
+		}
+	}
+	return ""
 }

@@ -43,7 +43,7 @@ func CheckHostOrWildcard(host string) error {
 	if !strings.Contains(domain, ".") {
 		return fmt.Errorf("%q covers a whole top-level domain", host)
 	}
-	return checkRouteName(host, "/")
+	return checkRouteName(host, "/", false)
 }
 
 // isReserved is true for the first labels that name other claims, or routes of further paths.

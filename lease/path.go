@@ -67,15 +67,19 @@ func CheckRoute(host, path string) error {
 	if err := CheckPath(path); err != nil {
 		return err
 	}
-	return checkRouteName(host, path)
+	return checkRouteName(host, path, false)
 }
 
-// checkRouteName judges the name of a route's object: those of further paths and of wildcards are
-// longer than the host.
-func checkRouteName(host, path string) error {
-	if n := len(RouteName(host, path)); n > validation.DNS1123SubdomainMaxLength {
+// checkRouteName judges the names of a route's objects: those of further paths, of wildcards and of
+// redirects are longer than the host.
+func checkRouteName(host, path string, redirects bool) error {
+	name := RouteName(host, path)
+	if redirects {
+		name = RedirectName(name)
+	}
+	if len(name) > validation.DNS1123SubdomainMaxLength {
 		return fmt.Errorf("%q is too long: the route of its path %s would have a name of %d characters; at most %d are allowed",
-			host, clip(path), n, validation.DNS1123SubdomainMaxLength)
+			host, clip(path), len(name), validation.DNS1123SubdomainMaxLength)
 	}
 	return nil
 }

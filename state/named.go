@@ -85,14 +85,10 @@ func ParseHostWant(text string, cfg *config.ProviderConfig) (HostWant, error) {
 	if hasPath {
 		w.Path = "/" + path
 	}
-	domain, wildcard := strings.CutPrefix(host, "*.")
-	if wildcard && !cfg.Hosts.Wildcards {
-		return w, fmt.Errorf("%q is a wildcard, and the provider allows none (hosts.wildcards)", host)
-	}
 	if err := lease.CheckRoute(host, w.Path); err != nil {
 		return w, err
 	}
-	if why := cfg.Hosts.Refuse(host); why != "" {
+	if why := refuse(host, cfg); why != "" {
 		return w, fmt.Errorf("%s %s", host, why)
 	}
 	return w, nil
