@@ -66,19 +66,19 @@ func bookKinds(subjects []state.Subject) []render.Kind {
 			}
 		}
 	}
-	of(state.SubjectHosts, render.ProviderHost, render.Ingress, render.HTTPRoute)
+	of(state.SubjectHosts, slices.Concat(hostKinds, []render.Kind{render.ProviderHost})...)
 	of(state.SubjectIPs, render.ProviderLeasedIP, render.Service)
-	of(state.SubjectLeases, render.ProviderHost, render.Ingress, render.HTTPRoute, render.ProviderLeasedIP, render.Service)
+	of(state.SubjectLeases, slices.Concat(routeKinds, claimLikeKinds)...)
 	of(state.SubjectPools, render.Service, render.IPAddressPool)
 	return kinds
 }
 
 // bookSelector chooses the objects of a kind that belong to leases.
 func bookSelector(kind render.Kind) string {
-	switch kind {
-	case render.Ingress, render.HTTPRoute:
+	switch {
+	case slices.Contains(hostKinds, kind):
 		return ofLeases
-	case render.Service:
+	case kind == render.Service:
 		return ofLeasedPort
 	}
 	return ""

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -52,7 +53,7 @@ func (s *snapshot) contents() state.Contents {
 			add(s.live[kind.Plural][name])
 		}
 	}
-	for _, kind := range []render.Kind{render.ProviderHost, render.Ingress, render.HTTPRoute} {
+	for _, kind := range slices.Concat([]render.Kind{render.ProviderHost}, hostKinds) {
 		each(kind, func(o *unstructured.Unstructured) {
 			if _, ofLease := o.GetLabels()[lease.LabelOwner]; !ofLease && kind != render.ProviderHost {
 				return

@@ -128,6 +128,10 @@ func (r *run) fitsOperators() error {
 	manifest := r.snapshot.manifests[r.req.Lease.Namespace()]
 	for _, s := range r.def.Services {
 		for _, e := range s.Expose {
+			if e.IsIngress() && e.Routing != nil && known(e) {
+				return &OperatorError{Lease: r.req.Lease, At: e.At, Why: "Akash's hostname operator makes plain routes of root hosts: " +
+					"it does not know TLS, weights, header rules, sticky sessions, settings and labels"}
+			}
 			hosts := len(e.Hosts) > 0 || r.opts.Config.Ingress.StaticHosts
 			if !e.IsIngress() || !hosts || e.RoutePath() != "/" || served(manifest, s.Name, e.ExternalPort()) {
 				continue
@@ -140,6 +144,11 @@ func (r *run) fitsOperators() error {
 		}
 	}
 	return nil
+}
+
+// known is true for an expose with a host of which Akash's operators know.
+func known(e lease.Expose) bool {
+	return e.RoutePath() == "/" && slices.ContainsFunc(e.Hosts, func(h lease.Host) bool { return !strings.HasPrefix(h.Name, "*.") })
 }
 
 // served is true where the Manifest has what the hostname operator looks for: the service, with

@@ -41,7 +41,7 @@ func (s *snapshot) facts(c *Cluster, cfg *config.ProviderConfig, crashedAfter ti
 // objects are the objects of leases.
 func (s *snapshot) objects(there state.Routers) []state.OwnObject {
 	var out []state.OwnObject
-	for _, kind := range slices.Concat(claimLikeKinds, routeKinds) {
+	for _, kind := range leaseKinds {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			o := ownObject(kind, s.live[kind.Plural][name])
 			o.Reports = state.Reports(s.live[kind.Plural][name], there)

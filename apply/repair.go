@@ -106,7 +106,7 @@ func (a *Applier) mend(ctx context.Context, s *snapshot, p state.Problem, there 
 }
 
 func kindOf(ref state.ObjectRef) render.Kind {
-	for _, k := range slices.Concat(claimLikeKinds, routeKinds) {
+	for _, k := range leaseKinds {
 		if k.Singular == ref.Kind {
 			return k
 		}

@@ -67,7 +67,7 @@ func only(all map[string]string, owned map[string]any) map[string]string {
 
 // lead sets the backend of a route with one rule.
 func lead(o *unstructured.Unstructured, service string, port uint16) error {
-	set := func(at any, path ...any) error {
+	set := func(at any, path ...any) error { // a number stands for a list of one
 		for i, step := range path {
 			switch v := at.(type) {
 			case map[string]any:
@@ -102,8 +102,6 @@ func lead(o *unstructured.Unstructured, service string, port uint16) error {
 	case "HTTPRoute", "TLSRoute":
 		return set(spec, "rules", 0, "backendRefs", 0)
 	}
-	if err := unstructured.SetNestedField(o.Object, service, "spec", "to", "name"); err != nil {
-		return err
-	}
-	return unstructured.SetNestedField(o.Object, int64(port), "spec", "port", "targetPort")
+	// A Route names the port of the containers, which the claim does not know.
+	return unstructured.SetNestedField(o.Object, service, "spec", "to", "name")
 }

@@ -23,12 +23,9 @@ var (
 	ingressControllers = schema.GroupVersionResource{Group: "operator.openshift.io", Version: "v1", Resource: "ingresscontrollers"}
 )
 
-// reportingKinds are the routes in whose status routers say how they take them.
-var reportingKinds = []render.Kind{render.HTTPRoute, render.Route}
-
 // routers are those that are there to report. Only what the routes of the snapshot name is read.
 func (c *Cluster) routers(ctx context.Context, s *snapshot) (there state.Routers, err error) {
-	if s.reported(render.HTTPRoute, "parents") {
+	if s.reported(render.HTTPRoute, "parents") || s.reported(render.TLSRoute, "parents") {
 		if there.Gateways, err = c.names(ctx, gateways.Resource(), true); err != nil {
 			return there, err
 		}

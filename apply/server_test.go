@@ -93,7 +93,11 @@ func (s *server) read(w http.ResponseWriter, path string) {
 		return
 	}
 	parts := strings.Split(path, "/")
-	for _, plural := range []string{"leases", "namespaces", "providerhosts", "providerleasedips", "ingresses", "httproutes", "routes", "services", "ipaddresspools", "l2advertisements"} {
+	plurals := []string{"leases", "namespaces"}
+	for _, kind := range slices.Concat(leaseKinds, poolKinds) {
+		plurals = append(plurals, kind.Plural)
+	}
+	for _, plural := range plurals {
 		if parts[len(parts)-1] == plural {
 			reply(w, http.StatusOK, s.list(path, plural))
 			return

@@ -39,20 +39,6 @@ type snapshot struct {
 	manifests map[string]*unstructured.Unstructured
 }
 
-// routeKinds are the kinds that serve traffic; they go before the claims they rest on.
-var routeKinds = []render.Kind{render.Ingress, render.HTTPRoute, render.Route, render.Service}
-
-// claimLikeKinds are Akash's objects that a claim entitles its holder to write.
-var claimLikeKinds = []render.Kind{render.ProviderHost, render.ProviderLeasedIP}
-
-// poolKinds are MetalLB's objects; many leases share one.
-var poolKinds = []render.Kind{render.IPAddressPool, render.L2Advertisement}
-
-// optional are the kinds whose absence from a cluster only means that nobody uses them.
-func optional(kind render.Kind) bool {
-	return kind == render.HTTPRoute || kind == render.Route || kind == render.IPAddressPool || kind == render.L2Advertisement
-}
-
 // read takes the snapshot that a run over the definitions needs.
 func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool) (*snapshot, error) {
 	s := &snapshot{
@@ -73,7 +59,7 @@ func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool) (
 		metas, err = cluster.metas(ctx, namespaces, "", metav1.ListOptions{})
 		return err
 	})
-	kinds := append(append([]render.Kind{}, claimLikeKinds...), routeKinds...)
+	kinds := slices.Clone(leaseKinds)
 	if withAddresses {
 		kinds = append(kinds, poolKinds...)
 	}
@@ -141,7 +127,7 @@ func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured
 
 // indexWritten finds what this program wrote: it carries the hash of a definition.
 func (s *snapshot) indexWritten() {
-	for _, kind := range slices.Concat(routeKinds, claimLikeKinds) {
+	for _, kind := range leaseKinds {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			o := s.live[kind.Plural][name]
 			id, labelled := lease.IDFromLabels(o.GetLabels())

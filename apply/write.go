@@ -53,7 +53,7 @@ func (r *run) write(ctx context.Context, desired []render.Object) error {
 	if err := r.makeNamespace(ctx); err != nil {
 		return err
 	}
-	for _, stage := range [][]render.Kind{claimLikeKinds, routeKinds} {
+	for _, stage := range stages {
 		var objects []render.Object
 		for _, o := range desired {
 			if slices.Contains(stage, o.Kind) {

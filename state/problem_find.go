@@ -206,9 +206,9 @@ func (p *problems) use(base Problem, o *OwnObject, u Use) {
 		base.Problem, base.Message = SharingKeyMismatch, fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey)
 		base.Plan, base.Manual = "by hand: apply the lease's definition again", true
 		p.add(base)
-	case o.Kind == "ingress" || o.Kind == "httproute" || o.Kind == "route":
+	case !u.Address.IsValid() && o.Kind != providerHost:
 		part := c.Part(RouteKey(u.Path))
-		if part != nil && part.Lease.Group() == o.Lease.Group() && !u.Redirect && part.Service != "" && (part.Service != u.Service || part.Port != u.Port) {
+		if part != nil && part.Lease.Group() == o.Lease.Group() && !u.Redirect && part.Service != "" && (part.Service != u.Service || part.Port != u.Port && o.Kind != "route") {
 			base.Problem, base.Message = RouteDiffers, fmt.Sprintf("%s leads to %s:%d, the claim says %s:%d", where, u.Service, u.Port, part.Service, part.Port)
 			base.Plan, base.Mend = fmt.Sprintf("lead %s to %s:%d", where, part.Service, part.Port), Mend{Rewrite: &o.ObjectRef, Part: *part}
 			p.add(base)

@@ -27,7 +27,8 @@ type Use struct {
 	Lease    lease.ID
 	HasLease bool
 	Labelled bool
-	// Service and Port are the backend, where the object names one.
+	// Service and Port are the backend, where the object names one. The port of a Route is that of
+	// the containers.
 	Service string
 	Port    uint16
 	// Path is the path that a route serves; "/" where it says none.

@@ -16,8 +16,9 @@ import (
 // kind. Pools are read where addresses are leased.
 func reads(withAddresses bool) []string {
 	out := []string{
-		"GET configmaps/config", "LIST deployments", "LIST httproutes", "LIST ingresses", "LIST leases", "LIST namespaces",
-		"LIST providerhosts", "LIST providerleasedips", "LIST routes", "LIST services",
+		"GET configmaps/config", "LIST backendtlspolicies", "LIST clientsettingspolicies", "LIST deployments", "LIST httproutes",
+		"LIST ingresses", "LIST leases", "LIST namespaces", "LIST providerhosts", "LIST providerleasedips",
+		"LIST proxysettingspolicies", "LIST routes", "LIST services", "LIST snippetsfilters", "LIST tlsroutes",
 	}
 	if withAddresses {
 		out = append(out, "LIST ipaddresspools", "LIST l2advertisements")

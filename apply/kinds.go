@@ -1,0 +1,33 @@
+package apply
+
+import (
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+var (
+	// hostKinds are the routes of hosts.
+	hostKinds = []render.Kind{render.Ingress, render.HTTPRoute, render.TLSRoute, render.Route}
+	// routeKinds are the kinds that serve traffic; they go before the claims they rest on.
+	routeKinds = slices.Concat(hostKinds, []render.Kind{render.Service})
+	// filterKinds are what routes refer to, policyKinds what refers to routes.
+	filterKinds = []render.Kind{render.SnippetsFilter, render.BackendTLSPolicy}
+	policyKinds = []render.Kind{render.ClientSettingsPolicy, render.ProxySettingsPolicy}
+	// claimLikeKinds are Akash's objects that a claim entitles its holder to write.
+	claimLikeKinds = []render.Kind{render.ProviderHost, render.ProviderLeasedIP}
+	// poolKinds are MetalLB's objects; many leases share one.
+	poolKinds = []render.Kind{render.IPAddressPool, render.L2Advertisement}
+
+	// stages are the kinds of a lease in the order in which they are written.
+	stages = [][]render.Kind{claimLikeKinds, filterKinds, routeKinds, policyKinds}
+	// leaseKinds are the same in the order in which they go.
+	leaseKinds = slices.Concat(policyKinds, routeKinds, filterKinds, claimLikeKinds)
+	// reportingKinds are the routes in whose status routers say how they take them.
+	reportingKinds = []render.Kind{render.HTTPRoute, render.TLSRoute, render.Route}
+)
+
+// optional are the kinds whose absence from a cluster only means that nobody uses them.
+func optional(kind render.Kind) bool {
+	return !slices.Contains(claimLikeKinds, kind) && kind != render.Ingress && kind != render.Service
+}
