@@ -88,11 +88,9 @@ func (p *Prover) Prove(ctx context.Context, owner, host string) (how string, err
 	} else {
 		missing.Note = challenge + " would be longer than a name in DNS can be"
 	}
-	if p.Domain != "" && !own {
+	if how == "" && p.Domain != "" && !own && !q.decided {
 		missing.Records = append(missing.Records, fmt.Sprintf("%s. CNAME %s.", host, p.Domain))
-		if how == "" && !q.decided {
-			how = q.byAlias(bounded, host, p.Domain)
-		}
+		how = q.byAlias(bounded, host, p.Domain)
 	}
 	if how != "" {
 		return how, nil

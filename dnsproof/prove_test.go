@@ -135,8 +135,9 @@ func TestUnproved(t *testing.T) {
 		"too many CNAMEs": {"h0.example.com", ladder, append([]string{"TXT _akash-challenge.h0.example.com: no such name (NXDOMAIN)"}, ladderAsked()...), ""},
 		"the name is too long for a challenge": {long, nil, []string{
 			"CNAME " + long + ": no such name (NXDOMAIN)"}, "_akash-challenge." + long + " would be longer than a name in DNS can be"},
-		"the provider's domain itself":        {domain, []string{domain + ". CNAME a1." + domain + "."}, []string{"TXT _akash-challenge." + domain + ": no such name (NXDOMAIN)"}, ""},
-		"a wildcard of the provider's domain": {"*." + domain, []string{"*." + domain + ". CNAME a1." + domain + "."}, []string{"TXT _akash-challenge." + domain + ": no such name (NXDOMAIN)"}, ""},
+		"the provider's domain itself":           {domain, []string{domain + ". CNAME a1." + domain + "."}, []string{"TXT _akash-challenge." + domain + ": no such name (NXDOMAIN)"}, ""},
+		"a wildcard below the provider's domain": {"*.a1." + domain, nil, []string{"TXT _akash-challenge.a1." + domain + ": no such name (NXDOMAIN)"}, ""},
+		"a wildcard of the provider's domain":    {"*." + domain, []string{"*." + domain + ". CNAME a1." + domain + "."}, []string{"TXT _akash-challenge." + domain + ": no such name (NXDOMAIN)"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := nameserver.Start(t, c.records...)
