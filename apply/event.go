@@ -28,12 +28,15 @@ const (
 	Granted     Action = "granted"
 	// Accepted is said of a route that a router has taken.
 	Accepted Action = "accepted"
-	Failed      Action = "failed"
+	Failed   Action = "failed"
 	// Repaired is said of a problem that was mended, or would be.
 	Repaired Action = "repaired"
 	// Free and Held are the answers of a check: the thing may be taken, or the lease has it.
 	Free Action = "free"
 	Held Action = "held"
+	// Proved and Unproved tell whether a host is its tenant's.
+	Proved   Action = "proved"
+	Unproved Action = "unproved"
 	// Done ends the events of a lease.
 	Done Action = "done"
 )

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -15,25 +13,22 @@ import (
 // pruning, a request is all that its deployment group is to hold: what else it holds is given up,
 // unless it is still served.
 func (a *Applier) Reserve(ctx context.Context, requests []state.Request) error {
+	runs := make([]*run, len(requests))
+	for i, req := range requests {
+		runs[i] = a.newRun(nil, req)
+	}
+	errs := a.prove(ctx, runs)
 	snapshot, err := read(ctx, a.cluster, a.ledger, true)
 	if err != nil {
 		return err
 	}
-	errs := make([]error, len(requests))
-	var group errgroup.Group
-	group.SetLimit(max(a.opts.Concurrency, 1))
-	for i, req := range requests {
-		group.Go(func() error {
-			r := a.newRun(nil, req)
-			r.snapshot, r.pools = snapshot, newPools(a, snapshot)
-			if errs[i] = r.reserveOnly(ctx); errs[i] != nil {
-				r.fail(errs[i])
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // the runs' errors are in errs
-	return failures(errs)
+	return a.each(runs, func(i int, r *run) error {
+		if errs[i] != nil && !a.opts.Check {
+			return errs[i]
+		}
+		r.snapshot, r.pools = snapshot, newPools(a, snapshot)
+		return failures([]error{errs[i], r.reserveOnly(ctx)}) // a check tells all that is in the way
+	})
 }
 
 func (r *run) reserveOnly(ctx context.Context) error {

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -42,6 +40,9 @@ type Options struct {
 	Operators string
 	// Adopt lets a lease take over what objects of its own owner use without a claim.
 	Adopt bool
+	// Prove is asked for every host that a lease wants, before anything is claimed for it; nil asks
+	// for no proof.
+	Prove Prove
 	// Concurrency bounds the leases, and the objects of a lease, that are worked on at a time.
 	Concurrency int
 	// Report receives the events, one at a time.
@@ -72,48 +73,20 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 	if err != nil {
 		return err
 	}
+	errs := a.prove(ctx, runs)
 	withAddresses := slices.ContainsFunc(runs, func(r *run) bool { return len(r.req.Endpoints) > 0 })
 	snapshot, err := a.read(ctx, withAddresses)
 	if err != nil {
 		return err
 	}
 	pools := newPools(a, snapshot)
-	errs := make([]error, len(runs))
-	var group errgroup.Group
-	group.SetLimit(max(a.opts.Concurrency, 1))
-	for i, r := range runs {
-		group.Go(func() error {
-			r.snapshot, r.pools = snapshot, pools
-			if errs[i] = r.apply(ctx); errs[i] != nil {
-				r.fail(errs[i])
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // the runs' errors are in errs
-	return failures(errs)
-}
-
-// Failures are the errors of leases that were worked on independently.
-type Failures []error
-
-func (fs Failures) Error() string { return errors.Join(fs...).Error() }
-
-// Unwrap gives the errors to errors.Is and errors.As.
-func (fs Failures) Unwrap() []error { return fs }
-
-// failures gathers the errors of those that failed; it is nil when none did.
-func failures(errs []error) error {
-	var fs Failures
-	for _, err := range errs {
-		if err != nil {
-			fs = append(fs, err)
+	return a.each(runs, func(i int, r *run) error {
+		if errs[i] != nil {
+			return errs[i]
 		}
-	}
-	if len(fs) == 0 {
-		return nil
-	}
-	return fs
+		r.snapshot, r.pools = snapshot, pools
+		return r.apply(ctx)
+	})
 }
 
 // prepare judges all definitions before anything is read or written.
@@ -280,7 +253,7 @@ func (r *run) event(action Action, kind, namespace, name, message string) {
 	}
 	e := Event{Time: time.Now(), Action: action, Lease: r.req.Lease, Kind: kind, Namespace: namespace, Name: name, Message: message}
 	switch action {
-	case Unchanged, Withheld, Granted, Accepted, Left, Free, Held:
+	case Unchanged, Withheld, Granted, Accepted, Left, Free, Held, Proved, Unproved:
 	case Done:
 		e.Summary = r.summary()
 	default:

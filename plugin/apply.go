@@ -15,6 +15,7 @@ import (
 // applyFlags are the flags of apply as they are typed.
 type applyFlags struct {
 	input       inputFlags
+	proof       proofFlags
 	target      string
 	output      string
 	dryRun      string
@@ -43,7 +44,11 @@ func newApply(c *cli) *cobra.Command {
 
 			A lease gets all that it defines, or nothing is changed. What another deployment of the same
 			owner holds is withheld: named, and not taken. What another owner holds ends the work on that
-			lease with exit code 4.`,
+			lease with exit code 4.
+
+			With --require-dns-proof each host must be proved by DNS to be the tenant's, before anything is
+			claimed for the lease: by a TXT record _akash-challenge.HOST that holds the owner's address, or
+			by a CNAME into the provider's ingress domain. Without proof it is exit code 3.`,
 		Example: `
 			# A lease definition
 			kubectl akash-net apply -f shop.yaml
@@ -63,6 +68,7 @@ func newApply(c *cli) *cobra.Command {
 		},
 	}
 	f.input.add(cmd)
+	f.proof.add(cmd, flagRequireProof, proofUsage)
 	addTarget(cmd, &f.target)
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
@@ -80,7 +86,7 @@ func (f *applyFlags) toOptions(c *cli) (*applyOptions, error) {
 		return nil, err
 	}
 	o := &applyOptions{applyFlags: *f, input: in}
-	for _, check := range []error{checkDryRun(&o.dryRun), checkTarget(o.target), checkOperators(o.operators), checkOutput(o.output), checkConcurrency(o.concurrency)} {
+	for _, check := range []error{checkDryRun(&o.dryRun), checkTarget(o.target), checkOperators(o.operators), checkOutput(o.output), checkConcurrency(o.concurrency), o.proof.check()} {
 		if check != nil {
 			return nil, check
 		}
@@ -113,9 +119,14 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 	for _, def := range defs {
 		c.warn(render.Warnings(def, cfg))
 	}
+	prove, err := o.proof.prove(cfg)
+	if err != nil {
+		return err
+	}
 	events := newEvents(c, o.output, o.dryRun)
 	return apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators, Concurrency: o.concurrency, Report: events.report,
+		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators,
+		Prove: prove, Concurrency: o.concurrency, Report: events.report,
 	}).Apply(ctx, defs)
 }
 

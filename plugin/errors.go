@@ -54,6 +54,7 @@ func (c *cli) end(ctx context.Context, err error) int {
 func (c *cli) print(err error) int {
 	var problems lease.Problems
 	var held *apply.HeldError
+	var unproved *apply.UnprovedError
 	var exhausted *apply.ExhaustedError
 	var timeout *apply.TimeoutError
 	var wrong *usageError
@@ -65,6 +66,9 @@ func (c *cli) print(err error) int {
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
+	case errors.As(err, &unproved):
+		c.printUnproved(unproved)
+		return exitInvalid
 	case errors.As(err, &exhausted):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed. Release leases that are over, or widen ip.ranges in the provider's configuration.\n", err)
 		return exitHeld

@@ -63,7 +63,9 @@ func (e *events) report(event apply.Event) {
 	case outputEvents:
 		e.json(event)
 	case outputName:
-		if event.Action != apply.Failed && event.Action != apply.Done {
+		switch event.Action {
+		case apply.Failed, apply.Done, apply.Proved, apply.Unproved: // what becomes of a host is said by another event
+		default:
 			fmt.Fprintf(e.c.Out, "%s/%s\n", event.Kind, event.Name)
 		}
 	default:
@@ -82,6 +84,8 @@ func (e *events) text(event apply.Event) {
 		fmt.Fprintf(e.c.Out, "%s/%s %s (%s)%s\n", event.Kind, event.Name, event.Action, event.Message, e.suffix)
 	case apply.Done:
 		fmt.Fprintln(e.c.Out, summary(event, e.suffix))
+	case apply.Unproved: // why is said at the end
+		fmt.Fprintf(e.c.Out, "%s/%s %s%s\n", event.Kind, event.Name, event.Action, e.suffix)
 	case apply.Granted:
 		fmt.Fprintf(e.c.Out, "%s/%s granted %s\n", event.Kind, event.Name, event.Message)
 	default:

@@ -15,6 +15,7 @@ import (
 // reserveFlags are the flags of reserve and check as they are typed.
 type reserveFlags struct {
 	input       inputFlags
+	proof       proofFlags
 	addresses   []string
 	endpoint    string
 	output      string
@@ -47,7 +48,8 @@ func newReserve(c *cli) *cobra.Command {
 			The lease gets all that is named, or nothing is changed. What is named is all that it is to hold:
 			other things that it holds and that nothing serves are given up, unless --prune=false. With
 			--expires it is a hold that ends by itself, by the API server's clock, unless "apply" or another
-			"reserve" makes it a claim before.`,
+			"reserve" makes it a claim before. With --require-dns-proof nothing is claimed unless DNS proves
+			that the hosts are the tenant's, as "check --dns" tells.`,
 		Example: `
 			# What a definition asks for
 			kubectl akash-net reserve -f shop.yaml
@@ -60,6 +62,7 @@ func newReserve(c *cli) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return c.reserve(cmd.Context(), f, args) },
 	}
 	f.add(cmd)
+	f.proof.add(cmd, flagRequireProof, proofUsage)
 	addDryRun(cmd, &f.dryRun)
 	cmd.Flags().DurationVar(&f.expires, "expires", 0, "Hold for this long only; 0 holds until it is given up")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Give up what the lease holds, is not named, and nothing serves")
@@ -74,20 +77,28 @@ func newCheck(c *cli) *cobra.Command {
 		Long: `
 			Tell whether host names, paths, wildcards and addresses may be reserved for a lease. Nothing is
 			written. Exit code 0 says that all may be, 4 that something is held by another owner, or that no
-			address is left. What another deployment of the same owner holds is named and does not count.`,
+			address is left. What another deployment of the same owner holds is named and does not count.
+
+			With --dns each host is looked up as well, for proof that it is the tenant's: a TXT
+			record _akash-challenge.HOST that holds the owner's address, or a CNAME of the host into the
+			provider's ingress domain. Exit code 3 says that a host is not proved.`,
 		Example: `
 			kubectl akash-net check -f shop.yaml
 
-			kubectl akash-net check shop.example.com --lease akash1…/8438017/1/1/akash1…`,
+			kubectl akash-net check shop.example.com --lease akash1…/8438017/1/1/akash1…
+
+			# Does the tenant own the domain? A public name server is asked
+			kubectl akash-net check -f shop.yaml --dns --resolver 9.9.9.9`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.reserve(cmd.Context(), f, args) },
 	}
 	f.add(cmd)
+	f.proof.add(cmd, flagDNS, "Tell also whether DNS proves that the hosts are the tenant's")
 	return cmd
 }
 
 func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error {
 	named := len(args) > 0 || len(f.addresses) > 0
-	for _, check := range []error{checkDryRun(&f.dryRun), checkOutput(f.output), checkConcurrency(f.concurrency)} {
+	for _, check := range []error{checkDryRun(&f.dryRun), checkOutput(f.output), checkConcurrency(f.concurrency), f.proof.check()} {
 		if check != nil {
 			return check
 		}
@@ -115,13 +126,18 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 	if err != nil {
 		return err
 	}
+	prove, err := f.proof.prove(cfg)
+	if err != nil {
+		return err
+	}
 	events := newEvents(c, f.output, f.dryRun)
 	if f.check {
 		events = newEvents(c, f.output, "")
 		events.check = true
 	}
 	return apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check, Concurrency: f.concurrency, Report: events.report,
+		Config: cfg, DryRun: f.dryRun, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check,
+		Prove: prove, Concurrency: f.concurrency, Report: events.report,
 	}).Reserve(ctx, requests)
 }
 

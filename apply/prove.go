@@ -1,0 +1,96 @@
+package apply
+
+import (
+	"context"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Prove finds out whether a host, or a wildcard, is the owner's own. It returns how that is proved,
+// in words, or why it is not.
+type Prove func(ctx context.Context, owner, host string) (how string, err error)
+
+// UnprovedError says that hosts are not proved to be their tenant's. Nothing was changed.
+type UnprovedError struct {
+	Lease lease.ID
+	Hosts []UnprovedHost
+}
+
+// UnprovedHost is a host and why it is not proved.
+type UnprovedHost struct {
+	Host string
+	At   lease.Place
+	Err  error
+}
+
+func (e *UnprovedError) Error() string {
+	var lines []string
+	for _, h := range e.Hosts {
+		lines = append(lines, "host "+h.Host+" is not proved: "+h.Err.Error())
+	}
+	return strings.Join(lines, "; ")
+}
+
+// proof is the answer for one host of one owner.
+type proof struct {
+	how string
+	err error
+}
+
+// prove asks for proofs of all hosts that the runs want, before anything is claimed. There is one
+// error for each run; it is nil where all its hosts are proved, or where no proofs are asked for.
+func (a *Applier) prove(ctx context.Context, runs []*run) []error {
+	errs := make([]error, len(runs))
+	if a.opts.Prove == nil {
+		return errs
+	}
+	type question struct{ owner, host string }
+	proofs := map[question]*proof{} // all entries are made here, each is filled by one goroutine
+	var group errgroup.Group
+	group.SetLimit(max(a.opts.Concurrency, 1))
+	for _, r := range runs {
+		for _, w := range r.req.Hosts {
+			q := question{r.group.Owner, w.Host}
+			if proofs[q] != nil {
+				continue
+			}
+			p := &proof{}
+			proofs[q] = p
+			group.Go(func() error {
+				p.how, p.err = a.opts.Prove(ctx, q.owner, q.host)
+				return nil
+			})
+		}
+	}
+	_ = group.Wait() // the errors are in proofs
+	for i, r := range runs {
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			errs[i] = r.proved(func(host string) *proof { return proofs[question{r.group.Owner, host}] })
+		}
+	}
+	return errs
+}
+
+// proved tells of each host of the run whether it is proved.
+func (r *run) proved(of func(host string) *proof) error {
+	unproved := &UnprovedError{Lease: r.req.Lease}
+	for i, w := range r.req.Hosts {
+		if i > 0 && w.Host == r.req.Hosts[i-1].Host {
+			continue
+		}
+		kind := string(w.Hold(r.req.Lease).Kind)
+		if p := of(w.Host); p.err != nil {
+			r.event(Unproved, kind, "", w.Host, p.err.Error())
+			unproved.Hosts = append(unproved.Hosts, UnprovedHost{Host: w.Host, At: w.At, Err: p.err})
+		} else {
+			r.event(Proved, kind, "", w.Host, p.how)
+		}
+	}
+	if len(unproved.Hosts) > 0 {
+		return unproved
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package dnsproof
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/miekg/dns"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// SystemConfig is where a Unix system names its name servers.
+const SystemConfig = "/etc/resolv.conf"
+
+// maxServers is how many name servers of a resolv.conf count (resolv.conf(5): MAXNS).
+const maxServers = 3
+
+// ParseServer reads a name server as it is typed, HOST[:PORT], and gives it as HOST:PORT; the port
+// is 53 where none is named. HOST is an address (one of IPv6 in brackets where a port follows) or
+// a name.
+func ParseServer(text string) (string, error) {
+	host, port := text, "53"
+	bracketed := strings.HasPrefix(text, "[")
+	switch a, ok := address(text); {
+	case ok:
+		return net.JoinHostPort(a.String(), port), nil
+	case bracketed && strings.HasSuffix(text, "]"):
+		host = text[1 : len(text)-1]
+	case strings.Contains(text, ":"):
+		var err error
+		if host, port, err = net.SplitHostPort(text); err != nil {
+			return "", fmt.Errorf("%q is not of the form HOST[:PORT]", text)
+		}
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 || port != strconv.FormatUint(n, 10) {
+		return "", fmt.Errorf("%q: the port must be a number from 1 to 65535", text)
+	}
+	switch a, ok := address(host); {
+	case ok && a.Is6() == bracketed:
+		return net.JoinHostPort(a.String(), port), nil
+	case ok || bracketed:
+		return "", fmt.Errorf("%q: brackets belong around an IPv6 address, and only there", text)
+	}
+	host = strings.ToLower(host)
+	if len(validation.IsDNS1123Subdomain(host)) > 0 || endsInNumber(host) {
+		return "", fmt.Errorf("%q: %q is neither an address nor a host name", text, host)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// address reads an address. The zone of one of IPv6 is the name of a network interface; what no
+// interface is called could not be told from the rest of the text.
+func address(text string) (a netip.Addr, ok bool) {
+	a, err := netip.ParseAddr(text)
+	if err != nil || strings.ContainsFunc(a.Zone(), func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("[]:%/", c) }) {
+		return netip.Addr{}, false
+	}
+	return a, true
+}
+
+// endsInNumber is true for what can only be a mistyped IPv4 address: no top-level domain is a number.
+func endsInNumber(host string) bool {
+	_, err := strconv.ParseUint(host[strings.LastIndexByte(host, '.')+1:], 10, 64)
+	return err == nil
+}
+
+// SystemServers are the name servers that a resolv.conf names.
+func SystemServers(path string) ([]string, error) {
+	known, err := dns.ClientConfigFromFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the system's name servers are not known: %w", err)
+	}
+	var servers []string
+	for _, text := range known.Servers {
+		if a, ok := address(text); ok {
+			servers = append(servers, net.JoinHostPort(a.String(), known.Port))
+		}
+	}
+	if len(servers) == 0 {
+		return nil, fmt.Errorf("%s names no name server", path)
+	}
+	return slices.Clip(servers[:min(len(servers), maxServers)]), nil
+}
