@@ -199,7 +199,7 @@ func (r *run) hold(h *held) { r.holds[h.want.Name()] = h }
 
 func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
 	r.note(h, p)
-	name := h.Thing
+	var name string
 	if h.Kind != state.Address {
 		name = lease.HostPath(h.Thing, p.Path)
 		if r.withheldHosts[name] {

@@ -35,8 +35,8 @@ type Use struct {
 	Path string
 	// Redirect is true for a route that has no backend.
 	Redirect bool
-	Since   time.Time
-	UID     types.UID
+	Since    time.Time
+	UID      types.UID
 	// Granted is true for an address that stands in the Service's status.
 	Granted bool
 }

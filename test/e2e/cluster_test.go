@@ -35,6 +35,7 @@ var (
 	leasedIPs      = render.ProviderLeasedIP.Resource()
 	ingresses      = render.Ingress.Resource()
 	httpRoutes     = render.HTTPRoute.Resource()
+	routes         = render.Route.Resource()
 	services       = render.Service.Resource()
 	pools          = render.IPAddressPool.Resource()
 	adverts        = render.L2Advertisement.Resource()

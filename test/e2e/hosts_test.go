@@ -71,6 +71,13 @@ func TestForeignIngress(t *testing.T) {
 		admin().run(t, "apply", "-f", define(t, id, web(host))).exits(t, 4).says(t, host, "ingress default/"+host, "site:80")
 		absent(t, claims, ledger, host)
 	})
+	t.Run("Route holds", func(t *testing.T) {
+		host, id := newHost("foreign"), leaseOf(newTenant(), 1)
+		create(t, "administrator", routes, fmt.Sprintf(`{apiVersion: route.openshift.io/v1, kind: Route,
+			metadata: {name: site, namespace: default}, spec: {host: %s, to: {kind: Service, name: site}}}`, host))
+		admin().run(t, "apply", "-f", define(t, id, web(host))).exits(t, 4).says(t, host, "route default/site", "site")
+		absent(t, claims, ledger, host)
+	})
 	t.Run("solver", func(t *testing.T) {
 		host, id := newHost("solver"), leaseOf(newTenant(), 1)
 		create(t, "cert-manager", ingresses, ingress(host, `acme.cert-manager.io/http01-solver: "true"`))
