@@ -137,7 +137,7 @@ func (c *checker) tls(t *TLS, at Place) {
 	c.secret(at, "secretName", t.SecretName)
 	c.secret(at, "destinationCASecretName", t.DestinationCASecretName)
 	if t.Issuer != nil && t.Termination != Passthrough {
-		c.issuer(t, at)
+		c.issuer(t.Issuer, at)
 	}
 }
 
@@ -147,8 +147,7 @@ func (c *checker) secret(at Place, key, name string) {
 	}
 }
 
-func (c *checker) issuer(t *TLS, at Place) {
-	i := t.Issuer
+func (c *checker) issuer(i *Issuer, at Place) {
 	if !isSubdomain(i.Name) && !c.missing(i.Name == "") {
 		c.problems.Add(at, "the issuer's name %q is not a name (a DNS subdomain)", clip(i.Name))
 	}

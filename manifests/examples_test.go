@@ -1,6 +1,7 @@
 package manifests_test
 
 import (
+	"bytes"
 	"io/fs"
 	"path"
 	"regexp"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // Wallets with a good checksum.
@@ -60,7 +63,8 @@ func TestExamplesBeginWithTwoLinesOfComment(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"examples/blog.yaml", "examples/deploy.yaml", "examples/provider-config.yaml", "examples/shop.yaml", "examples/thief.yaml",
+		"examples/blog.yaml", "examples/deploy.yaml", "examples/provider-config.yaml", "examples/routes.yaml",
+		"examples/shop.yaml", "examples/thief.yaml",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
@@ -118,6 +122,25 @@ func TestExampleThiefWantsTheShopsHost(t *testing.T) {
 	}
 	if got, want := hosts(thief), hosts(lessee(t, "shop.yaml", tenantOne)); !slices.Equal(got, want) {
 		t.Errorf("the thief asks for %v, the shop has %v", got, want)
+	}
+}
+
+// TestExampleRoutes: the example says what it says by the words of routes, on the default target.
+func TestExampleRoutes(t *testing.T) {
+	var names []string
+	problems, err := input.Read(bytes.NewReader(example(t, "routes.yaml")), "routes.yaml", input.Options{}, func(def *lease.Definition) error {
+		objects, err := render.Lease(def, config.Default(), nil)
+		for _, o := range objects {
+			names = append(names, o.String())
+		}
+		return err
+	})
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	want := []string{"providerhost/docs.example.com", "ingress/docs.example.com", "ingress/" + lease.RouteName("docs.example.com", "/v2")}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -38,9 +38,6 @@ func FuzzHeaderValue(f *testing.F) {
 		if want := len(value) <= 16384 && headerValue[response].MatchString(value); (err == nil) != want {
 			t.Errorf("%q: %v, want accepted: %v", value, err, want)
 		}
-		if text, ok := grammar.LiteralHeader(value); err == nil && ok && strings.ReplaceAll(text, "%", "%%") != value {
-			t.Errorf("%q is read as %q", value, text)
-		}
 	})
 }
 

@@ -70,13 +70,6 @@ func HeaderValue(value string, response bool) error {
 	return nil
 }
 
-// LiteralHeader is the text that a value stands for on routers without expressions: "%%" becomes
-// "%". It is false for a value with an expression.
-func LiteralHeader(value string) (string, bool) {
-	text := strings.ReplaceAll(value, "%%", "")
-	return strings.ReplaceAll(value, "%%", "%"), !strings.Contains(text, "%")
-}
-
 // expression is the length of the expression at the beginning of s, or 0.
 func expression(s, direction string) int {
 	rest := s[1:]

@@ -85,14 +85,6 @@ func TestHeaderValue(t *testing.T) {
 	}
 }
 
-func TestLiteralHeader(t *testing.T) {
-	for value, want := range map[string]string{"a": "a", "50%% off": "50% off", "%%%%": "%%", "%[ssl_c_der]": "-", "%%%[ssl_c_der]": "-"} {
-		if got, ok := grammar.LiteralHeader(value); ok != (want != "-") || ok && got != want {
-			t.Errorf("%q: %q %v, want %q", value, got, ok, want)
-		}
-	}
-}
-
 func expect(t *testing.T, what string, err error, want string) {
 	t.Helper()
 	switch {

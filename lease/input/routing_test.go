@@ -180,7 +180,7 @@ func tlsAllowed(termination, insecure, secret, ca, issuer, kind, path string, he
 		return "edge"
 	case !oneOf(termination, "edge", "reencrypt", "passthrough"):
 		return "termination"
-	case !issuerKind, issuer != "" && secret == "":
+	case !issuerKind:
 		return "issuer"
 	}
 	return ""
