@@ -82,7 +82,9 @@ func TestRoutesOfEachTarget(t *testing.T) {
 				return []string{"backendtlspolicy/safe", "clientsettingspolicy/" + path, "httproute/" + path, "httproute/" + lease.RedirectName(safe), "httproute/" + safe,
 					"proxysettingspolicy/" + path, "proxysettingspolicy/" + safe, "snippetsfilter/" + path, "tlsroute/tls." + host}
 			},
-			func(host string) []part { return []part{service("tls", routed(8443, "tls: {termination: passthrough}", "tls."+host))} },
+			func(host string) []part {
+				return []part{service("tls", routed(8443, "tls: {termination: passthrough}", "tls."+host))}
+			},
 			func(host string) []string { return []string{"tlsroute/tls." + host} },
 		},
 	} {
