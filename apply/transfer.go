@@ -116,8 +116,9 @@ func (r *run) named(things []string) []*state.Claim {
 func (r *run) taken(claim *state.Claim, p state.Part) state.Part {
 	out := p
 	out.Lease, out.Run = r.req.Lease, r.nonce
-	if claim.Kind != state.Wildcard || p.Bound { // one that is pending still has to end
-		out.Expires = ""
+	out.Expires = ""
+	if claim.Kind == state.Wildcard && !p.Bound {
+		r.pend(&out, claim)
 	}
 	for _, w := range claim.Waits {
 		if w.For == p.Key && w.Lease.Group() == r.group {

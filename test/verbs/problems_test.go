@@ -109,6 +109,34 @@ func TestProblems(t *testing.T) {
 			remove(t, claims, ledger, claimOf(address))
 			return produced{thing: address, touched: []string{"leases " + ledger + "/" + claimOf(address)}}
 		}},
+		{state.UnclaimedAddress, false, func(t *testing.T, id lease.ID, _ string) produced {
+			// The claim has another port of the lease.
+			apply(t, id, leased("game", "public", 7001), leased("chat", "public", 7002))
+			address := addressOf(t, id.Owner)
+			change(t, claims, ledger, claimOf(address), func(o *object) {
+				annotations := o.GetAnnotations()
+				delete(annotations, state.PortKey(lease.TCP, 7002))
+				o.SetAnnotations(annotations)
+			})
+			return produced{thing: address, touched: []string{"leases " + ledger + "/" + claimOf(address)}}
+		}},
+		{state.StrayRoute, false, func(t *testing.T, id lease.ID, _ string) produced {
+			apply(t, id, leased("game", "public", 7001))
+			remove(t, claims, ledger, claimOf(addressOf(t, id.Owner)))
+			remove(t, services, id.Namespace(), lease.IPServiceName("game", 7001, lease.TCP))
+			name := lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.TCP, 7001)
+			return produced{thing: "providerleasedip/" + name, touched: []string{"providerleasedips lease/" + name}}
+		}},
+		{state.NotServed, true, func(t *testing.T, id lease.ID, host string) produced {
+			apply(t, id, web("web", 8080, host))
+			remove(t, ingresses, id.Namespace(), host)
+			return produced{thing: host}
+		}},
+		{state.NotServed, true, func(t *testing.T, id lease.ID, _ string) produced {
+			apply(t, id, leased("game", "public", 7001))
+			remove(t, services, id.Namespace(), lease.IPServiceName("game", 7001, lease.TCP))
+			return produced{thing: addressOf(t, id.Owner)}
+		}},
 		{state.AddressWithoutPool, false, func(t *testing.T, id lease.ID, _ string) produced {
 			apply(t, id, leased("game", "public", 7001))
 			address := addressOf(t, id.Owner)
