@@ -111,10 +111,14 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 	if len(marked) > 0 {
 		x := base
 		x.Problem, x.Message = CrashedRun, "a run took it and did not end"
-		if p.standing(c, g) {
-			x.Plan, x.Mend = "keep it, for its objects are there, and end the run", Mend{Unmark: c, Group: g, Keys: marked}
-		} else {
+		stands := p.standFor(c, g)
+		switch {
+		case len(stands) == 0:
 			x.Plan, x.Mend = "give it up, for nothing was made for it", Mend{Leave: c, Group: g, Keys: marked}
+		case p.isServed(c, g, stands):
+			x.Plan, x.Mend = "keep it, for its objects are there, and end the run", Mend{Unmark: c, Group: g, Keys: marked}
+		default:
+			x.Plan, x.Mend = "give it up, with what stands for it and serves nothing", Mend{Leave: c, Group: g, Keys: marked, Delete: stands}
 		}
 		p.add(x)
 	}
@@ -129,11 +133,12 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 // standing is true when an object of the group stands for the claim.
 func (p *problems) standing(c *Claim, g lease.Group) bool { return len(p.standFor(c, g)) > 0 }
 
+// standFor are the objects of the group that rest on the claim.
 func (p *problems) standFor(c *Claim, g lease.Group) []ObjectRef {
 	var refs []ObjectRef
 	for i := range p.Objects {
 		o := &p.Objects[i]
-		if o.of(g) && o.Definition != "" && slices.ContainsFunc(o.Uses, func(u Use) bool { return u.Thing() == c.Thing }) {
+		if o.of(g) && o.Definition != "" && (o.standsForPort(c) || slices.ContainsFunc(o.Uses, func(u Use) bool { return u.Thing() == c.Thing })) {
 			refs = append(refs, o.ObjectRef)
 		}
 	}

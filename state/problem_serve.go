@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
@@ -76,10 +77,9 @@ func (p *problems) leasedIP(base Problem, o *OwnObject) {
 		return s.of(group) && s.SharingKey == o.SharingKey && s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
 	})
 	for _, c := range p.Claims {
-		part := c.Part(key)
-		if c.Kind == Address && c.SharingKey == o.SharingKey && part != nil && part.Lease.Group() == group {
+		if o.standsForPort(c) {
 			if base.Thing = c.Thing; !service {
-				p.notServed(base, o, part)
+				p.notServed(base, o, c.Part(key))
 			}
 			return
 		}
@@ -90,6 +90,19 @@ func (p *problems) leasedIP(base Problem, o *OwnObject) {
 	base.Problem, base.Message = StrayRoute, fmt.Sprintf("%s stands for a port that its lease does not hold", o)
 	base.Plan, base.Mend = "delete "+o.String(), Mend{Delete: []ObjectRef{o.ObjectRef}}
 	p.add(base)
+}
+
+// standsForPort is true for a ProviderLeasedIP whose lease has its port of the claimed address.
+func (o *OwnObject) standsForPort(c *Claim) bool {
+	part := c.Part(PortKey(o.Port.Protocol, o.Port.ExternalPort))
+	return o.Kind == providerLeasedIP && c.Kind == Address && c.SharingKey == o.SharingKey && part != nil && o.of(part.Lease.Group())
+}
+
+// isServed is true where one of the group's objects that rest on the claim serves it, or a route that
+// an operator has made of them.
+func (p *problems) isServed(c *Claim, g lease.Group, stands []ObjectRef) bool {
+	return slices.ContainsFunc(stands, func(o ObjectRef) bool { return o.Kind != providerHost && o.Kind != providerLeasedIP }) ||
+		slices.ContainsFunc(p.Uses[c.Thing], func(u Use) bool { return u.Kind != providerHost && u.Of(g) })
 }
 
 // notServed says that one of Akash's objects stands alone. While the part has a run's mark, the mark

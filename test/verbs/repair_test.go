@@ -1,6 +1,12 @@
 package verbs
 
-import "testing"
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
 
 // Two ports of an address that nobody claims are both claimed again.
 func TestRepairClaimsAllPorts(t *testing.T) {
@@ -29,4 +35,33 @@ func TestLeftRouteGoesBesideAnotherPath(t *testing.T) {
 		t.Error("two routes serve the host")
 	}
 	held(t, host, "1 /v1", "2 /")
+}
+
+// removeNamespace removes a namespace as the control plane would with its namespace controller.
+func removeNamespace(t *testing.T, name string) {
+	t.Helper()
+	remove(t, namespaces, "", name)
+	if o := find(t, namespaces, "", name); o != nil {
+		_ = unstructured.SetNestedSlice(o.Object, nil, "spec", "finalizers")
+		_, err := client().Resource(namespaces).Update(t.Context(), o, metav1.UpdateOptions{}, "finalize") //nolint:misspell // Kubernetes spells its subresource so
+		if now := find(t, namespaces, "", name); now != nil && err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// reports writes what routers say of an HTTPRoute into its status.
+func reports(t *testing.T, namespace, name, parents string) {
+	t.Helper()
+	o := need(t, httpRoutes, namespace, name)
+	var list []any
+	if err := yaml.Unmarshal([]byte(parents), &list); err != nil {
+		t.Fatal(err)
+	}
+	if err := unstructured.SetNestedSlice(o.Object, list, "status", "parents"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client().Resource(httpRoutes).Namespace(namespace).UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }
