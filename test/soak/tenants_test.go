@@ -64,10 +64,10 @@ func (t tenant) host() string {
 }
 
 // some are up to n different texts, at least one.
-func (t tenant) some(n int, make func() string) (out []string) {
+func (t tenant) some(n int, pick func() string) (out []string) {
 	seen := map[string]bool{}
 	for range 1 + t.IntN(n) {
-		if text := make(); !seen[text] {
+		if text := pick(); !seen[text] {
 			seen[text] = true
 			out = append(out, text)
 		}

@@ -122,7 +122,7 @@ func (s *soak) work(for_ time.Duration) {
 	var group sync.WaitGroup
 	for worker := range workers {
 		group.Go(func() {
-			random := rand.New(rand.NewPCG(24, uint64(worker))) //nolint:gosec // no secret
+			random := rand.New(rand.NewPCG(24, uint64(worker)))
 			for n := 0; time.Now().Before(end) && !s.t.Failed(); n++ {
 				t := tenant{random, random.IntN(tenants)}
 				d := t.deployment()
@@ -191,10 +191,11 @@ func (s *soak) outcome(op operation, err error, said string) string {
 		s.t.Error(err)
 		return "failed"
 	}
-	switch status, _ := exit.Sys().(syscall.WaitStatus); {
-	case status.Signaled() && status.Signal() == syscall.SIGKILL:
+	status, _ := exit.Sys().(syscall.WaitStatus)
+	switch signal := status.Signal(); { // -1 for a process that ended by itself
+	case signal == syscall.SIGKILL:
 		return "killed"
-	case status.Signaled() && status.Signal() == syscall.SIGINT, strings.Contains(said, "Interrupted."):
+	case signal == syscall.SIGINT, strings.Contains(said, "Interrupted."):
 		return "interrupted"
 	}
 	switch code := exit.ExitCode(); {
