@@ -5,6 +5,7 @@ SHELL := /usr/bin/env bash
 VERSION ?= $(or $(shell git describe --tags --match 'v*' --dirty 2>/dev/null),v0.0.0-$(or $(shell git rev-parse --short HEAD 2>/dev/null),unknown))
 LDFLAGS := -s -w -X github.com/akash-net/kubectl-akash-net/plugin.version=$(VERSION)
 FUZZTIME ?= 30s
+SOAK ?= 10m
 
 TESTBED := go run ./test/testbed/cmd/testbed
 LINT := "$$($(TESTBED) path golangci-lint)" run ./...
@@ -44,6 +45,11 @@ lint: ## check the code with golangci-lint (built from its module once, about 2 
 .PHONY: test-ledger
 test-ledger: testbed ## the ledger's histories at full length, all crash points and pairs of them, the wildcard model
 	LEDGER_OPERATIONS=10000 go test -timeout 30m -v ./test/ledger ./test/model
+
+.PHONY: soak
+soak: testbed ## leave the ledger to 50 tenants and kills for SOAK (10m), audit it, repair it; figures in bench/results
+	SOAK=$(SOAK) SOAK_RESULTS="$(CURDIR)/bench/results/$$(date -u +%F)-soak.md" \
+	go test -count 1 -timeout 4h -v -run TestSoak ./test/soak
 
 .PHONY: generate
 generate: ## write the reference of all commands (docs/reference.md)

@@ -83,10 +83,21 @@ func (l ledger) read(meta *metav1.ObjectMeta) *state.Claim {
 	return &c
 }
 
+// unwritten is a resource version that no object has: etcd's first write is its second revision. An
+// apply that names it, and no UID, makes the object and changes none that is there.
+const unwritten = "1"
+
 // put makes the deployment group hold exactly these parts of the claim: the claim is made where
 // it has no UID. The answer is the claim as it is now; errAgain is for the caller to act on.
+//
+// A claim is made only if there is none: to one that another run of the same group has made
+// meanwhile the apply would be that manager's new will, and take away the parts it does not name.
 func (l ledger) put(ctx context.Context, claim *state.Claim, group lease.Group, parts []state.Part) (*state.Claim, error) {
-	return l.patch(ctx, claim, group, claim.Configuration(l.namespace, parts), false)
+	ac := claim.Configuration(l.namespace, parts)
+	if claim.UID == "" {
+		ac.WithResourceVersion(unwritten)
+	}
+	return l.patch(ctx, claim, group, ac, false)
 }
 
 // seize is put by force, for a transfer within one owner. Pinned as every write is, it can only

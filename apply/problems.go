@@ -66,6 +66,8 @@ func ownObject(kind render.Kind, o *unstructured.Unstructured) state.OwnObject {
 		out.Uses = state.AddressUses(o)
 		out.Port = state.PortWant{Protocol: service.Protocol, ExternalPort: service.Port, Service: service.Service, Port: service.ContainerPort}
 	case render.ProviderLeasedIP:
+		port := state.PortObjectOf(o)
+		out.SharingKey, out.Port = port.SharingKey, state.PortWant{Protocol: port.Protocol, ExternalPort: port.Port, Service: port.Service}
 	default:
 		out.Uses = state.HostUses(o)
 	}

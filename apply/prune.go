@@ -72,11 +72,13 @@ func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
 	return nil
 }
 
-// strays is true for an object of another group that serves a host of which the run holds a part
-// and that group none, or a port of an address which the run holds.
+// strays is true for an object of another group that serves a path of a host or a port of an address
+// which the run holds, or a host of which the run holds a part and that group none.
 func strays(o owned, h *held) bool {
 	if o.kind != render.Service {
-		return len(h.claim.PartsOf(o.group)) == 0
+		return len(h.claim.PartsOf(o.group)) == 0 || slices.ContainsFunc(state.HostUses(o.live), func(u state.Use) bool {
+			return slices.ContainsFunc(h.want.Parts, func(p state.Part) bool { return p.Key == state.RouteKey(u.Path) })
+		})
 	}
 	return slices.ContainsFunc(h.want.Parts, func(p state.Part) bool { return servesPort(o.live, p) })
 }

@@ -138,7 +138,10 @@ func (s *server) write(method, path string, body []byte) (int, map[string]any) {
 	if err := json.Unmarshal(body, &o.Object); err != nil {
 		return http.StatusBadRequest, nil
 	}
-	if uid := o.GetUID(); uid != "" && (live == nil || uid != live.GetUID() || o.GetResourceVersion() != live.GetResourceVersion()) {
+	if uid := o.GetUID(); uid != "" && (live == nil || uid != live.GetUID()) {
+		return http.StatusConflict, nil
+	}
+	if version := o.GetResourceVersion(); version != "" && live != nil && version != live.GetResourceVersion() {
 		return http.StatusConflict, nil
 	}
 	return http.StatusOK, s.put(path, o, live).Object

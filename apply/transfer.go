@@ -34,6 +34,9 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 		err = r.moveAll(ctx, moves)
 	}
 	if err == nil {
+		err = r.confirm(ctx, moves)
+	}
+	if err == nil {
 		err = r.follow(ctx, moves, def)
 	}
 	if err != nil {
@@ -113,8 +116,9 @@ func (r *run) named(things []string) []*state.Claim {
 func (r *run) taken(claim *state.Claim, p state.Part) state.Part {
 	out := p
 	out.Lease, out.Run = r.req.Lease, r.nonce
-	if claim.Kind != state.Wildcard || p.Bound { // one that is pending still has to end
-		out.Expires = ""
+	out.Expires = ""
+	if claim.Kind == state.Wildcard && !p.Bound {
+		r.pend(&out, claim)
 	}
 	for _, w := range claim.Waits {
 		if w.For == p.Key && w.Lease.Group() == r.group {
@@ -136,13 +140,39 @@ func (r *run) moveAll(ctx context.Context, moves []*move) error {
 	}
 	for _, m := range moves {
 		if err := r.moveOne(ctx, m); err != nil {
-			for _, done := range slices.Backward(moves) {
-				if done.done {
-					err = errors.Join(err, r.moveBack(context.WithoutCancel(ctx), done))
-				}
-			}
-			return err
+			return r.moveAllBack(ctx, moves, err)
 		}
+	}
+	return nil
+}
+
+// moveAllBack hands back what was taken over, because of an error.
+func (r *run) moveAllBack(ctx context.Context, moves []*move, err error) error {
+	for _, m := range slices.Backward(moves) {
+		if m.done {
+			err = errors.Join(err, r.moveBack(context.WithoutCancel(ctx), m))
+		}
+	}
+	return err
+}
+
+// confirm relies on what was taken over. A run that has not ended may have left a host that nobody
+// has compared with the wildcard above it, or a wildcard that is pending: this run does what that
+// one did not.
+func (r *run) confirm(ctx context.Context, moves []*move) error {
+	for _, m := range moves {
+		want := state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing, SharingKey: m.claim.SharingKey, Parts: settled(m.claim.PartsOf(r.group))}
+		r.hold(&held{want: want, claim: m.claim, took: true})
+	}
+	if r.opts.DryRun != "" {
+		return nil
+	}
+	err := r.checkWildcards(ctx)
+	for _, m := range moves {
+		m.claim = r.holds[m.claim.Name()].claim
+	}
+	if err != nil {
+		return r.moveAllBack(ctx, moves, err)
 	}
 	return nil
 }

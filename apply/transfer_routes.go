@@ -26,9 +26,6 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 		return next.apply(ctx)
 	}
 	known := r.knownDefinition(moves)
-	for _, m := range moves {
-		r.holds[m.claim.Name()] = &held{want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing, SharingKey: m.claim.SharingKey, Parts: unmarked(m.claim.PartsOf(r.group))}, claim: m.claim, took: true}
-	}
 	if known.Exposes() {
 		desired, err := render.Lease(known, r.opts.Config, r.movedAddresses(moves))
 		if err != nil {
@@ -105,11 +102,11 @@ func (r *run) movedAddresses(moves []*move) render.Addresses {
 	return out
 }
 
-// unmarked are parts as they are when the run has ended.
-func unmarked(parts []state.Part) []state.Part {
+// settled are parts as they are when the run has ended.
+func settled(parts []state.Part) []state.Part {
 	out := slices.Clone(parts)
 	for i := range out {
-		out[i].Run, out[i].HTTP, out[i].Definition = "", nil, ""
+		out[i].Run, out[i].Expires, out[i].HTTP, out[i].Definition = "", "", nil, ""
 	}
 	return out
 }

@@ -46,6 +46,7 @@ var points = []point{
 	{"memory", (*bench).memory},
 	{"apply", (*bench).apply},
 	{"state", (*bench).state},
+	{"claims", (*bench).contend},
 }
 
 func main() {

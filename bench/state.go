@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
@@ -88,20 +89,26 @@ func (r *replay) timed(ctx context.Context, atLeast int) (time.Duration, error) 
 	return time.Since(start), err
 }
 
+// bodyOf is the claim on a lease's host as it is applied, with its name.
+func bodyOf(d *lease.Definition, cfg *config.ProviderConfig) (name string, body []byte, err error) {
+	claim, err := claimOf(d, cfg)
+	if err != nil {
+		return "", nil, err
+	}
+	body, err = json.Marshal(claim)
+	return *claim.Name, body, err
+}
+
 // makeClaims makes the claims of the leases 0 to n, as apply leaves them.
 func (c *cluster) makeClaims(ctx context.Context, n int) error {
 	cfg := config.Default()
 	return each(ctx, n, func(ctx context.Context, i int) error {
 		d := definition(i)
-		claim, err := claimOf(d, cfg)
+		name, body, err := bodyOf(d, cfg)
 		if err != nil {
 			return err
 		}
-		body, err := json.Marshal(claim)
-		if err != nil {
-			return err
-		}
-		_, err = c.client.Resource(claims).Namespace(cfg.LedgerNamespace).Patch(ctx, *claim.Name, types.ApplyPatchType, body,
+		_, err = c.client.Resource(claims).Namespace(cfg.LedgerNamespace).Patch(ctx, name, types.ApplyPatchType, body,
 			metav1.PatchOptions{FieldManager: d.Lease.Group().FieldManager()})
 		return err
 	})

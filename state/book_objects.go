@@ -63,8 +63,11 @@ func (h *HostObject) Complete(o *unstructured.Unstructured) {
 	h.Port = portNumber(field(spec, "external_port"))
 }
 
-// providerHost is the kind of the objects that stand for a host; the other kinds serve it.
-const providerHost = "providerhost"
+// The kinds of the objects that stand for a host and for a leased port; other kinds serve them.
+const (
+	providerHost     = "providerhost"
+	providerLeasedIP = "providerleasedip"
+)
 
 // PortObject is a ProviderLeasedIP: one port of an IP endpoint.
 type PortObject struct {

@@ -17,6 +17,7 @@ const (
 	CrashedRun         = "CrashedRun"
 	NamespaceGone      = "NamespaceGone"
 	RouteWithoutClaim  = "RouteWithoutClaim"
+	NotServed          = "NotServed"
 	TwoRoutes          = "TwoRoutes"
 	StrayRoute         = "StrayRoute"
 	RouteDiffers       = "RouteDiffers"
@@ -89,8 +90,10 @@ type OwnObject struct {
 	Definition string
 	// Uses are the hosts or the addresses that it serves.
 	Uses []Use
-	// Port is the leased port that a Service stands for.
-	Port PortWant
+	// Port is the leased port that a Service or a ProviderLeasedIP stands for, SharingKey the IP
+	// endpoint of the latter.
+	Port       PortWant
+	SharingKey string
 	// Reports are what routers say of it in its status.
 	Reports []Report
 	// OldVersions is true when managed fields are of another API version than the object.

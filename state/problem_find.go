@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // Problems finds what is wrong, in the order of the things. It is pure, as the book is.
@@ -112,10 +111,14 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 	if len(marked) > 0 {
 		x := base
 		x.Problem, x.Message = CrashedRun, "a run took it and did not end"
-		if p.standing(c, g) {
-			x.Plan, x.Mend = "keep it, for its objects are there, and end the run", Mend{Unmark: c, Group: g, Keys: marked}
-		} else {
+		stands := p.standFor(c, g)
+		switch {
+		case len(stands) == 0:
 			x.Plan, x.Mend = "give it up, for nothing was made for it", Mend{Leave: c, Group: g, Keys: marked}
+		case p.isServed(c, g, stands):
+			x.Plan, x.Mend = "keep it, for its objects are there, and end the run", Mend{Unmark: c, Group: g, Keys: marked}
+		default:
+			x.Plan, x.Mend = "give it up, with what stands for it and serves nothing", Mend{Leave: c, Group: g, Keys: marked, Delete: stands}
 		}
 		p.add(x)
 	}
@@ -130,11 +133,12 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 // standing is true when an object of the group stands for the claim.
 func (p *problems) standing(c *Claim, g lease.Group) bool { return len(p.standFor(c, g)) > 0 }
 
+// standFor are the objects of the group that rest on the claim.
 func (p *problems) standFor(c *Claim, g lease.Group) []ObjectRef {
 	var refs []ObjectRef
 	for i := range p.Objects {
 		o := &p.Objects[i]
-		if o.of(g) && o.Definition != "" && slices.ContainsFunc(o.Uses, func(u Use) bool { return u.Thing() == c.Thing }) {
+		if o.of(g) && o.Definition != "" && (o.standsForPort(c) || slices.ContainsFunc(o.Uses, func(u Use) bool { return u.Thing() == c.Thing })) {
 			refs = append(refs, o.ObjectRef)
 		}
 	}
@@ -163,6 +167,12 @@ func (p *problems) object(o *OwnObject) {
 		}
 		p.use(base, o, u)
 	}
+	switch o.Kind {
+	case providerHost:
+		p.served(base, o)
+	case providerLeasedIP:
+		p.leasedIP(base, o)
+	}
 }
 
 // staleReports finds what routers that are gone have left in a route's status.
@@ -179,41 +189,6 @@ func (p *problems) staleReports(base Problem, o *OwnObject) {
 	base.Problem, base.Message = StaleReport, strings.Join(stale, "; ")
 	base.Plan, base.Mend = "take the report of "+strings.Join(by, ", ")+" out of its status", Mend{Clear: &o.ObjectRef}
 	p.add(base)
-}
-
-// use compares what an object serves with the claim on it.
-func (p *problems) use(base Problem, o *OwnObject, u Use) {
-	base.Thing = u.Thing()
-	if u.Address.IsValid() && p.Config.IP.Mode == config.ModePool {
-		return
-	}
-	c := p.claims[claimName(u)]
-	where := o.String()
-	switch {
-	case c == nil || len(c.Parts) == 0:
-		base.Problem, base.Message = RouteWithoutClaim, where+" serves it, and nobody has claimed it"
-		if u.Address.IsValid() {
-			base.Problem = UnclaimedAddress
-		}
-		base.Plan, base.Mend = "claim it for the lease that serves it", Mend{Take: u.hold(o)}
-		p.add(base)
-	case c.Unreadable != "":
-	case len(c.PartsOf(o.Lease.Group())) == 0:
-		base.Problem, base.Message = StrayRoute, fmt.Sprintf("%s serves it, and %s holds it", where, holders(c))
-		base.Plan, base.Mend = "delete "+where, Mend{Delete: []ObjectRef{o.ObjectRef}}
-		p.add(base)
-	case u.Address.IsValid() && u.SharingKey != c.SharingKey:
-		base.Problem, base.Message = SharingKeyMismatch, fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey)
-		base.Plan, base.Manual = "by hand: apply the lease's definition again", true
-		p.add(base)
-	case !u.Address.IsValid() && o.Kind != providerHost:
-		part := c.Part(RouteKey(u.Path))
-		if part != nil && part.Lease.Group() == o.Lease.Group() && !u.Redirect && part.Service != "" && (part.Service != u.Service || part.Port != u.Port && o.Kind != "route") {
-			base.Problem, base.Message = RouteDiffers, fmt.Sprintf("%s leads to %s:%d, the claim says %s:%d", where, u.Service, u.Port, part.Service, part.Port)
-			base.Plan, base.Mend = fmt.Sprintf("lead %s to %s:%d", where, part.Service, part.Port), Mend{Rewrite: &o.ObjectRef, Part: *part}
-			p.add(base)
-		}
-	}
 }
 
 // rivals are the routes of a host that serve the same path, or that are of different tenants.
@@ -247,31 +222,4 @@ func (p *problems) routes() {
 				Plan:    "by hand: delete the one that is not wanted; apply removes a lease's own", Manual: true})
 		}
 	}
-}
-
-// Thing is the host or the address that is used, as a claim names it.
-func (u Use) Thing() string {
-	if u.Address.IsValid() {
-		return u.Address.String()
-	}
-	return u.Host
-}
-
-func claimName(u Use) string {
-	if u.Address.IsValid() {
-		return AddressName(u.Address)
-	}
-	return HostName(u.Host)
-}
-
-// hold is what the lease of the object is to hold of the thing.
-func (u Use) hold(o *OwnObject) *Hold {
-	if u.Address.IsValid() {
-		h := EndpointWant{SharingKey: u.SharingKey, Ports: []PortWant{{
-			Protocol: o.Port.Protocol, ExternalPort: o.Port.ExternalPort, Service: o.Port.Service, Port: o.Port.Port,
-		}}}.Hold(o.Lease, u.Address)
-		return &h
-	}
-	h := HostWant{Host: u.Host, Service: u.Service, Port: u.Port}.Hold(o.Lease)
-	return &h
 }

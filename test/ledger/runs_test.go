@@ -1,9 +1,14 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 )
@@ -56,5 +61,76 @@ func TestEndedHoldIsNotRenewedBelowAWildcard(t *testing.T) {
 	err := tenant.reserve(t.Context(), leaseOf("ended", 1), "", host)
 	if held := (*apply.HeldError)(nil); !errors.As(err, &held) {
 		t.Errorf("a hold is renewed below the wildcard of another: %v", err)
+	}
+}
+
+// A run that believes a host to be free does not take away what another run of the same lease has
+// taken of it meanwhile.
+func TestRunsOfOneLeaseKeepEachOthersParts(t *testing.T) {
+	const host = "parts.runs.example.com"
+	cfg, id := settings(t, "10.225.0.0/29"), leaseOf("parts", 1)
+	other := newClient(t, cfg)
+	late := newClient(t, cfg, behind(host, func() {
+		if err := other.reserve(t.Context(), id, "", host); err != nil {
+			t.Error(err)
+		}
+	}))
+	if err := late.reserve(t.Context(), id, "", host+"/v1"); err != nil {
+		t.Fatal(err)
+	}
+	held := written(t, "parts")
+	for _, path := range []string{`\"path\":\"/\"`, `\"path\":\"/v1\"`} {
+		if len(held) != 1 || !strings.Contains(held[0], path) {
+			t.Errorf("the lease does not hold the part %s: %s", path, held)
+		}
+	}
+}
+
+// A host that a killed run has left, and that nobody has compared with the wildcard above it, is
+// not transferred past the wildcard of another owner.
+func TestTransferBelowAWildcard(t *testing.T) {
+	const host, above = "a.below.example.com", "*.below.example.com"
+	cfg := settings(t, "10.226.0.0/29")
+	writes := 0
+	wild := newClient(t, cfg, spoil(func(r *http.Request) {
+		if writes++; writes != 2 {
+			return
+		}
+		// The wildcard is pending and has looked for hosts. Before it is bound a run takes one, and dies.
+		taken := newCutter(2, true)
+		ctx := context.WithoutCancel(t.Context())
+		go func() { _ = newClient(t, cfg, taken.through).reserve(ctx, leaseOf("below", 1), "", host) }()
+		<-taken.dead
+	}))
+	if err := wild.reserve(t.Context(), leaseOf("above", 1), "", above); err != nil {
+		t.Fatal(err)
+	}
+	was := written(t, "below")
+	if len(was) != 1 {
+		t.Fatalf("the host is %s", was)
+	}
+	err := newClient(t, cfg).applier().Transfer(t.Context(), leaseOf("below", 2), []string{host}, nil)
+	if held := (*apply.HeldError)(nil); !errors.As(err, &held) {
+		t.Errorf("a host is transferred below the wildcard of another: %v", err)
+	}
+	if diff := cmp.Diff(was, written(t, "below")); diff != "" {
+		t.Errorf("it was not handed back (-want +got):\n%s", diff)
+	}
+}
+
+// A wildcard that a killed run has left pending is bound when it is transferred.
+func TestTransferOfAPendingWildcard(t *testing.T) {
+	const thing = "*.pending.example.com"
+	cfg := settings(t, "10.227.0.0/29")
+	pending := newCutter(2, true)
+	ctx := context.WithoutCancel(t.Context())
+	go func() { _ = newClient(t, cfg, pending.through).reserve(ctx, leaseOf("pending", 1), "", thing) }()
+	<-pending.dead
+	if err := newClient(t, cfg).applier().Transfer(t.Context(), leaseOf("pending", 2), []string{thing}, nil); err != nil {
+		t.Fatal(err)
+	}
+	now := written(t, "pending")
+	if len(now) != 1 || !strings.Contains(now[0], `\"bound\":true`) || strings.Contains(now[0], "expires") || runMark.MatchString(now[0]) {
+		t.Errorf("the wildcard is %s", now)
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -108,6 +107,34 @@ func TestProblems(t *testing.T) {
 			address := addressOf(t, id.Owner)
 			remove(t, claims, ledger, claimOf(address))
 			return produced{thing: address, touched: []string{"leases " + ledger + "/" + claimOf(address)}}
+		}},
+		{state.UnclaimedAddress, false, func(t *testing.T, id lease.ID, _ string) produced {
+			// The claim has another port of the lease.
+			apply(t, id, leased("game", "public", 7001), leased("chat", "public", 7002))
+			address := addressOf(t, id.Owner)
+			change(t, claims, ledger, claimOf(address), func(o *object) {
+				annotations := o.GetAnnotations()
+				delete(annotations, state.PortKey(lease.TCP, 7002))
+				o.SetAnnotations(annotations)
+			})
+			return produced{thing: address, touched: []string{"leases " + ledger + "/" + claimOf(address)}}
+		}},
+		{state.StrayRoute, false, func(t *testing.T, id lease.ID, _ string) produced {
+			apply(t, id, leased("game", "public", 7001))
+			remove(t, claims, ledger, claimOf(addressOf(t, id.Owner)))
+			remove(t, services, id.Namespace(), lease.IPServiceName("game", 7001, lease.TCP))
+			name := lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.TCP, 7001)
+			return produced{thing: "providerleasedip/" + name, touched: []string{"providerleasedips lease/" + name}}
+		}},
+		{state.NotServed, true, func(t *testing.T, id lease.ID, host string) produced {
+			apply(t, id, web("web", 8080, host))
+			remove(t, ingresses, id.Namespace(), host)
+			return produced{thing: host}
+		}},
+		{state.NotServed, true, func(t *testing.T, id lease.ID, _ string) produced {
+			apply(t, id, leased("game", "public", 7001))
+			remove(t, services, id.Namespace(), lease.IPServiceName("game", 7001, lease.TCP))
+			return produced{thing: addressOf(t, id.Owner)}
 		}},
 		{state.AddressWithoutPool, false, func(t *testing.T, id lease.ID, _ string) produced {
 			apply(t, id, leased("game", "public", 7001))
@@ -224,35 +251,6 @@ func TestProblems(t *testing.T) {
 				t.Errorf("after repair state --problems shows %q: %s", kinds, done)
 			}
 		})
-	}
-}
-
-// reports writes what routers say of an HTTPRoute into its status.
-func reports(t *testing.T, namespace, name, parents string) {
-	t.Helper()
-	o := need(t, httpRoutes, namespace, name)
-	var list []any
-	if err := yaml.Unmarshal([]byte(parents), &list); err != nil {
-		t.Fatal(err)
-	}
-	if err := unstructured.SetNestedSlice(o.Object, list, "status", "parents"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client().Resource(httpRoutes).Namespace(namespace).UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// removeNamespace removes a namespace as the control plane would with its namespace controller.
-func removeNamespace(t *testing.T, name string) {
-	t.Helper()
-	remove(t, namespaces, "", name)
-	if o := find(t, namespaces, "", name); o != nil {
-		_ = unstructured.SetNestedSlice(o.Object, nil, "spec", "finalizers")
-		_, err := client().Resource(namespaces).Update(t.Context(), o, metav1.UpdateOptions{}, "finalize") //nolint:misspell // Kubernetes spells its subresource so
-		if now := find(t, namespaces, "", name); now != nil && err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

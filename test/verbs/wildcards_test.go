@@ -100,13 +100,16 @@ func TestPendingWildcardThatWasLeft(t *testing.T) {
 	held(t, "a."+domain, "9 /")
 }
 
-// A wildcard that a crashed run left pending does not become one that is pending for ever.
+// A wildcard that a crashed run left pending is bound by the transfer that takes it over.
 func TestTransferOfPendingWildcard(t *testing.T) {
 	t.Parallel()
 	domain, owner := newDomain(), newOwner()
 	passed := before(t, time.Minute)
 	plant(t, state.HostWant{Host: "*." + domain}.Hold(leaseOf(owner, 1)), func(p *state.Part) { p.Run, p.Expires = "crashed", passed })
-	run(t.Context(), "transfer", "*."+domain, "--to", leaseOf(owner, 2).String())
-	net(t, 0, "reserve", "--lease", leaseOf(newOwner(), 9).String(), "a."+domain)
-	held(t, "a."+domain, "9 /")
+	net(t, 0, "transfer", "*."+domain, "--to", leaseOf(owner, 2).String())
+	held(t, "wc--any."+domain, "2 /")
+	if c := claim(t, "wc--any."+domain); !c.Bound() || c.Marked() || c.Parts[0].Expires != "" {
+		t.Errorf("the wildcard is %+v", c)
+	}
+	net(t, 4, "reserve", "--lease", leaseOf(newOwner(), 9).String(), "a."+domain)
 }

@@ -1,0 +1,152 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// use compares what an object serves with the part of the claim that it rests on.
+func (p *problems) use(base Problem, o *OwnObject, u Use) {
+	base.Thing = u.Thing()
+	if u.Address.IsValid() && p.Config.IP.Mode == config.ModePool {
+		return
+	}
+	c, group := p.claims[claimName(u)], o.Lease.Group()
+	part := c.Part(u.partKey(o))
+	if own := c.PartsOf(group); part == nil && u.Redirect && len(own) > 0 {
+		part = &own[0] // it leads to what the lease holds of the host, whichever path that is
+	}
+	where := o.String()
+	switch {
+	case c == nil || len(c.Parts) == 0:
+		p.unclaimed(base, o, u)
+	case c.Unreadable != "":
+	case c.Owner != group.Owner, part != nil && part.Lease.Group() != group, part == nil && len(c.PartsOf(group)) == 0 && u.SharingKey != c.SharingKey:
+		base.Problem, base.Message = StrayRoute, fmt.Sprintf("%s serves it, and %s holds it", where, holders(c))
+		base.Plan, base.Mend = "delete "+where, Mend{Delete: []ObjectRef{o.ObjectRef}}
+		p.add(base)
+	case u.Address.IsValid() && u.SharingKey != c.SharingKey:
+		base.Problem, base.Message = SharingKeyMismatch, fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey)
+		base.Plan, base.Manual = "by hand: apply the lease's definition again", true
+		p.add(base)
+	case part == nil:
+		p.unclaimed(base, o, u)
+	case !u.Address.IsValid() && o.Kind != providerHost:
+		if !u.Redirect && part.Service != "" && (part.Service != u.Service || part.Port != u.Port && o.Kind != "route") {
+			base.Problem, base.Message = RouteDiffers, fmt.Sprintf("%s leads to %s:%d, the claim says %s:%d", where, u.Service, u.Port, part.Service, part.Port)
+			base.Plan, base.Mend = fmt.Sprintf("lead %s to %s:%d", where, part.Service, part.Port), Mend{Rewrite: &o.ObjectRef, Part: *part}
+			p.add(base)
+		}
+	}
+}
+
+// unclaimed is what is served and held by nobody: the lease that serves it is to hold it.
+func (p *problems) unclaimed(base Problem, o *OwnObject, u Use) {
+	base.Problem, base.Message = RouteWithoutClaim, o.String()+" serves it, and nobody has claimed it"
+	if u.Address.IsValid() {
+		base.Problem = UnclaimedAddress
+	}
+	base.Plan, base.Mend = "claim it for the lease that serves it", Mend{Take: u.hold(o)}
+	p.add(base)
+}
+
+// served finds a ProviderHost of a lease that holds its host, and no route that serves it.
+func (p *problems) served(base Problem, o *OwnObject) {
+	for _, u := range o.Uses {
+		c := p.claims[claimName(u)]
+		part := c.Part(u.partKey(o))
+		route := func(v Use) bool { return v.Kind != providerHost && v.Of(o.Lease.Group()) }
+		if part != nil && part.Lease.Group() == o.Lease.Group() && !slices.ContainsFunc(p.Uses[u.Host], route) {
+			base.Thing = c.Thing
+			p.notServed(base, o, part)
+		}
+	}
+}
+
+// leasedIP looks at a ProviderLeasedIP, which names an IP endpoint and no address: some claim of the
+// endpoint has its port, and a Service is there for it.
+func (p *problems) leasedIP(base Problem, o *OwnObject) {
+	if p.Config.IP.Mode == config.ModePool {
+		return
+	}
+	group, key := o.Lease.Group(), PortKey(o.Port.Protocol, o.Port.ExternalPort)
+	service := slices.ContainsFunc(p.Contents.Services, func(s ServiceObject) bool {
+		return s.of(group) && s.SharingKey == o.SharingKey && s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
+	})
+	for _, c := range p.Claims {
+		if o.standsForPort(c) {
+			if base.Thing = c.Thing; !service {
+				p.notServed(base, o, c.Part(key))
+			}
+			return
+		}
+	}
+	if service {
+		return // what it serves without a claim was seen
+	}
+	base.Problem, base.Message = StrayRoute, fmt.Sprintf("%s stands for a port that its lease does not hold", o)
+	base.Plan, base.Mend = "delete "+o.String(), Mend{Delete: []ObjectRef{o.ObjectRef}}
+	p.add(base)
+}
+
+// standsForPort is true for a ProviderLeasedIP whose lease has its port of the claimed address.
+func (o *OwnObject) standsForPort(c *Claim) bool {
+	part := c.Part(PortKey(o.Port.Protocol, o.Port.ExternalPort))
+	return o.Kind == providerLeasedIP && c.Kind == Address && c.SharingKey == o.SharingKey && part != nil && o.of(part.Lease.Group())
+}
+
+// isServed is true where one of the group's objects that rest on the claim serves it, or a route that
+// an operator has made of them.
+func (p *problems) isServed(c *Claim, g lease.Group, stands []ObjectRef) bool {
+	return slices.ContainsFunc(stands, func(o ObjectRef) bool { return o.Kind != providerHost && o.Kind != providerLeasedIP }) ||
+		slices.ContainsFunc(p.Uses[c.Thing], func(u Use) bool { return u.Kind != providerHost && u.Of(g) })
+}
+
+// notServed says that one of Akash's objects stands alone. While the part has a run's mark, the mark
+// is the problem; a run that is under way has just made the object.
+func (p *problems) notServed(base Problem, o *OwnObject, part *Part) {
+	if part.Run != "" || part.Ended(p.Now) || p.Now.Sub(o.Since) < p.CrashedAfter {
+		return
+	}
+	base.Problem, base.Message = NotServed, fmt.Sprintf("%s stands for it, and nothing serves it: a run did not end", o)
+	base.Plan, base.Manual = "by hand: apply the lease's definition again, or release the lease", true
+	p.add(base)
+}
+
+// partKey is the part that an object rests on: a port of an address, a path of a host.
+func (u Use) partKey(o *OwnObject) string {
+	if u.Address.IsValid() {
+		return PortKey(o.Port.Protocol, o.Port.ExternalPort)
+	}
+	return RouteKey(u.Path)
+}
+
+// Thing is the host or the address that is used, as a claim names it.
+func (u Use) Thing() string {
+	if u.Address.IsValid() {
+		return u.Address.String()
+	}
+	return u.Host
+}
+
+func claimName(u Use) string {
+	if u.Address.IsValid() {
+		return AddressName(u.Address)
+	}
+	return HostName(u.Host)
+}
+
+// hold is what the lease of the object is to hold of the thing.
+func (u Use) hold(o *OwnObject) *Hold {
+	if u.Address.IsValid() {
+		h := EndpointWant{SharingKey: u.SharingKey, Ports: []PortWant{{
+			Protocol: o.Port.Protocol, ExternalPort: o.Port.ExternalPort, Service: o.Port.Service, Port: o.Port.Port,
+		}}}.Hold(o.Lease, u.Address)
+		return &h
+	}
+	h := HostWant{Host: u.Host, Path: u.Path, Service: u.Service, Port: u.Port}.Hold(o.Lease)
+	return &h
+}

@@ -1,0 +1,161 @@
+package soak_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+var (
+	leases     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	// ofLeases are the kinds of object that a lease may have.
+	ofLeases = []schema.GroupVersionResource{
+		{Group: "akash.network", Version: "v2beta2", Resource: "providerhosts"},
+		{Group: "akash.network", Version: "v2beta2", Resource: "providerleasedips"},
+		{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"},
+		{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "httproutes"},
+		{Version: "v1", Resource: "services"},
+	}
+)
+
+func list(t *testing.T, resource schema.GroupVersionResource, namespace string) []unstructured.Unstructured {
+	t.Helper()
+	all, err := objects.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.Items
+}
+
+// readLedger reads the claims, all of one moment.
+func readLedger(t *testing.T) *audit {
+	t.Helper()
+	a := &audit{now: serverTime(t), claims: map[string]claim{}}
+	for _, o := range list(t, leases, "akash-net") {
+		a.readClaim(&o)
+	}
+	return a
+}
+
+// auditAll reads everything and judges it. Nothing may be under way.
+func auditAll(t *testing.T) *audit {
+	t.Helper()
+	a := readLedger(t)
+	for _, resource := range ofLeases {
+		for _, o := range list(t, resource, "") {
+			a.routes = append(a.routes, readRoutes(&o)...)
+		}
+	}
+	slices.SortFunc(a.routes, func(x, y route) int { return cmp.Compare(x.String(), y.String()) })
+	a.judgeClaims()
+	a.judgeRoutes()
+	slices.SortFunc(a.found, func(x, y finding) int { return cmp.Compare(x.String(), y.String()) })
+	return a
+}
+
+// readRoutes is what an object of the program's serves or stands for; nothing for others' objects.
+func readRoutes(o *unstructured.Unstructured) []route {
+	labels, annotations := o.GetLabels(), o.GetAnnotations()
+	label := func(name string) string { return labels["akash.network/lease.id."+name] }
+	r := route{kind: o.GetKind(), namespace: o.GetNamespace(), name: o.GetName(), owner: label("owner"), definition: annotations[domainName+"definition"]}
+	if r.definition == "" {
+		return nil
+	}
+	r.group = label("owner") + "/" + label("dseq") + "/" + label("gseq")
+	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
+	text := func(v any, path ...string) string { return fmt.Sprint(cmp.Or(at(v, path...), any(""))) }
+	switch r.kind {
+	case "ProviderHost":
+		r.thing, r.key = text(spec, "hostname"), "/"
+	case "Ingress":
+		path := at(spec, "rules", "0", "http", "paths", "0")
+		r.thing, r.key, r.service = text(spec, "rules", "0", "host"), text(path, "path"), text(path, "backend", "service", "name")
+		r.port, _ = at(path, "backend", "service", "port", "number").(int64)
+	case "HTTPRoute":
+		rule := at(spec, "rules", "0")
+		r.thing, r.key, r.service = text(spec, "hostnames", "0"), text(rule, "matches", "0", "path", "value"), text(rule, "backendRefs", "0", "name")
+		r.port, _ = at(rule, "backendRefs", "0", "port").(int64)
+	case "ProviderLeasedIP":
+		r.thing, r.sharingKey = "providerleasedip/"+r.name, text(spec, "sharing_key")
+		r.key = strings.ToLower(text(spec, "protocol")) + "-" + text(spec, "external_port")
+	case "Service":
+		return serviceRoutes(r, spec, annotations)
+	}
+	return []route{r}
+}
+
+// serviceRoutes are the ports of the addresses that a Service asks for.
+func serviceRoutes(r route, spec map[string]any, annotations map[string]string) (out []route) {
+	r.sharingKey = annotations["metallb.universe.tf/allow-shared-ip"]
+	r.service = fmt.Sprint(at(spec, "selector", "akash.network/manifest-service"))
+	port := at(spec, "ports", "0")
+	r.key = strings.ToLower(fmt.Sprint(at(port, "protocol"))) + "-" + fmt.Sprint(at(port, "port"))
+	r.port, _ = at(port, "targetPort").(int64)
+	for _, address := range strings.Split(annotations["metallb.universe.tf/loadBalancerIPs"], ",") {
+		r.thing = strings.TrimSpace(address)
+		out = append(out, r)
+	}
+	return out
+}
+
+// at walks into maps and lists; it is nil where the path ends early.
+func at(v any, path ...string) any {
+	for _, name := range path {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[name]
+		case []any:
+			n, err := strconv.Atoi(name)
+			if err != nil || n >= len(x) {
+				return nil
+			}
+			v = x[n]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// serverTime is the API server's clock.
+func serverTime(t *testing.T) time.Time {
+	t.Helper()
+	o, err := objects.Resource(namespaces).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"generateName": "clock-"},
+	}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.GetCreationTimestamp().Time
+}
+
+// holdsOver waits until no hold ends soon, so that all readings see the same.
+func holdsOver(t *testing.T) {
+	t.Helper()
+	soon := func(context.Context) (bool, error) {
+		a := readLedger(t)
+		for _, c := range a.claims {
+			if c.any(func(p part) bool {
+				at, err := time.Parse(time.RFC3339, p.Expires)
+				return err == nil && !a.ended(p) && at.Before(a.now.Add(time.Hour))
+			}) {
+				return false, nil
+			}
+		}
+		return true, nil
+	}
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Second, 3*time.Minute, true, soon); err != nil {
+		t.Fatalf("holds do not end: %v", err)
+	}
+}

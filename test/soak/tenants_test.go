@@ -1,0 +1,139 @@
+package soak_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+)
+
+// The tenants and what they ask for. Each tenant has domains of its own with hosts below, which its
+// deployments share, and now and then wants a host or a wildcard of another tenant's domains.
+const (
+	tenants     = 50
+	deployments = 4  // of a tenant
+	domains     = 4  // of a tenant
+	hosts       = 10 // below a domain
+	addresses   = 200
+
+	provider = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
+)
+
+// configuration has the addresses that are leased.
+var configuration = fmt.Sprintf(`apiVersion: net.akash.network/v1alpha1
+kind: ProviderConfig
+metadata: {name: provider}
+spec:
+  hosts: {wildcards: true}
+  ip: {ranges: [10.99.0.0-10.99.0.%d]}
+`, addresses-1)
+
+// tenant makes up commands. Its random numbers repeat; when commands meet does not.
+type tenant struct {
+	*rand.Rand
+	number int
+}
+
+func (t tenant) owner() string {
+	return fmt.Sprintf("akash1tenant%02d%s", t.number, strings.Repeat("q", 30))
+}
+
+func (t tenant) group(deployment int) string { return fmt.Sprintf("%s/%d/1", t.owner(), deployment) }
+
+func (t tenant) lease(deployment int) string { return t.group(deployment) + "/1/" + provider }
+
+// deployment is one of the tenant's, by its number.
+func (t tenant) deployment() int { return 1 + t.IntN(deployments) }
+
+// domain is one of the tenant's, or one time in ten another tenant's.
+func (t tenant) domain() string {
+	whose := t.number
+	if t.IntN(10) == 0 {
+		whose = t.IntN(tenants)
+	}
+	return fmt.Sprintf("d%d.t%d.example.com", t.IntN(domains), whose)
+}
+
+// host is one of the tenant's, or one time in fifty another tenant's.
+func (t tenant) host() string {
+	whose := t.number
+	if t.IntN(50) == 0 {
+		whose = t.IntN(tenants)
+	}
+	return fmt.Sprintf("h%d.d%d.t%d.example.com", t.IntN(hosts), t.IntN(domains), whose)
+}
+
+// some are up to n different texts, at least one.
+func (t tenant) some(n int, pick func() string) (out []string) {
+	seen := map[string]bool{}
+	for range 1 + t.IntN(n) {
+		if text := pick(); !seen[text] {
+			seen[text] = true
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// thing is a host, a path of a host, or a wildcard.
+func (t tenant) thing() string {
+	switch t.IntN(8) {
+	case 0:
+		return "*." + t.domain()
+	case 1, 2:
+		return t.host() + fmt.Sprintf("/v%d", t.IntN(3))
+	}
+	return t.host()
+}
+
+// endpoint is the name of one of the tenant's IP endpoints.
+func (t tenant) endpoint() string { return []string{"public", "private"}[t.IntN(2)] }
+
+// definition is what a deployment might define: hosts of one or two services, and ports of an
+// address. It names each host once.
+func (t tenant) definition(deployment int) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, `apiVersion: net.akash.network/v1alpha1
+kind: LeaseDefinition
+metadata: {name: soak-%d}
+spec:
+  lease: {owner: %s, dseq: %d, gseq: 1, oseq: 1, provider: %s}
+`, t.IntN(1000), t.owner(), deployment, provider)
+	endpoint := ""
+	if t.IntN(3) == 0 {
+		endpoint = t.endpoint()
+		fmt.Fprintf(&s, "  ipEndpoints: [{name: %s}]\n", endpoint)
+	}
+	named := t.some(15, t.host)
+	half := t.IntN(len(named) + 1)
+	fmt.Fprintln(&s, "  services:")
+	for i, names := range [][]string{named[:half], named[half:]} {
+		if len(names) > 0 {
+			fmt.Fprintf(&s, "  - {name: web%d, expose: [{port: 8080, as: 80, global: true, hosts: [%s]}]}\n", i, strings.Join(names, ", "))
+		}
+	}
+	if endpoint != "" {
+		first := 7000 + t.IntN(4)
+		fmt.Fprintf(&s, "  - {name: game, expose: [{port: 9000, as: %d, global: true, ip: %s}, {port: 9000, as: %d, protocol: UDP, global: true, ip: %s}]}\n", first, endpoint, first+1, endpoint)
+	}
+	return s.String()
+}
+
+// definitions are those that were applied last, by deployment group.
+type definitions struct {
+	mu   sync.Mutex
+	last map[string]string
+}
+
+func (d *definitions) remember(group, file string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last[group] = file
+}
+
+// of is the file of the definition that was applied last; empty where there is none.
+func (d *definitions) of(group string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.last[group]
+}
