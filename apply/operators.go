@@ -132,7 +132,7 @@ func (r *run) fitsOperators() error {
 				return &OperatorError{Lease: r.req.Lease, At: e.At, Why: "Akash's hostname operator makes plain routes of root hosts: " +
 					"it does not know TLS, weights, header rules, sticky sessions, settings and labels"}
 			}
-			hosts := len(e.Hosts) > 0 || r.opts.Config.Ingress.StaticHosts
+			hosts := len(e.Hosts) > 0 || len(r.opts.Config.OwnHosts(r.req.Lease, &s)) > 0
 			if !e.IsIngress() || !hosts || e.RoutePath() != "/" || served(manifest, s.Name, e.ExternalPort()) {
 				continue
 			}

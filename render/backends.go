@@ -25,10 +25,8 @@ func (r route) backends() []lease.Backend {
 	return all
 }
 
-// weighted is true where the definition says how the traffic is shared.
-func (r route) weighted() bool {
-	return r.routing != nil && (r.routing.Weight != nil || len(r.routing.Backends) > 0)
-}
+// weighted is true where services share the traffic.
+func (r route) weighted() bool { return r.routing != nil && len(r.routing.Backends) > 0 }
 
 // backendTLS is how a Gateway reaches a Service: the zero value without TLS. The Gateway API says
 // it once for each Service (BackendTLSPolicy).

@@ -1,11 +1,7 @@
 package render
 
 import (
-	"regexp"
-	"strings"
-
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // given is an HTTP option that differs from Akash's default.
@@ -40,20 +36,6 @@ func (r route) given() []given {
 	return all
 }
 
-// checkPassthrough refuses what needs a router that sees HTTP.
-func (l *leased) checkPassthrough(r route) {
-	const why = "with TLS passed through to the backend, the router sees no HTTP"
-	for _, option := range r.given() {
-		l.refuse(r, option.at, "%s: no %s", why, option.name)
-	}
-	if s := r.routing.Sticky; s != nil && !s.Disabled {
-		l.refuse(r, r.routing.At.Sticky, "%s: no sticky sessions by cookie", why)
-	}
-	if len(r.routing.RequestHeaders)+len(r.routing.ResponseHeaders) > 0 {
-		l.refuse(r, r.routing.At.Headers, "%s: no header rules", why)
-	}
-}
-
 // refuseAnnotations refuses the settings of OpenShift's router on other targets.
 func (l *leased) refuseAnnotations(r route) {
 	for _, a := range r.routing.Annotations {
@@ -64,37 +46,3 @@ func (l *leased) refuseAnnotations(r route) {
 // backendName is the name for which a backend's certificate is to be, where a CA of the lease
 // verifies it: that of its Service, which the tenant's CA can sign whatever the hosts are.
 func (l *leased) backendName(service string) string { return service + "." + l.namespace + ".svc" }
-
-// The paths that the targets take: ingress-nginx (strict-validate-path-type, on since 1.12), the
-// Gateway API's CRD, and NGINX Gateway Fabric, which writes the path into a file of nginx's.
-var (
-	ingressPath = regexp.MustCompile(`^/[-A-Za-z0-9/._]*$`)
-	gatewayPath = regexp.MustCompile(`^/(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*$`)
-	fabricPath  = regexp.MustCompile(`^[^;$]*$`)
-)
-
-// maxGatewayPath is the longest path of an HTTPRoute.
-const maxGatewayPath = 1024
-
-// checkPath refuses paths that the API server or the controller would. OpenShift's router takes
-// any.
-func (l *leased) checkPath(r route) {
-	if r.path == "/" || r.target == config.TargetRoute {
-		return
-	}
-	at := r.expose.PathAt
-	what, takes := "an Ingress", ingressPath.MatchString(r.path)
-	if r.target == config.TargetHTTPRoute {
-		what, takes = "an HTTPRoute", gatewayPath.MatchString(r.path) && len(r.path) <= maxGatewayPath
-		if l.cfg.Gateway.Implementation != config.GatewayStandard && !fabricPath.MatchString(r.path) {
-			what, takes = "NGINX Gateway Fabric", false
-		}
-	}
-	path := strings.ToLower(strings.TrimSuffix(r.path, "/")) + "/"
-	for _, never := range []string{"//", "/./", "/../", "%2f"} {
-		takes = takes && !strings.Contains(path, never)
-	}
-	if !takes {
-		l.refuse(r, at, "%s does not take the path %q", what, r.path)
-	}
-}

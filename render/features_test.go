@@ -86,12 +86,10 @@ var features = []struct {
 	name      string
 	services  []lease.Service
 	configure func(*config.ProviderConfig)
-	// unchecked is true for what the checks refuse where the configuration does not allow it.
-	unchecked bool
 }{
 	{name: "plain", services: []lease.Service{web("shop.example.com")}},
-	{name: "paths", unchecked: true, services: []lease.Service{below("/api/v1", named("api", routed(lease.Routing{}))), web("shop.example.com"), below("/only", named("below", routed(lease.Routing{}, "below.example.com")))}},
-	{name: "wildcard", services: []lease.Service{routed(lease.Routing{}, "*.example.com")}, unchecked: true},
+	{name: "paths", services: []lease.Service{below("/api/v1", named("api", routed(lease.Routing{}))), web("shop.example.com"), below("/only", named("below", routed(lease.Routing{}, "below.example.com")))}},
+	{name: "wildcard", services: []lease.Service{routed(lease.Routing{}, "*.example.com")}},
 	{name: "tls-edge", services: []lease.Service{tls(lease.TLS{Termination: lease.Edge})}},
 	{name: "tls-edge-secret", services: []lease.Service{tls(lease.TLS{Termination: lease.Edge, SecretName: "shop-tls"})}},
 	{name: "tls-edge-none", services: []lease.Service{tls(lease.TLS{Termination: lease.Edge, Insecure: lease.InsecureNone})}},
@@ -134,6 +132,9 @@ var features = []struct {
 	{name: "static-host", configure: static, services: []lease.Service{tls(lease.TLS{
 		Termination: lease.Edge, Insecure: lease.InsecureRedirect, Issuer: &lease.Issuer{Name: "letsencrypt", Kind: "ClusterIssuer"},
 	})}},
+	{name: "generated-hosts", configure: func(c *config.ProviderConfig) {
+		c.Hosts.Generated = "${service}-${dseq}.apps.example.com"
+	}, services: []lease.Service{below("/api", named("api", web())), web()}},
 	{name: "target-per-service", services: []lease.Service{
 		{Name: "a", Target: config.TargetIngress, Expose: web("a.example.com").Expose},
 		{Name: "b", Target: config.TargetHTTPRoute, Expose: web("b.example.com").Expose},
@@ -171,7 +172,7 @@ func TestFeatures(t *testing.T) {
 	for _, f := range features {
 		t.Run(f.name, func(t *testing.T) {
 			def := definition(f.services...)
-			if problems := lease.Check(def); problems.Failed() && !f.unchecked {
+			if problems := lease.Check(def); problems.Failed() {
 				t.Fatal(problems)
 			}
 			golden := &txtar.Archive{}

@@ -139,7 +139,6 @@ func (l *leased) appendRedirect(objects []Object, r route) []Object {
 		return objects
 	}
 	name := lease.RedirectName(r.name())
-	l.checkName(r, name)
 	listeners := l.configured(r, l.cfg.Gateway.Listeners.HTTP, "gateway.listeners.http", "takes requests without TLS")
 	rule := gwac.HTTPRouteRule().WithMatches(pathMatch(r)).WithFilters(gwac.HTTPRouteFilter().
 		WithType(gwv1.HTTPRouteFilterRequestRedirect).

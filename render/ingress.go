@@ -58,12 +58,8 @@ func (l *leased) ingressAnnotations(o lease.HTTPOptions) map[string]string {
 // rest.
 func (l *leased) ingressRouting(r route, a map[string]string, spec *netac.IngressSpecApplyConfiguration) {
 	at := r.routing.At
-	const one = "an Ingress leads to one service, without a weight: use the target httproute or route"
-	if r.routing.Weight != nil {
-		l.refuse(r, at.Weight, one)
-	}
 	if len(r.routing.Backends) > 0 {
-		l.refuse(r, at.Backends, one)
+		l.refuse(r, at.Backends, "an Ingress leads to one service: use the target httproute or route")
 	}
 	if len(r.routing.RequestHeaders)+len(r.routing.ResponseHeaders) > 0 {
 		l.refuse(r, at.Headers, "an Ingress has no header rules: use the target httproute or route")

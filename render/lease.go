@@ -45,15 +45,20 @@ func Lease(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses) (
 }
 
 // Warnings are what a user should know of the routes that Lease makes: where a target takes what
-// the definition says for something a little different. Only Gateways do.
+// the definition says for something a little different. Plain definitions have none, save for
+// wildcards and the options of the Gateway API.
 func Warnings(def *lease.Definition, cfg *config.ProviderConfig) lease.Problems {
-	l := newLeased(def, cfg)
 	all := routes(def, cfg)
+	warns := func(r route) bool {
+		return r.routing != nil || r.target == config.TargetHTTPRoute && (r.wildcard() || cfg.Gateway.Implementation == config.GatewayStandard)
+	}
+	if !slices.ContainsFunc(all, warns) {
+		return nil
+	}
+	l := newLeased(def, cfg)
 	l.findBackends(all)
 	for _, r := range all {
-		if r.target == config.TargetHTTPRoute && (r.wildcard() || cfg.Gateway.Implementation == config.GatewayStandard) {
-			l.appendRoute(nil, r)
-		}
+		l.appendRoute(nil, r)
 	}
 	return l.problems.Warnings().Sorted()
 }

@@ -38,6 +38,9 @@ func TestWhatAkashSees(t *testing.T) {
 	made := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		def := routegen.Definition(t)
+		if problems := lease.Check(def); problems.Failed() {
+			t.Fatal(problems)
+		}
 		for _, target := range routegen.Targets() {
 			objects, err := render.Lease(def, target.Config, nil)
 			if err != nil {

@@ -97,7 +97,7 @@ func (l *leased) routeAnnotations(r route) map[string]string {
 func (l *leased) routeSticky(r route, a map[string]string) {
 	s := r.routing.Sticky
 	switch {
-	case s == nil || r.passthrough():
+	case s == nil:
 		return
 	case s.Disabled:
 		a[routeDisableCookies] = "true"
@@ -142,8 +142,9 @@ func (l *leased) containerPort(service string, port uint16) uint16 {
 	return port
 }
 
-// routeTLS writes the termination. Without a certificate the router's own is served; cert-manager's
-// addition for Routes writes one into the Route.
+// routeTLS writes the termination. Without a certificate the router's own is served. Where an issuer
+// is named, cert-manager's addition for Routes writes its certificate into the Route, not into the
+// Secret that an Ingress would have.
 func (l *leased) routeTLS(r route, spec *routeSpec, a map[string]string) {
 	tls := r.routing.TLS
 	if tls == nil {
@@ -153,18 +154,18 @@ func (l *leased) routeTLS(r route, spec *routeSpec, a map[string]string) {
 		Termination:                   routev1.TLSTerminationType(tls.Termination),
 		InsecureEdgeTerminationPolicy: routev1.InsecureEdgeTerminationPolicyType(tls.Insecure),
 	}
-	if tls.SecretName != "" {
-		spec.TLS.ExternalCertificate = &routev1.LocalObjectReference{Name: tls.SecretName}
-	}
 	if tls.DestinationCASecretName != "" {
 		l.refuse(r, r.routing.At.TLS, "an OpenShift Route holds the backend's CA itself, and certificates never stand in a lease definition: "+
 			"leave destinationCASecretName out, and the cluster's service CA is trusted")
 	}
 	if tls.Issuer == nil {
+		if tls.SecretName != "" {
+			spec.TLS.ExternalCertificate = &routev1.LocalObjectReference{Name: tls.SecretName}
+		}
 		return
 	}
 	if tls.SecretName != "" {
-		l.refuse(r, r.routing.At.TLS, "cert-manager writes the certificate into the Route itself: name an issuer or a Secret, not both")
+		l.warn(r, r.routing.At.TLS, "cert-manager writes the certificate into the Route itself; the Secret %q is not used", tls.SecretName)
 	}
 	const prefix = "cert-manager.io/"
 	a[prefix+"issuer-name"] = tls.Issuer.Name

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
@@ -25,32 +23,26 @@ type route struct {
 	at      lease.Place
 }
 
-// routes lists what is routed, by host and path. A service's static host has the options of its
-// last ingress expose, as Akash keeps one for each service.
+// routes lists what is routed, by host and path: the hosts of the definition and the provider's own.
 func routes(def *lease.Definition, cfg *config.ProviderConfig) []route {
 	var all []route
-	for _, s := range def.Services {
-		target := cmp.Or(s.Target, cfg.Target)
-		var last *lease.Expose
-		for i := range s.Expose {
-			e := &s.Expose[i]
-			if !e.IsIngress() {
-				continue
-			}
-			last = e
-			for _, h := range e.Hosts {
-				all = append(all, route{
-					host: h.Name, path: e.RoutePath(), service: s.Name, port: e.ExternalPort(), http: e.HTTP.WithDefaults(),
-					target: target, expose: e, routing: e.Routing, at: h.At,
-				})
+	for i := range def.Services {
+		s := &def.Services[i]
+		add := func(host, path string, e *lease.Expose, routing *lease.Routing, at lease.Place) {
+			all = append(all, route{
+				host: host, path: path, service: s.Name, port: e.ExternalPort(), http: e.HTTP.WithDefaults(),
+				target: cmp.Or(s.Target, cfg.Target), expose: e, routing: routing, at: at,
+			})
+		}
+		for j := range s.Expose {
+			if e := &s.Expose[j]; e.IsIngress() {
+				for _, h := range e.Hosts {
+					add(h.Name, e.RoutePath(), e, e.Routing, h.At)
+				}
 			}
 		}
-		if last != nil && cfg.Ingress.StaticHosts {
-			all = append(all, route{
-				host: def.Lease.StaticHost(s.Name, cfg.Ingress.Domain), path: "/", service: s.Name,
-				port: last.ExternalPort(), http: last.HTTP.WithDefaults(),
-				target: target, expose: last, routing: ownCertificate(last.Routing), at: last.At,
-			})
+		for _, own := range cfg.OwnHosts(def.Lease, s) {
+			add(own.Host, own.Path, own.Expose, ownCertificate(own.Expose.Routing), own.Expose.At)
 		}
 	}
 	slices.SortFunc(all, func(a, b route) int {
@@ -95,7 +87,7 @@ func (r route) passthrough() bool {
 // weight is the share of the service itself.
 func (r route) weight() uint16 {
 	if r.routing == nil || r.routing.Weight == nil {
-		return 100
+		return lease.DefaultWeight
 	}
 	return *r.routing.Weight
 }
@@ -116,11 +108,6 @@ func (l *leased) routeObjects() []Object {
 
 // appendRoute appends the objects of one route, in the order in which they are to be written.
 func (l *leased) appendRoute(objects []Object, r route) []Object {
-	l.checkName(r, r.name())
-	l.checkPath(r)
-	if r.passthrough() {
-		l.checkPassthrough(r)
-	}
 	switch r.target {
 	case config.TargetHTTPRoute:
 		return l.appendHTTPRoute(objects, r)
@@ -147,9 +134,6 @@ func (l *leased) routeLabels(r route, known bool) map[string]string {
 	for k, v := range labels {
 		all[k] = v
 	}
-	if !known {
-		delete(all, lease.LabelManaged) // whatever the definition says of it
-	}
 	return all
 }
 
@@ -160,14 +144,6 @@ func (l *leased) labelsBeside() map[string]string {
 		delete(l.beside, lease.LabelManaged)
 	}
 	return l.beside
-}
-
-// checkName refuses names that the API server would.
-func (l *leased) checkName(r route, name string) {
-	if len(name) > validation.DNS1123SubdomainMaxLength {
-		l.refuse(r, r.at, "the route of %q would be named %q, %d characters; at most %d are allowed",
-			r.host, name, len(name), validation.DNS1123SubdomainMaxLength)
-	}
 }
 
 // refuse notes that the route's target cannot express something; the place is the expose's where

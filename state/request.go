@@ -70,25 +70,24 @@ type Hold struct {
 func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lease.Problems) {
 	var problems lease.Problems
 	req := Request{Lease: def.Lease}
-	for _, s := range def.Services {
-		ingress := false
+	for i := range def.Services {
+		s := &def.Services[i]
 		for _, e := range s.Expose {
-			ingress = ingress || e.IsIngress()
 			for _, h := range e.Hosts {
 				if why := refuse(h.Name, cfg); why != "" {
 					problems.Add(h.At, "%s %s", h.Name, why)
 				}
 				req.Hosts = append(req.Hosts, HostWant{Host: h.Name, Path: e.RoutePath(), Service: s.Name, Port: e.ExternalPort(), At: h.At})
 			}
-			if e.IsIngress() && len(e.Hosts) == 0 && !cfg.Ingress.StaticHosts {
-				problems.Add(e.At, "service %s exposes port %d over HTTP without a host name; add one, or let the provider give it one (ingress.staticHosts)", s.Name, e.ExternalPort())
+			if e.IsIngress() && len(e.Hosts) == 0 && !cfg.Ingress.StaticHosts && cfg.Hosts.Generated == "" {
+				problems.Add(e.At, "service %s exposes port %d over HTTP without a host name; add one, or let the provider give it one (ingress.staticHosts, hosts.generated)", s.Name, e.ExternalPort())
 			}
 			if e.IP != "" {
 				req.port(def, cfg, e, s.Name)
 			}
 		}
-		if ingress && cfg.Ingress.StaticHosts {
-			req.Hosts = append(req.Hosts, HostWant{Host: def.Lease.StaticHost(s.Name, cfg.Ingress.Domain), Service: s.Name, Port: 80, At: s.At})
+		for _, own := range cfg.OwnHosts(def.Lease, s) {
+			req.Hosts = append(req.Hosts, HostWant{Host: own.Host, Path: own.Path, Service: s.Name, Port: own.Expose.ExternalPort(), At: s.At})
 		}
 	}
 	if cfg.IP.Mode != config.ModePool {

@@ -56,32 +56,14 @@ var (
 	headers = []string{"X-Shop", "x-frame-options", "Accept", "Server", "X~|^"}
 )
 
-// Definition is a definition of one to three services that lead to one port each.
+// Definition is a definition of one to three services that lead to one port each. The checks pass
+// it.
 func Definition(t *rapid.T) *lease.Definition {
 	def := &lease.Definition{Name: "shop", Lease: Lease, Hash: lease.Hash("shop")}
-	taken := map[string]bool{}
 	for _, name := range names[:rapid.IntRange(1, len(names)).Draw(t, "services")] {
 		e := lease.Expose{Port: 8080, As: rapid.SampledFrom([]uint16{80, 80, 80, 80, 443, 8443}).Draw(t, "as"), Protocol: lease.TCP, Global: true}
 		if rarely(t, "port") {
 			e.Port = rapid.Uint16Min(1).Draw(t, "container port")
-		}
-		if rarely(t, "path") {
-			e.Path = rapid.StringMatching(`/[a-z0-9]{1,5}(/[-A-Za-z0-9._~!$;%|]{1,3})?`).Draw(t, "the path")
-		}
-		if e.As != 80 || rarely(t, "routing") || rarely(t, "more routing") {
-			e.Routing = routing(t, name, e.As != 80)
-		}
-		if t := e.Routing; t != nil && t.TLS != nil && t.TLS.Termination == lease.Passthrough {
-			e.Path = ""
-		}
-		if rarely(t, "http") {
-			e.HTTP = httpOptions(t)
-		}
-		for _, h := range rapid.SliceOfNDistinct(rapid.SampledFrom(hosts), 1, 2, rapid.ID).Draw(t, "hosts") {
-			if key := h + e.RoutePath(); !taken[key] {
-				taken[key] = true
-				e.Hosts = append(e.Hosts, lease.Host{Name: h})
-			}
 		}
 		s := lease.Service{Name: name, Expose: []lease.Expose{e}}
 		if rarely(t, "target") {
@@ -89,37 +71,49 @@ func Definition(t *rapid.T) *lease.Definition {
 		}
 		def.Services = append(def.Services, s)
 	}
+	taken := map[string]bool{}
+	for i := range def.Services {
+		e := &def.Services[i].Expose[0]
+		if e.As != 80 || rarely(t, "routing") || rarely(t, "more routing") {
+			e.Routing = routing(t, def, i)
+		}
+		passes := e.Routing != nil && e.Routing.TLS != nil && e.Routing.TLS.Termination == lease.Passthrough
+		if !passes && rarely(t, "path") {
+			e.Path = rapid.StringMatching(`/[A-Za-z0-9][-A-Za-z0-9._]{0,4}(/[-A-Za-z0-9_]{1,3})?`).Draw(t, "the path")
+		}
+		if !passes && rarely(t, "http") {
+			e.HTTP = httpOptions(t)
+		}
+		for _, h := range rapid.SliceOfNDistinct(rapid.SampledFrom(hosts), 1, 2, rapid.ID).Draw(t, "hosts") {
+			// Beside a path that passes TLS through, a host has no other.
+			if taken[h+"passes"] || passes && taken[h] || taken[h+e.RoutePath()] {
+				continue
+			}
+			taken[h], taken[h+e.RoutePath()], taken[h+"passes"] = true, true, passes
+			e.Hosts = append(e.Hosts, lease.Host{Name: h})
+		}
+	}
 	return def
 }
 
 // rarely is true once in six times: a target refuses most definitions that say much.
 func rarely(t *rapid.T, what string) bool { return rapid.IntRange(0, 5).Draw(t, what) == 0 }
 
-func routing(t *rapid.T, service string, needsTLS bool) *lease.Routing {
+func routing(t *rapid.T, def *lease.Definition, own int) *lease.Routing {
 	r := &lease.Routing{}
-	if needsTLS || rarely(t, "tls") {
+	if def.Services[own].Expose[0].As != 80 || rarely(t, "tls") {
 		r.TLS = tls(t)
 	}
 	if rarely(t, "backends") {
-		for _, other := range names {
-			if other != service {
-				r.Backends = append(r.Backends, lease.Backend{Service: other, Weight: rapid.Uint16Range(0, 256).Draw(t, "weight")})
-			}
+		backends(t, r, def, own)
+	}
+	if r.TLS == nil || r.TLS.Termination != lease.Passthrough {
+		if rarely(t, "sticky") {
+			r.Sticky = sticky(t, r.TLS != nil && r.TLS.Insecure != lease.InsecureAllow)
 		}
-	}
-	if rarely(t, "weight") {
-		w := rapid.Uint16Range(0, 256).Draw(t, "own weight")
-		r.Weight = &w
-	}
-	if rarely(t, "sticky") {
-		r.Sticky = &lease.Sticky{Disabled: rapid.Bool().Draw(t, "disabled")}
-		if !r.Sticky.Disabled {
-			r.Sticky.Cookie = cookies.Draw(t, "cookie")
-			r.Sticky.SameSite = rapid.SampledFrom([]string{"", "Lax", "Strict", "None"}).Draw(t, "same site")
+		if rarely(t, "headers") {
+			r.RequestHeaders, r.ResponseHeaders = headerRules(t), headerRules(t)
 		}
-	}
-	if passes := r.TLS != nil && r.TLS.Termination == lease.Passthrough; !passes && rarely(t, "headers") {
-		r.RequestHeaders, r.ResponseHeaders = headerRules(t), headerRules(t)
 	}
 	if rarely(t, "annotations") {
 		r.Annotations = []lease.RouteAnnotation{{Key: "haproxy.router.openshift.io/balance", Value: "leastconn"}}
@@ -128,6 +122,31 @@ func routing(t *rapid.T, service string, needsTLS bool) *lease.Routing {
 		r.Labels = map[string]string{"shard": rapid.StringMatching(`[a-z]{0,5}`).Draw(t, "label")}
 	}
 	return r
+}
+
+func backends(t *rapid.T, r *lease.Routing, def *lease.Definition, own int) {
+	for i, other := range def.Services {
+		if i != own {
+			r.Backends = append(r.Backends, lease.Backend{
+				Service: other.Name, Port: other.Expose[0].As, Weight: rapid.Uint16Range(0, 256).Draw(t, "weight"),
+			})
+		}
+	}
+	if len(r.Backends) > 0 && rapid.Bool().Draw(t, "weighted") {
+		w := rapid.Uint16Range(1, 256).Draw(t, "own weight")
+		r.Weight = &w
+	}
+}
+
+func sticky(t *rapid.T, secure bool) *lease.Sticky {
+	if rapid.Bool().Draw(t, "disabled") {
+		return &lease.Sticky{Disabled: true}
+	}
+	sameSites := []string{"", "Lax", "Strict", "None"}
+	if !secure {
+		sameSites = sameSites[:3]
+	}
+	return &lease.Sticky{Cookie: cookies.Draw(t, "cookie"), SameSite: rapid.SampledFrom(sameSites).Draw(t, "same site")}
 }
 
 // tls is what OpenShift's rules allow of certificates and policies.

@@ -145,6 +145,9 @@ func TestGeneratedDefinitions(t *testing.T) {
 	made := map[string]int{}
 	rapid.Check(t, func(r *rapid.T) {
 		def := routegen.Definition(r)
+		if problems := lease.Check(def); problems.Failed() {
+			r.Fatal(problems)
+		}
 		for _, target := range routegen.Targets() {
 			objects, err := render.Lease(def, target.Config, nil)
 			if problems := (lease.Problems)(nil); errors.As(err, &problems) {

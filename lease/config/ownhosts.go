@@ -1,0 +1,42 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// OwnHost is a host name below the provider's own domains that leads to a port of a lease.
+type OwnHost struct {
+	Host, Path string
+	Expose     *lease.Expose
+}
+
+// OwnHosts are the host names that the provider gives a service beside those of its definition:
+// Akash's static host, which leads to the last of its routed ports, as Akash keeps one for each
+// service; and a generated one for each routed port without hosts. Of two such ports that are one
+// outside, the last has it.
+func (c *ProviderConfig) OwnHosts(id lease.ID, s *lease.Service) []OwnHost {
+	if !c.Ingress.StaticHosts && c.Hosts.Generated == "" {
+		return nil
+	}
+	var hosts []OwnHost
+	var last *lease.Expose
+	for i := range s.Expose {
+		e := &s.Expose[i]
+		if !e.IsIngress() {
+			continue
+		}
+		last = e
+		if len(e.Hosts) > 0 || c.Hosts.Generated == "" {
+			continue
+		}
+		own := OwnHost{id.GeneratedHost(c.Hosts.Generated, s.Name, e.ExternalPort()), e.RoutePath(), e}
+		hosts = slices.DeleteFunc(hosts, func(h OwnHost) bool { return h.Host == own.Host && h.Path == own.Path })
+		hosts = append(hosts, own)
+	}
+	if last != nil && c.Ingress.StaticHosts {
+		hosts = append(hosts, OwnHost{id.StaticHost(s.Name, c.Ingress.Domain), "/", last})
+	}
+	return hosts
+}
