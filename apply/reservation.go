@@ -40,11 +40,11 @@ func (r *run) reserveOnly(ctx context.Context) error {
 			return !r.wants(c, p) && !r.serves(c)
 		}, Released)
 		if err != nil {
-			return err
+			return r.unfinished(err)
 		}
 	}
 	if err := r.settle(ctx); err != nil {
-		return err
+		return r.unfinished(err)
 	}
 	if !r.opts.Check {
 		r.event(Done, "lease", "", r.req.Lease.String(), "reserved")

@@ -35,11 +35,10 @@ func (r *run) reserve(ctx context.Context) error {
 	if err := r.precheck(); err != nil && !r.mayPass(err) {
 		return err
 	}
-	err := r.takeAll(ctx)
-	if err != nil {
-		r.rollback(ctx)
+	if err := r.takeAll(ctx); err != nil {
+		return r.giveUp(ctx, err)
 	}
-	return err
+	return nil
 }
 
 // precheck decides everything by what was read, so that a run that cannot succeed writes nothing

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -134,6 +135,8 @@ type run struct {
 
 	mu      sync.Mutex
 	changed bool
+	// changes are what the run has changed, as "host/shop.example.com claimed".
+	changes []string
 	// quiet runs tell nothing of their own.
 	quiet bool
 	// grants are the addresses that MetalLB chose, in pool mode.
@@ -154,15 +157,17 @@ func (r *run) apply(ctx context.Context) error {
 		err = r.write(ctx, desired)
 	}
 	if err != nil {
-		r.undo(ctx)
-		return err
+		return r.undo(ctx, err)
 	}
 	var pruned error
 	if r.opts.Prune {
 		pruned = r.prune(ctx, desired)
 	}
-	if err := errors.Join(pruned, r.settle(ctx)); err != nil {
-		return err
+	if !isAway(pruned) {
+		pruned = errors.Join(pruned, r.settle(ctx))
+	}
+	if pruned != nil {
+		return r.unfinished(pruned)
 	}
 	status := "applied"
 	if r.opts.Wait > 0 && r.opts.DryRun == "" {
@@ -184,12 +189,11 @@ func (r *run) apply(ctx context.Context) error {
 // undo takes back what the run has made and claimed, when it cannot finish: the lease has what it
 // had. An interrupted run that has made objects leaves them, with their claims: they may serve
 // already, and the same command finishes the work.
-func (r *run) undo(ctx context.Context) {
+func (r *run) undo(ctx context.Context, why error) error {
 	if ctx.Err() != nil && len(r.made) > 0 || r.opts.DryRun != "" {
-		return
+		return why
 	}
-	r.retract(ctx)
-	r.rollback(ctx)
+	return r.giveUp(ctx, why)
 }
 
 // nonce is a run's mark: unlike that of any other run.
@@ -259,6 +263,7 @@ func (r *run) event(action Action, kind, namespace, name, message string) {
 	default:
 		r.mu.Lock()
 		r.changed = true
+		r.changes = append(r.changes, fmt.Sprintf("%s/%s %s", kind, name, action))
 		r.mu.Unlock()
 	}
 	r.send(e)

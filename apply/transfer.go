@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,10 +35,10 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 		err = r.moveAll(ctx, moves)
 	}
 	if err == nil {
-		err = r.follow(ctx, moves, def)
+		err = r.follow(ctx, slices.DeleteFunc(moves, func(m *move) bool { return m.gone }), def)
 	}
 	if err != nil {
-		r.fail(err)
+		r.fail(r.unfinished(err))
 	}
 	return err
 }
@@ -49,7 +50,9 @@ type move struct {
 	from []lease.Group
 	// old are the parts as they were, new as they are to be.
 	old, new []state.Part
-	done     bool
+	// taken is true when the new lease has them by this run, done when it had not had them before, gone
+	// when nobody has the claim any more.
+	taken, done, gone bool
 }
 
 // moves decides on everything before anything is written.
@@ -57,23 +60,10 @@ func (r *run) moves(things []string) ([]*move, error) {
 	refused := &HeldError{Lease: r.req.Lease}
 	var moves []*move
 	for _, claim := range r.named(things) {
-		if claim.Owner != r.group.Owner || claim.Unreadable != "" {
-			refused.Held = append(refused.Held, HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()})
+		m, held := r.move(claim)
+		if held != nil {
+			refused.Held = append(refused.Held, *held)
 			continue
-		}
-		m := &move{claim: claim}
-		for _, p := range claim.Parts {
-			g := p.Lease.Group()
-			if g == r.group {
-				if p.Run != "" { // a run that took it has not ended: this one completes it
-					m.new = append(m.new, r.taken(claim, p))
-				}
-				continue
-			}
-			if !slices.Contains(m.from, g) {
-				m.from = append(m.from, g)
-			}
-			m.old, m.new = append(m.old, p), append(m.new, r.taken(claim, p))
 		}
 		moves = append(moves, m)
 	}
@@ -82,6 +72,28 @@ func (r *run) moves(things []string) ([]*move, error) {
 	}
 	slices.SortFunc(moves, func(a, b *move) int { return stateCompare(a.claim, b.claim) })
 	return moves, nil
+}
+
+// move decides on one claim, as it was read.
+func (r *run) move(claim *state.Claim) (*move, *HeldThing) {
+	if claim.Owner != r.group.Owner || claim.Unreadable != "" {
+		return nil, &HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()}
+	}
+	m := &move{claim: claim}
+	for _, p := range claim.Parts {
+		g := p.Lease.Group()
+		if g == r.group {
+			if p.Run != "" { // a run that took it has not ended: this one completes it
+				m.new = append(m.new, r.taken(claim, p))
+			}
+			continue
+		}
+		if !slices.Contains(m.from, g) {
+			m.from = append(m.from, g)
+		}
+		m.old, m.new = append(m.old, p), append(m.new, r.taken(claim, p))
+	}
+	return m, nil
 }
 
 // named are the claims on the things: hosts, addresses, or IP endpoints of the owner by name.
@@ -136,44 +148,100 @@ func (r *run) moveAll(ctx context.Context, moves []*move) error {
 	}
 	for _, m := range moves {
 		if err := r.moveOne(ctx, m); err != nil {
-			for _, done := range slices.Backward(moves) {
-				if done.done {
-					err = errors.Join(err, r.moveBack(context.WithoutCancel(ctx), done))
-				}
-			}
-			return err
+			return r.moveAllBack(ctx, moves, err)
 		}
 	}
 	return nil
 }
 
-func (r *run) moveOne(ctx context.Context, m *move) error {
-	if len(m.new) == 0 {
-		return nil // it is the lease's already
+// moveAllBack gives the claims that were taken over back to those who held them, the last one first.
+func (r *run) moveAllBack(ctx context.Context, moves []*move, why error) error {
+	if isAway(why) {
+		return why
 	}
-	parts := slices.Clone(m.new)
-	for _, own := range m.claim.Entries(r.group) {
+	var left []error
+	for _, m := range slices.Backward(moves) {
+		if m.done {
+			left = append(left, r.moveBack(context.WithoutCancel(ctx), m))
+		}
+	}
+	if err := errors.Join(left...); err != nil {
+		return &HalfError{Lease: r.req.Lease, Why: why, Left: err}
+	}
+	return why
+}
+
+// moveOne takes one claim over. Where a write loses a race, or gets no answer, the claim is read again
+// and decided on anew.
+func (r *run) moveOne(ctx context.Context, m *move) error {
+	kind, thing := m.claim.Kind, m.claim.Thing
+	var why error
+	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		if len(m.new) == 0 || m.taken {
+			return true, nil // it is the lease's already, or nobody's any more
+		}
+		var claim *state.Claim
+		if claim, why = r.ledger.seize(ctx, m.claim, r.group, withEntries(m.new, m.claim.Entries(r.group))); why == nil {
+			m.claim, m.taken = claim, true
+			return true, nil
+		}
+		if _, err := retry(why); err != nil {
+			return false, err
+		}
+		return false, r.moveAnew(ctx, m)
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		err = cmp.Or(why, err)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s could not be transferred: %w", kind, thing, err)
+	}
+	if !m.taken {
+		return nil
+	}
+	m.done = len(m.from) > 0
+	if m.done {
+		r.event(Transferred, string(kind), "", thing, "from "+groupsText(m.from))
+	} else if m.from, err = r.ledger.formerHolders(ctx, m.claim); err != nil {
+		return err
+	}
+	return r.disown(ctx, m)
+}
+
+// moveAnew reads a claim again and decides anew. One that has gone meanwhile is left out, as one that
+// nobody ever held.
+func (r *run) moveAnew(ctx context.Context, m *move) error {
+	now, err := r.ledger.get(ctx, m.claim.Name())
+	if err != nil {
+		_, err = retry(err)
+		return err
+	}
+	if now == nil || now.Deleting {
+		r.event(Left, string(m.claim.Kind), "", m.claim.Thing, "nobody holds it any more")
+		m.new, m.gone = nil, true
+		return nil
+	}
+	if r.holdsAll(now, m.new) { // the write has taken effect although no answer came
+		m.claim, m.taken = now, true
+		return nil
+	}
+	again, held := r.move(now)
+	if held != nil {
+		return &HeldError{Lease: r.req.Lease, Held: []HeldThing{*held}}
+	}
+	*m = *again
+	return nil
+}
+
+// withEntries are parts, with those of the entries that are not for the same thing.
+func withEntries(parts, entries []state.Part) []state.Part {
+	parts = slices.Clone(parts)
+	for _, own := range entries {
 		if !slices.ContainsFunc(parts, func(p state.Part) bool { return p.Key == own.Key || p.Key == own.For }) {
 			parts = append(parts, own)
 		}
 	}
-	claim, err := r.ledger.seize(ctx, m.claim, r.group, parts)
-	if errors.Is(err, errAgain) {
-		// The write may have taken effect although no answer came.
-		if now, getErr := r.ledger.get(ctx, m.claim.Name()); getErr == nil && r.holdsAll(now, m.new) {
-			claim, err = now, nil
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("%s %s could not be transferred: %w; nothing is transferred, try again", m.claim.Kind, m.claim.Thing, err)
-	}
-	m.claim, m.done = claim, len(m.from) > 0
-	if m.done {
-		r.event(Transferred, string(claim.Kind), "", claim.Thing, "from "+groupsText(m.from))
-	} else if m.from, err = r.ledger.formerHolders(ctx, claim); err != nil {
-		return err
-	}
-	return r.disown(ctx, m)
+	return parts
 }
 
 func (r *run) holdsAll(claim *state.Claim, parts []state.Part) bool {
@@ -219,20 +287,34 @@ func (r *run) disown(ctx context.Context, m *move) error {
 	return nil
 }
 
-// moveBack gives a claim back to those who held it.
+// moveBack gives a claim back to those who held it: what still carries the run's mark.
 func (r *run) moveBack(ctx context.Context, m *move) error {
 	for _, g := range m.from {
-		parts := m.claim.Entries(g)
-		for _, p := range m.old {
-			if p.Lease.Group() == g {
-				parts = append(parts, p)
+		err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+			parts := slices.DeleteFunc(slices.Clone(m.old), func(p state.Part) bool {
+				own := m.claim.Part(p.Key)
+				return p.Lease.Group() != g || own == nil || own.Run != r.nonce
+			})
+			if len(parts) == 0 {
+				return true, nil
 			}
-		}
-		claim, err := r.ledger.seize(ctx, m.claim, g, parts)
+			claim, err := r.ledger.seize(ctx, m.claim, g, withEntries(parts, m.claim.Entries(g)))
+			if err == nil {
+				m.claim = claim
+				return true, nil
+			}
+			if _, err := retry(err); err != nil {
+				return false, err
+			}
+			if claim, err = r.ledger.get(ctx, m.claim.Name()); claim != nil {
+				m.claim = claim
+			}
+			done, err := retry(err)
+			return done && claim == nil, err
+		})
 		if err != nil {
 			return fmt.Errorf("%s %s could not be handed back: %w", m.claim.Kind, m.claim.Thing, err)
 		}
-		m.claim = claim
 	}
 	m.from = []lease.Group{r.group}
 	r.event(Transferred, string(m.claim.Kind), "", m.claim.Thing, "back")

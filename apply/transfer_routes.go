@@ -23,7 +23,12 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 			return err
 		}
 		next.snapshot, next.pools, next.nonce = snapshot, newPools(r.Applier, snapshot), r.nonce
-		return next.apply(ctx)
+		for _, m := range moves { // should it fail, the claims stay where they are now
+			next.before[m.claim.Name()] = unmarked(m.claim.Entries(r.group))
+		}
+		err = next.apply(ctx)
+		r.changes = append(r.changes, next.changes...)
+		return err
 	}
 	known := r.knownDefinition(moves)
 	for _, m := range moves {
