@@ -49,8 +49,9 @@ type Cluster struct {
 func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = -1, -1
-	clock := &clock{}
+	clock, reach := &clock{}, &reach{patience: cmp.Or(config.Timeout, outage)}
 	config.Wrap(clock.wrap)
+	config.Wrap(reach.wrap)
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{dynamic: objects, metadata: meta, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, reach: &reach{patience: cmp.Or(config.Timeout, outage)}}, nil
+	return &Cluster{dynamic: objects, metadata: meta, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, reach: reach}, nil
 }
 
 // enter waits for a place among the requests under way.

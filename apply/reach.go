@@ -49,7 +49,7 @@ type reach struct {
 	patience time.Duration
 
 	mu sync.Mutex
-	// known is true once the server has answered: one that never did is more likely not there.
+	// known is true once there was an answer: a server that never gave one is more likely not there.
 	known bool
 	// since is when it was first missed; zero while it answers.
 	since time.Time
@@ -58,7 +58,20 @@ type reach struct {
 func (r *reach) answered() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known, r.since = true, time.Time{}
+	r.since = time.Time{}
+}
+
+// wrap notes that something answers, whatever it says.
+func (r *reach) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		if err == nil {
+			r.mu.Lock()
+			r.known = true
+			r.mu.Unlock()
+		}
+		return response, err
+	})
 }
 
 // missed says for how long there has been no answer, at least since the moment first, and whether
