@@ -33,6 +33,9 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 			missing, claim = true, nil // a real run removes it first
 			parts = append(parts, p)
 		case state.Withheld:
+			if f.By.Running && r.patient {
+				return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At}}}
+			}
 			withheld[p.Key] = true
 			r.withhold(h, p, f.By)
 		case state.Free:

@@ -74,7 +74,7 @@ func (r *run) serves(c *state.Claim) bool {
 // newRun begins the work on one lease; def is nil where nothing is rendered.
 func (a *Applier) newRun(def *lease.Definition, req state.Request) *run {
 	return &run{
-		Applier: a, def: def, req: req, group: req.Lease.Group(), nonce: nonce(), start: time.Now(),
+		Applier: a, def: def, req: req, group: req.Lease.Group(), nonce: nonce(), start: time.Now(), patient: true,
 		holds: map[string]*held{}, before: map[string][]state.Part{}, withheldHosts: map[string]bool{}, withheldPorts: map[string]bool{},
 	}
 }

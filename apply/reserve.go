@@ -176,6 +176,9 @@ func (r *run) lease(ctx context.Context, e state.EndpointWant, family config.Fam
 		hold := e.Hold(r.req.Lease, a)
 		r.expire([]state.Hold{hold})
 		err := r.takeOnce(ctx, hold, false)
+		if r.asksAgain(err) {
+			err = r.take(ctx, hold)
+		}
 		if refused := (*HeldError)(nil); errors.As(err, &refused) {
 			lost[a] = true
 			r.snapshot.addresses.Drop(a)
@@ -200,10 +203,24 @@ func (r *run) take(ctx context.Context, h state.Hold) error {
 		}
 		return last == nil, nil
 	})
-	if wait.Interrupted(err) && last != nil && ctx.Err() == nil {
-		return last
+	if !wait.Interrupted(err) || last == nil || ctx.Err() != nil {
+		return err
 	}
-	return err
+	if r.patient && r.asksAgain(last) {
+		r.patient = false
+		return r.takeOnce(ctx, h, true)
+	}
+	return last
+}
+
+// asksAgain is true where a run under way of another deployment of the owner is in the way.
+func (r *run) asksAgain(err error) bool {
+	var refused *HeldError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	by := refused.Held[0].By
+	return by.Running && by.Owner == r.group.Owner && by.Reason == ""
 }
 
 // takeOnce decides on one thing and takes the parts that are free, reading and deciding again as

@@ -126,6 +126,9 @@ type run struct {
 	holds map[string]*held
 	// before is what the group had written on claims that the run has changed.
 	before map[string][]state.Part
+	// patient runs ask again for what another run of the owner has just taken. Once that was in vain it
+	// is withheld, as is all that such runs hold.
+	patient bool
 	// withheldHosts are hosts, or paths of hosts, as lease.HostPath calls them.
 	withheldHosts map[string]bool
 	withheldPorts map[string]bool
