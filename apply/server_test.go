@@ -31,7 +31,7 @@ type server struct {
 	before, after func(s *server, method, path string) (code int, done bool)
 	// silent is true while reads get a gateway's answer.
 	silent func() bool
-	url           string
+	url    string
 }
 
 func newServer(t *testing.T, concurrency int) (*server, *Cluster) {
