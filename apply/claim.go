@@ -197,6 +197,9 @@ func (r *run) rollback(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s %s could not be given back: %w", h.want.Kind, h.want.Thing, err))
 		case left:
 			r.event(Released, string(h.want.Kind), "", h.want.Thing, "")
+			if h.want.Kind == state.Address {
+				r.snapshot.addresses.Drop(h.claim.Addr())
+			}
 		}
 	}
 	return errors.Join(errs...)

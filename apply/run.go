@@ -81,6 +81,9 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 		return err
 	}
 	pools := newPools(a, snapshot)
+	for _, r := range runs {
+		snapshot.addresses.Name(r.req)
+	}
 	return a.each(runs, func(i int, r *run) error {
 		if errs[i] != nil {
 			return errs[i]
