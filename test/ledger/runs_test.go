@@ -2,8 +2,14 @@ package ledger_test
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 )
@@ -56,5 +62,48 @@ func TestEndedHoldIsNotRenewedBelowAWildcard(t *testing.T) {
 	err := tenant.reserve(t.Context(), leaseOf("ended", 1), "", host)
 	if held := (*apply.HeldError)(nil); !errors.As(err, &held) {
 		t.Errorf("a hold is renewed below the wildcard of another: %v", err)
+	}
+}
+
+// Two runs of two owners, each with a host below the wildcard that the other wants: both have all but
+// the last word when they look for hosts. One of them wins.
+func TestCrossingRunsDoNotBothLose(t *testing.T) {
+	cfg := settings(t, "10.225.0.0/29")
+	names := []string{"crossa", "crossb"}
+	var met sync.WaitGroup
+	met.Add(len(names))
+	results := make([]error, len(names))
+	var runs sync.WaitGroup
+	for i, name := range names {
+		var once sync.Once
+		c := newClient(t, cfg, func(connection *rest.Config) {
+			connection.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					if strings.Contains(r.URL.RawQuery, "kind%3Dhost") {
+						once.Do(func() {
+							met.Done()
+							met.Wait()
+						})
+					}
+					return next.RoundTrip(r)
+				})
+			})
+		})
+		host, wildcard := fmt.Sprintf("a.x%d.cross.example.com", i), fmt.Sprintf("*.x%d.cross.example.com", 1-i)
+		runs.Go(func() { results[i] = c.reserve(t.Context(), leaseOf(name, 1), "", host, wildcard) })
+	}
+	runs.Wait()
+	won := 0
+	for i, name := range names {
+		claimed := len(written(t, name))
+		switch held := (*apply.HeldError)(nil); {
+		case results[i] == nil && claimed == 2:
+			won++
+		case !errors.As(results[i], &held) || claimed != 0:
+			t.Errorf("%s: %v, and has %d claims", name, results[i], claimed)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d of the runs have won: %v", won, results)
 	}
 }
