@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // Two runs of one lease that both fail leave nothing: the one that took the claim over from the
@@ -105,5 +106,51 @@ func TestCrossingRunsDoNotBothLose(t *testing.T) {
 	}
 	if won != 1 {
 		t.Errorf("%d of the runs have won: %v", won, results)
+	}
+}
+
+// A claim that changes between the transfer's decision and its write is decided on anew, with what has
+// come; one that went to another owner ends the transfer, and what had moved goes back.
+func TestTransferDecidesAnew(t *testing.T) {
+	const a, b = "a.anew.example.com", "b.anew.example.com"
+	for name, lost := range map[string]bool{"a path has come": false, "it is another owner's": true} {
+		t.Run(name, func(t *testing.T) {
+			cfg := settings(t, "10.226.0.0/29")
+			from, to, other := leaseOf("anew", 1), leaseOf("anew", 2), leaseOf("anewother", 1)
+			c := newClient(t, cfg)
+			for _, host := range []string{a, b} {
+				if err := c.reserve(t.Context(), from, "", host); err != nil {
+					t.Fatal(err)
+				}
+			}
+			mover := newClient(t, cfg, behind(b, func() {
+				err := c.reserve(t.Context(), leaseOf("anew", 3), "", b+"/path")
+				if lost {
+					err = errors.Join(err, c.release(t.Context(), from, b), c.release(t.Context(), leaseOf("anew", 3)), c.reserve(t.Context(), other, "", b))
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}))
+			err := mover.applier().Transfer(t.Context(), to, []string{a, b}, nil)
+			if held := (*apply.HeldError)(nil); errors.As(err, &held) != lost || err != nil && !lost {
+				t.Errorf("error %v", err)
+			}
+			text := strings.Join(written(t, "anew"), "\n")
+			for dseq, want := range map[int]int{1: 0, 2: 3, 3: 0} {
+				if lost {
+					want = map[int]int{1: 1}[dseq]
+				}
+				if got := strings.Count(text, fmt.Sprintf(`{\"lease\":\"%s/%d/`, owner("anew"), dseq)); got != want {
+					t.Errorf("deployment %d holds %d parts, want %d:\n%s", dseq, got, want, text)
+				}
+			}
+			if runMark.MatchString(text) {
+				t.Errorf("a mark stays:\n%s", text)
+			}
+			if err := c.applier().Release(t.Context(), []lease.Group{from.Group(), to.Group(), leaseOf("anew", 3).Group(), other.Group()}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
