@@ -20,14 +20,13 @@ import (
 func (r *run) patch(ctx context.Context, o render.Object) (meta *metav1.PartialObjectMetadata, err error) {
 	tried := wait.ExponentialBackoffWithContext(ctx, retries, func(context.Context) (bool, error) {
 		meta, err = r.cluster.patch(ctx, o, r.manager(o), r.opts.DryRun == DryRunServer)
-		if err == nil || !isUnclear(err) || ctx.Err() != nil {
-			return true, nil
+		done := err == nil || !isUnclear(err) || ctx.Err() != nil
+		if !done {
+			if _, gone := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name); isAway(gone) {
+				err, done = gone, true
+			}
 		}
-		_, away := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name)
-		if isAway(away) {
-			err = away
-		}
-		return isAway(away), nil
+		return done, nil
 	})
 	return meta, cmp.Or(err, tried)
 }

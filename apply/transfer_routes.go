@@ -20,7 +20,7 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 		// What was read is older than what was moved.
 		snapshot, err := r.read(ctx, true)
 		if err != nil {
-			return err
+			return r.keep(ctx, moves, err)
 		}
 		next.snapshot, next.pools, next.nonce = snapshot, newPools(r.Applier, snapshot), r.nonce
 		for _, m := range moves { // should it fail, the claims stay where they are now
@@ -28,12 +28,13 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 		}
 		err = next.apply(ctx)
 		r.changes = append(r.changes, next.changes...)
-		return err
+		if err != nil {
+			return r.keep(ctx, moves, err)
+		}
+		return nil
 	}
 	known := r.knownDefinition(moves)
-	for _, m := range moves {
-		r.holds[m.claim.Name()] = &held{want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing, SharingKey: m.claim.SharingKey, Parts: unmarked(m.claim.PartsOf(r.group))}, claim: m.claim, took: true}
-	}
+	r.holdMoved(moves)
 	if known.Exposes() {
 		desired, err := render.Lease(known, r.opts.Config, r.movedAddresses(moves))
 		if err != nil {
@@ -52,6 +53,26 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 		}
 	}
 	return nil
+}
+
+// holdMoved makes the run rely on the claims that it has moved.
+func (r *run) holdMoved(moves []*move) {
+	for _, m := range moves {
+		r.holds[m.claim.Name()] = &held{want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing, SharingKey: m.claim.SharingKey, Parts: unmarked(m.claim.PartsOf(r.group))}, claim: m.claim, took: true}
+	}
+}
+
+// keep ends a transfer of which only the routes are missing: the claims are the new lease's, without a
+// mark, and its next apply brings the routes.
+func (r *run) keep(ctx context.Context, moves []*move, why error) error {
+	if isAway(why) || r.opts.DryRun != "" {
+		return why
+	}
+	r.holdMoved(moves)
+	if err := r.settle(context.WithoutCancel(ctx)); err != nil {
+		return &HalfError{Lease: r.req.Lease, Why: why, Left: err}
+	}
+	return why
 }
 
 // switchRoutes writes the new routes and removes the old. Two routes of one host live side by side

@@ -154,3 +154,23 @@ func TestTransferDecidesAnew(t *testing.T) {
 		})
 	}
 }
+
+// A transfer whose definition cannot be had leaves the claims where it has moved them, without a mark,
+// and free to nobody.
+func TestTransferWithoutItsRoutes(t *testing.T) {
+	const host, other = "a.kept.example.com", "b.kept.example.com"
+	cfg := settings(t, "10.227.0.0/29")
+	from, to := leaseOf("kept", 1), leaseOf("kept", 2)
+	c := newClient(t, cfg)
+	if err := errors.Join(c.reserve(t.Context(), from, "", host), c.reserve(t.Context(), leaseOf("keptother", 1), "", other)); err != nil {
+		t.Fatal(err)
+	}
+	err := c.applier().Transfer(t.Context(), to, []string{host}, definition(to, "", host, other))
+	if held := (*apply.HeldError)(nil); !errors.As(err, &held) {
+		t.Errorf("want %s held, got %v", other, err)
+	}
+	left := written(t, "kept")
+	if len(left) != 1 || !strings.Contains(left[0], owner("kept")+"/2/") || runMark.MatchString(left[0]) {
+		t.Errorf("want %s held by deployment 2, without a mark, got %v", host, left)
+	}
+}
