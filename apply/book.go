@@ -51,6 +51,7 @@ func (c *Cluster) Book(ctx context.Context, cfg *config.ProviderConfig, subjects
 			return nil, err
 		}
 	}
+	r.contents.Now = c.Now()
 	return state.NewBook(cfg, r.contents, subjects...), nil
 }
 
@@ -193,6 +194,7 @@ func (c *Cluster) WatchBook(ctx context.Context, cfg *config.ProviderConfig, sub
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-changed:
+		case <-c.holdEnds(book):
 		}
 		select {
 		case <-ctx.Done():
@@ -204,4 +206,13 @@ func (c *Cluster) WatchBook(ctx context.Context, cfg *config.ProviderConfig, sub
 		default:
 		}
 	}
+}
+
+// holdEnds has a value when the next hold of the book ends: nothing is written then.
+func (c *Cluster) holdEnds(book *state.Book) <-chan time.Time {
+	end := book.NextEnd(c.Now())
+	if end.IsZero() {
+		return nil
+	}
+	return time.After(end.Sub(c.Now()))
 }

@@ -53,12 +53,11 @@ func (c *Cluster) watchAll(ctx context.Context, cfg *config.ProviderConfig, subj
 
 // version is the resource version of a list, from which a watch begins.
 func (c *Cluster) version(ctx context.Context, w watched) (string, error) {
-	leave, err := c.enter(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer leave()
-	list, err := c.metadata.Resource(w.resource).Namespace(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: w.selector, Limit: 1})
+	var list *metav1.PartialObjectMetadataList
+	err := c.read(ctx, func() (err error) {
+		list, err = c.metadata.Resource(w.resource).Namespace(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: w.selector, Limit: 1})
+		return err
+	})
 	if err != nil {
 		return "", c.explain(err, "list", w.resource)
 	}

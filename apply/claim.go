@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -32,6 +33,9 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 			missing, claim = true, nil // a real run removes it first
 			parts = append(parts, p)
 		case state.Withheld:
+			if f.By.Running && r.patient {
+				return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At}}}
+			}
 			withheld[p.Key] = true
 			r.withhold(h, p, f.By)
 		case state.Free:
@@ -144,15 +148,40 @@ func (r *run) evict(ctx context.Context, claim *state.Claim) error {
 	return nil
 }
 
+// giveUp ends a run that cannot have all: what it has made and taken goes back, and the lease has what
+// it had. Where the server is away nothing can go back.
+func (r *run) giveUp(ctx context.Context, why error) error {
+	if isAway(why) {
+		return r.unfinished(why)
+	}
+	if left := errors.Join(r.retract(ctx), r.rollback(ctx)); left != nil {
+		return &HalfError{Lease: r.req.Lease, Why: why, Left: left}
+	}
+	return why
+}
+
+// unfinished adds to an error that says that the server is away what the run had changed until then.
+func (r *run) unfinished(err error) error {
+	var away *AwayError
+	if errors.As(err, &away) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		away.Done = r.changes
+	}
+	return err
+}
+
 // rollback gives back what this run took; what the lease held before stays. It goes on when the
-// run has been interrupted.
-func (r *run) rollback(ctx context.Context) {
+// run has been interrupted. The errors are of what could not be given back.
+func (r *run) rollback(ctx context.Context) error {
 	if r.opts.DryRun != "" {
-		return
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	for name, h := range r.holds {
+	var errs []error
+	for _, h := range r.sortedHolds() {
+		name := h.want.Name()
 		if !h.took {
 			continue
 		}
@@ -165,9 +194,13 @@ func (r *run) rollback(ctx context.Context) {
 		left, err := r.ledger.restore(ctx, name, r.group, r.nonce, before)
 		switch {
 		case err != nil:
-			r.fail(fmt.Errorf("%s %s could not be given back: %w; finish with: kubectl akash-net release %s", h.want.Kind, h.want.Thing, err, r.group))
+			errs = append(errs, fmt.Errorf("%s %s could not be given back: %w", h.want.Kind, h.want.Thing, err))
 		case left:
 			r.event(Released, string(h.want.Kind), "", h.want.Thing, "")
+			if h.want.Kind == state.Address {
+				r.snapshot.addresses.Drop(h.claim.Addr())
+			}
 		}
 	}
+	return errors.Join(errs...)
 }

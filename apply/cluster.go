@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ type Cluster struct {
 	// gate bounds the requests under way.
 	gate  chan struct{}
 	clock *clock
+	reach *reach
 }
 
 // Connect makes clients of a REST configuration, with at most concurrency requests under way.
@@ -47,8 +49,9 @@ type Cluster struct {
 func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = -1, -1
-	clock := &clock{}
+	clock, reach := &clock{}, &reach{patience: cmp.Or(config.Timeout, outage)}
 	config.Wrap(clock.wrap)
+	config.Wrap(reach.wrap)
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -57,7 +60,7 @@ func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{dynamic: objects, metadata: meta, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock}, nil
+	return &Cluster{dynamic: objects, metadata: meta, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, reach: reach}, nil
 }
 
 // enter waits for a place among the requests under way.
@@ -68,26 +71,6 @@ func (c *Cluster) enter(ctx context.Context) (leave func(), err error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// enterWrite waits for a place to write in. A write that has begun is carried to its end, also when
-// the run is interrupted meanwhile: only then is it known what there is to take back. A deadline
-// stays.
-func (c *Cluster) enterWrite(ctx context.Context) (write context.Context, leave func(), err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	free, err := c.enter(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	write = context.WithoutCancel(ctx)
-	end, bounded := ctx.Deadline()
-	if !bounded {
-		return write, free, nil
-	}
-	write, cancel := context.WithDeadline(write, end)
-	return write, func() { cancel(); free() }, nil
 }
 
 // objects are the whole objects of a resource in all namespaces.
@@ -140,12 +123,11 @@ func listMetas[T any](ctx context.Context, c *Cluster, resource schema.GroupVers
 // moment that is over: reading starts again.
 func (c *Cluster) pages(ctx context.Context, resource schema.GroupVersionResource, opts *metav1.ListOptions, page func() (metav1.ListInterface, error), restart func()) error {
 	for {
-		leave, err := c.enter(ctx)
-		if err != nil {
+		var list metav1.ListInterface
+		err := c.read(ctx, func() (err error) {
+			list, err = page()
 			return err
-		}
-		list, err := page()
-		leave()
+		})
 		switch {
 		case apierrors.IsResourceExpired(err) && opts.Continue != "":
 			opts.Continue = ""
@@ -179,7 +161,7 @@ func (e *MissingKindError) Error() string {
 // explain turns an answer of the API server, or its silence, into a sentence and a next step.
 func (c *Cluster) explain(err error, verb string, resource schema.GroupVersionResource) error {
 	switch {
-	case err == nil, errors.Is(err, context.Canceled):
+	case err == nil, isAway(err), errors.Is(err, context.Canceled):
 		return err
 	case isMissingKind(err):
 		return &MissingKindError{Resource: resource}
@@ -206,12 +188,11 @@ func isMissingKind(err error) bool {
 
 // get reads one whole object; it is nil where there is none.
 func (c *Cluster) get(ctx context.Context, kind render.Kind, namespace, name string) (*unstructured.Unstructured, error) {
-	leave, err := c.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	o, err := c.dynamic.Resource(kind.Resource()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	var o *unstructured.Unstructured
+	err := c.read(ctx, func() (err error) {
+		o, err = c.dynamic.Resource(kind.Resource()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		return err
+	})
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // absence is an answer
 	}

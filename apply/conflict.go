@@ -49,10 +49,11 @@ func isOvertaken(err error) bool {
 }
 
 // isUnclear is true when the request may or may not have taken effect: no answer came, or one
-// that says nothing of the object (a gateway's 5xx).
+// that says nothing of the object (a gateway's 5xx). A request that was given up because the server
+// is away was not sent.
 func isUnclear(err error) bool {
 	status, ok := statusOf(err)
-	return !ok || status.Code >= 500
+	return !isAway(err) && (!ok || status.Code >= 500)
 }
 
 // owners are the field managers that a conflict names, each once.

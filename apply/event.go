@@ -109,6 +109,17 @@ func (h HeldThing) String() string {
 	return s
 }
 
+// HalfError says that a run failed, and could not take back all that it had done.
+type HalfError struct {
+	Lease     lease.ID
+	Why, Left error
+}
+
+func (e *HalfError) Error() string { return fmt.Sprintf("%v; %v", e.Why, e.Left) }
+
+// Unwrap gives the reason for the failure to errors.Is and errors.As.
+func (e *HalfError) Unwrap() error { return e.Why }
+
 // ExhaustedError says that no address is left for an endpoint. Nothing was changed.
 type ExhaustedError struct {
 	Lease    lease.ID

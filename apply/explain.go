@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -21,7 +22,7 @@ func (c *Cluster) Explain(ctx context.Context, cfg *config.ProviderConfig, thing
 		return nil, err
 	}
 	around := &state.Circumstances{
-		Config: cfg, Claims: s.list(), Book: state.NewBook(cfg, s.contents(), state.Subjects...), Uses: s.hostUses,
+		Config: cfg, Claims: s.list(), Book: state.NewBook(cfg, s.contents(c.Now()), state.Subjects...), Uses: s.hostUses,
 		Backends: map[string]bool{}, Now: c.Now(),
 	}
 	there, err := c.routers(ctx, s)
@@ -46,8 +47,8 @@ func (c *Cluster) Explain(ctx context.Context, cfg *config.ProviderConfig, thing
 }
 
 // contents are what the snapshot holds, as the book is computed from it.
-func (s *snapshot) contents() state.Contents {
-	in := state.Contents{Claims: s.list()}
+func (s *snapshot) contents(now time.Time) state.Contents {
+	in := state.Contents{Now: now, Claims: s.list()}
 	each := func(kind render.Kind, add func(*unstructured.Unstructured)) {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			add(s.live[kind.Plural][name])

@@ -236,32 +236,39 @@ func TestMarkOfAnotherRunIsReplaced(t *testing.T) {
 	}
 }
 
-// What a run under way holds may yet be given back: it is asked for again, for a while.
+// What a run under way holds may yet be given back: it is asked for again, for a while, whoever's run
+// it is. What another owner keeps is an error then, what another deployment of the owner keeps withheld.
 func TestPatienceWithARunUnderWay(t *testing.T) {
 	hasty(t)
 	const host = "a.example.com"
-	for _, given := range []bool{true, false} {
-		s, cluster := newServer(t, 1)
-		s.claimed(t, someLease(somebodyElses, 1), host, "under way")
-		a, kept := applier(t, cluster)
-		snapshot, err := read(t.Context(), a.cluster, a.ledger, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if given {
-			delete(s.objects, claimPath+host)
-		}
-		runs, err := a.prepare([]*lease.Definition{withHosts(someLease(someOwner, 1), host)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		runs[0].snapshot = snapshot
-		err = runs[0].reserve(t.Context())
-		if refused := (*HeldError)(nil); errors.As(err, &refused) == given || err != nil && given {
-			t.Errorf("given back: %v, error: %v", given, err)
-		}
-		if got := slices.Contains(kept.texts, "host/"+host+" claimed"); got != given {
-			t.Errorf("given back: %v, events: %q", given, kept.texts)
+	for name, holder := range map[string]lease.ID{"another owner's": someLease(somebodyElses, 1), "the same owner's": someLease(someOwner, 2)} {
+		for _, given := range []bool{true, false} {
+			s, cluster := newServer(t, 1)
+			s.claimed(t, holder, host, "under way")
+			a, kept := applier(t, cluster)
+			snapshot, err := read(t.Context(), a.cluster, a.ledger, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if given {
+				delete(s.objects, claimPath+host)
+			}
+			runs, err := a.prepare([]*lease.Definition{withHosts(someLease(someOwner, 1), host)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs[0].snapshot = snapshot
+			err = runs[0].reserve(t.Context())
+			refused := (*HeldError)(nil)
+			if held := !given && holder.Owner != someOwner; errors.As(err, &refused) != held || err != nil && !held {
+				t.Errorf("%s run, given back: %v, error: %v", name, given, err)
+			}
+			if got := slices.Contains(kept.texts, "host/"+host+" claimed"); got != given {
+				t.Errorf("%s run, given back: %v, events: %q", name, given, kept.texts)
+			}
+			if got := slices.Contains(kept.texts, "host/"+host+" withheld"); got != (!given && holder.Owner == someOwner) {
+				t.Errorf("%s run, given back: %v, events: %q", name, given, kept.texts)
+			}
 		}
 	}
 }

@@ -255,7 +255,11 @@ func (a *Applier) tell(action Action, o *unstructured.Unstructured, message stri
 func (c *Cluster) Config(ctx context.Context) (text, place string, err error) {
 	namespace := config.Default().LedgerNamespace
 	place = "configmap " + namespace + "/" + manifests.ConfigMapName
-	o, err := c.dynamic.Resource(configMaps).Namespace(namespace).Get(ctx, manifests.ConfigMapName, metav1.GetOptions{})
+	var o *unstructured.Unstructured
+	err = c.read(ctx, func() (err error) {
+		o, err = c.dynamic.Resource(configMaps).Namespace(namespace).Get(ctx, manifests.ConfigMapName, metav1.GetOptions{})
+		return err
+	})
 	if apierrors.IsNotFound(err) {
 		return "", place, nil
 	}

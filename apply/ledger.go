@@ -55,12 +55,11 @@ func (l ledger) list(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, 
 
 // get reads one claim; it is nil where there is none.
 func (l ledger) get(ctx context.Context, name string) (*state.Claim, error) {
-	leave, err := l.cluster.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	o, err := l.client().Get(ctx, name, metav1.GetOptions{})
+	var o *metav1.PartialObjectMetadata
+	err := l.cluster.read(ctx, func() (err error) {
+		o, err = l.client().Get(ctx, name, metav1.GetOptions{})
+		return err
+	})
 	if apierrors.IsNotFound(err) && !isMissingKind(err) {
 		return nil, nil //nolint:nilnil // absence is an answer
 	}
@@ -111,16 +110,15 @@ func (l ledger) patch(ctx context.Context, claim *state.Claim, group lease.Group
 	if err != nil {
 		return nil, err
 	}
-	write, leave, err := l.cluster.enterWrite(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	opts := metav1.PatchOptions{FieldManager: group.FieldManager(), Force: &force}
 	if l.dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	o, err := l.client().Patch(write, claim.Name(), types.ApplyPatchType, body, opts)
+	var o *metav1.PartialObjectMetadata
+	err = l.cluster.write(ctx, func(write context.Context) (err error) {
+		o, err = l.client().Patch(write, claim.Name(), types.ApplyPatchType, body, opts)
+		return err
+	})
 	if err != nil {
 		return nil, l.again(ctx, err, "patch")
 	}
@@ -142,12 +140,14 @@ func (l ledger) again(ctx context.Context, err error, verb string) error {
 // formerHolders are the deployment groups that own fields of a claim and hold nothing of it: a
 // transfer that crashed has left them.
 func (l ledger) formerHolders(ctx context.Context, claim *state.Claim) (groups []lease.Group, err error) {
-	leave, err := l.cluster.enter(ctx)
-	if err != nil {
-		return nil, err
+	var o *metav1.PartialObjectMetadata
+	err = l.cluster.read(ctx, func() (err error) {
+		o, err = l.client().Get(ctx, claim.Name(), metav1.GetOptions{})
+		return err
+	})
+	if apierrors.IsNotFound(err) && !isMissingKind(err) {
+		return nil, nil
 	}
-	defer leave()
-	o, err := l.client().Get(ctx, claim.Name(), metav1.GetOptions{})
 	if err != nil {
 		return nil, l.again(ctx, err, "get")
 	}
@@ -233,16 +233,12 @@ func (l ledger) shrink(ctx context.Context, claim *state.Claim, group lease.Grou
 
 // delete removes a claim that is exactly as it was read.
 func (l ledger) delete(ctx context.Context, claim *state.Claim) error {
-	write, leave, err := l.cluster.enterWrite(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
 	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion}}
 	if l.dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	switch err := l.client().Delete(write, claim.Name(), opts); {
+	err := l.cluster.write(ctx, func(write context.Context) error { return l.client().Delete(write, claim.Name(), opts) })
+	switch {
 	case err == nil, apierrors.IsNotFound(err):
 		return nil
 	default:

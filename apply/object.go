@@ -15,12 +15,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// patch applies an object. Where the answer leaves open whether it took effect it is sent again:
-// else what it made would stay behind unknown.
+// patch applies an object. Where the answer leaves open whether it took effect it is sent again, when
+// the server answers a read: else what it made would stay behind unknown.
 func (r *run) patch(ctx context.Context, o render.Object) (meta *metav1.PartialObjectMetadata, err error) {
 	tried := wait.ExponentialBackoffWithContext(ctx, retries, func(context.Context) (bool, error) {
 		meta, err = r.cluster.patch(ctx, o, r.manager(o), r.opts.DryRun == DryRunServer)
-		return err == nil || !isUnclear(err) || ctx.Err() != nil, nil
+		done := err == nil || !isUnclear(err) || ctx.Err() != nil
+		if !done {
+			if _, gone := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name); isAway(gone) {
+				err, done = gone, true
+			}
+		}
+		return done, nil
 	})
 	return meta, cmp.Or(err, tried)
 }
@@ -31,16 +37,29 @@ func (c *Cluster) patch(ctx context.Context, o render.Object, manager string, dr
 	if err != nil {
 		return nil, err
 	}
-	write, leave, err := c.enterWrite(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	opts := metav1.PatchOptions{FieldManager: manager}
 	if dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	return c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, opts)
+	var meta *metav1.PartialObjectMetadata
+	err = c.write(ctx, func(write context.Context) (err error) {
+		meta, err = c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, opts)
+		return err
+	})
+	return meta, err
+}
+
+// seize applies an object by force, pinned to what was read. Where the answer leaves open whether it
+// took effect, the object is looked at.
+func (r *run) seize(ctx context.Context, o render.Object, live *unstructured.Unstructured) error {
+	return wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		err := r.cluster.seize(ctx, o, r.manager(o), live)
+		if err == nil || !isUnclear(err) || ctx.Err() != nil {
+			return err == nil, err
+		}
+		now, err := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name)
+		return err == nil && now != nil && unchanged(o, now, r.manager(o)), err
+	})
 }
 
 // seize applies an object by force, pinned to what was read.
@@ -52,24 +71,16 @@ func (c *Cluster) seize(ctx context.Context, o render.Object, manager string, li
 	if err != nil {
 		return err
 	}
-	write, leave, err := c.enterWrite(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
 	force := true
-	_, err = c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force})
-	return err
+	return c.write(ctx, func(write context.Context) error {
+		_, err := c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force})
+		return err
+	})
 }
 
 // deletePinned deletes an object that is the very one that was read. It is done when there is no
 // such object any more.
 func (c *Cluster) deletePinned(ctx context.Context, kind render.Kind, namespace, name string, uid types.UID, resourceVersion string, dryRun bool) error {
-	write, leave, err := c.enterWrite(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
 	pin := &metav1.Preconditions{UID: &uid}
 	if resourceVersion != "" {
 		pin.ResourceVersion = &resourceVersion
@@ -78,7 +89,9 @@ func (c *Cluster) deletePinned(ctx context.Context, kind render.Kind, namespace,
 	if dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	err = c.metadata.Resource(kind.Resource()).Namespace(namespace).Delete(write, name, opts)
+	err := c.write(ctx, func(write context.Context) error {
+		return c.metadata.Resource(kind.Resource()).Namespace(namespace).Delete(write, name, opts)
+	})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -29,7 +29,7 @@ func (c *Cluster) Problems(ctx context.Context, cfg *config.ProviderConfig, cras
 
 // facts are what problems are computed from.
 func (s *snapshot) facts(c *Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration, there state.Routers) state.ProblemFacts {
-	contents := s.contents()
+	contents := s.contents(c.Now())
 	return state.ProblemFacts{
 		Circumstances: &state.Circumstances{
 			Config: cfg, Claims: contents.Claims, Book: state.NewBook(cfg, contents, state.SubjectPools), Uses: s.hostUses, Now: c.Now(),

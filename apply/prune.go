@@ -150,7 +150,7 @@ func (r *run) withdraw(ctx context.Context, o owned) error {
 		empty.SetName(o.live.GetName())
 		empty.SetUID(o.live.GetUID())
 		object := render.Object{Kind: o.kind, Namespace: o.live.GetNamespace(), Name: o.live.GetName(), Config: empty}
-		if _, err := r.cluster.patch(ctx, object, r.manager(object), false); err != nil && !isOvertaken(err) {
+		if _, err := r.patch(ctx, object); err != nil && !isOvertaken(err) {
 			return r.cluster.explain(err, "patch", o.kind.Resource())
 		}
 	}

@@ -34,7 +34,7 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 		work.Go(func() error {
 			r := a.newRun(nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})
 			r.snapshot, r.pools = snapshot, pools
-			if errs[i] = r.release(ctx, newChoice(things)); errs[i] != nil {
+			if errs[i] = r.unfinished(r.release(ctx, newChoice(things))); errs[i] != nil {
 				r.fail(errs[i])
 			}
 			return nil

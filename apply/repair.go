@@ -87,8 +87,7 @@ func (a *Applier) mend(ctx context.Context, s *snapshot, p state.Problem, there 
 			err = r.checkWildcards(ctx)
 		}
 		if err != nil {
-			r.rollback(ctx)
-			return err
+			return r.giveUp(ctx, err)
 		}
 		return r.settle(ctx)
 	case m.Pool.IsValid():
@@ -132,25 +131,30 @@ func (l ledger) unmark(ctx context.Context, claim *state.Claim, group lease.Grou
 // dropOldManagers takes managed fields of another API version out of an object: the API server
 // fails every apply over them (kubernetes/kubernetes#111937).
 func (c *Cluster) dropOldManagers(ctx context.Context, kind render.Kind, live *unstructured.Unstructured) error {
-	kept := slices.DeleteFunc(slices.Clone(live.GetManagedFields()), func(m metav1.ManagedFieldsEntry) bool {
-		return m.APIVersion != kind.GroupVersion().String()
-	})
-	if len(kept) == 0 {
-		kept = []metav1.ManagedFieldsEntry{{}} // an empty list would be taken for none given
-	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "managedFields": kept,
-	}})
-	if err != nil {
-		return err
-	}
+	old := func(m metav1.ManagedFieldsEntry) bool { return m.APIVersion != kind.GroupVersion().String() }
 	return wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
-		write, leave, err := c.enterWrite(ctx)
+		kept := slices.DeleteFunc(slices.Clone(live.GetManagedFields()), old)
+		if len(kept) == 0 {
+			kept = []metav1.ManagedFieldsEntry{{}} // an empty list would be taken for none given
+		}
+		body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+			"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "managedFields": kept,
+		}})
 		if err != nil {
 			return false, err
 		}
-		defer leave()
-		_, err = c.metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
-		return err == nil || !isUnclear(err), err
+		err = c.write(ctx, func(write context.Context) error {
+			_, err := c.metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
+			return err
+		})
+		if err == nil || !isUnclear(err) || ctx.Err() != nil {
+			return err == nil, err
+		}
+		now, err := c.get(ctx, kind, live.GetNamespace(), live.GetName())
+		if err != nil || now == nil || now.GetUID() != live.GetUID() {
+			return err == nil, err
+		}
+		live = now
+		return !slices.ContainsFunc(live.GetManagedFields(), old), nil // it may have taken effect
 	})
 }

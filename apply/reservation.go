@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -21,6 +22,9 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request) error {
 	snapshot, err := read(ctx, a.cluster, a.ledger, true)
 	if err != nil {
 		return err
+	}
+	for _, r := range runs {
+		snapshot.addresses.Name(r.req)
 	}
 	return a.each(runs, func(i int, r *run) error {
 		if errs[i] != nil && !a.opts.Check {
@@ -40,11 +44,11 @@ func (r *run) reserveOnly(ctx context.Context) error {
 			return !r.wants(c, p) && !r.serves(c)
 		}, Released)
 		if err != nil {
-			return err
+			return r.unfinished(err)
 		}
 	}
 	if err := r.settle(ctx); err != nil {
-		return err
+		return r.unfinished(err)
 	}
 	if !r.opts.Check {
 		r.event(Done, "lease", "", r.req.Lease.String(), "reserved")
@@ -66,7 +70,7 @@ func (r *run) wants(c *state.Claim, p state.Part) bool {
 func (r *run) serves(c *state.Claim) bool {
 	of := func(u state.Use) bool { return u.Of(r.group) }
 	if c.Kind == state.Address {
-		return slices.ContainsFunc(r.snapshot.addresses.Known.Uses(c.Addr()), of)
+		return slices.ContainsFunc(r.snapshot.addresses.Uses(c.Addr()), of)
 	}
 	return slices.ContainsFunc(r.snapshot.hostUses[c.Thing], of)
 }
@@ -74,7 +78,7 @@ func (r *run) serves(c *state.Claim) bool {
 // newRun begins the work on one lease; def is nil where nothing is rendered.
 func (a *Applier) newRun(def *lease.Definition, req state.Request) *run {
 	return &run{
-		Applier: a, def: def, req: req, group: req.Lease.Group(), nonce: nonce(), start: time.Now(),
+		Applier: a, def: def, req: req, group: req.Lease.Group(), nonce: nonce(), start: time.Now(), patient: true, addresses: render.Addresses{},
 		holds: map[string]*held{}, before: map[string][]state.Part{}, withheldHosts: map[string]bool{}, withheldPorts: map[string]bool{},
 	}
 }

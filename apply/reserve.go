@@ -13,7 +13,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -32,44 +31,84 @@ type held struct {
 // reserve takes all that the lease must hold, or nothing: where others hold something it gives
 // back what it took and says who they are.
 func (r *run) reserve(ctx context.Context) error {
+	if r.opts.Check {
+		return r.check(ctx)
+	}
 	if err := r.precheck(); err != nil && !r.mayPass(err) {
 		return err
 	}
-	err := r.takeAll(ctx)
-	if err != nil {
-		r.rollback(ctx)
+	if err := r.takeAll(ctx); err != nil {
+		return r.giveUp(ctx, err)
 	}
-	return err
+	return nil
+}
+
+// check tells of each thing that the lease wants whether it is free, and gathers who holds the others.
+func (r *run) check(ctx context.Context) error {
+	var exhausted Failures
+	for _, e := range r.leasedEndpoints() {
+		for _, family := range e.Families {
+			if err := r.lease(ctx, e, family); err != nil {
+				exhausted = append(exhausted, err)
+			}
+		}
+	}
+	refused := &HeldError{Lease: r.req.Lease}
+	for _, h := range r.fixedHolds() {
+		err := heldError(r.req.Lease, r.inTheWay(h))
+		if err == nil || r.mayPass(err) {
+			err = r.take(ctx, h)
+		}
+		if held := (*HeldError)(nil); errors.As(err, &held) {
+			refused.Held = append(refused.Held, held.Held...)
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(refused.Held) > 0 {
+		exhausted = append(exhausted, refused)
+	}
+	return failures(exhausted)
 }
 
 // precheck decides everything by what was read, so that a run that cannot succeed writes nothing
 // and names all holders at once.
 func (r *run) precheck() error {
-	refused := &HeldError{Lease: r.req.Lease}
+	var held []HeldThing
 	for _, h := range r.fixedHolds() {
-		uses, mine := r.uses(h), false
-		for _, p := range h.Parts {
-			f := r.decide(h, p, r.snapshot.claims[h.Name()], uses)
-			mine = mine || f.Verdict == state.Mine && !r.snapshot.claims[h.Name()].Part(p.Key).Ended(r.cluster.Now())
-			if f.Verdict == state.Held {
-				refused.Held = append(refused.Held, HeldThing{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At})
-				break
-			}
-		}
-		if mine {
-			continue
-		}
-		if above := r.wildcardAbove(h); h.Kind == state.Host && above != nil {
-			refused.Held = append(refused.Held, *above)
-		}
-		if below := (*HeldError)(nil); h.Kind == state.Wildcard && errors.As(r.hostsBelow(h, r.snapshot.list()), &below) {
-			refused.Held = append(refused.Held, below.Held...)
+		held = append(held, r.inTheWay(h)...)
+	}
+	return heldError(r.req.Lease, held)
+}
+
+func heldError(id lease.ID, held []HeldThing) error {
+	if len(held) == 0 {
+		return nil
+	}
+	return &HeldError{Lease: id, Held: held}
+}
+
+// inTheWay are those who hold a thing, or what excludes it, by what was read.
+func (r *run) inTheWay(h state.Hold) (held []HeldThing) {
+	uses, mine := r.uses(h), false
+	for _, p := range h.Parts {
+		f := r.decide(h, p, r.snapshot.claims[h.Name()], uses)
+		mine = mine || f.Verdict == state.Mine && !r.snapshot.claims[h.Name()].Part(p.Key).Ended(r.cluster.Now())
+		if f.Verdict == state.Held {
+			held = append(held, HeldThing{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At})
+			break
 		}
 	}
-	if len(refused.Held) > 0 {
-		return refused
+	if mine {
+		return held
 	}
-	return nil
+	if above := r.wildcardAbove(h); h.Kind == state.Host && above != nil {
+		held = append(held, *above)
+	}
+	if below := (*HeldError)(nil); h.Kind == state.Wildcard && errors.As(r.hostsBelow(h, r.snapshot.list()), &below) {
+		held = append(held, below.Held...)
+	}
+	return held
 }
 
 // mayPass is true when everything that is held is held by runs under way.
@@ -110,28 +149,14 @@ func (r *run) expire(holds []state.Hold) {
 func (r *run) uses(h state.Hold) []state.Use {
 	if h.Kind == state.Address {
 		a, _ := netip.ParseAddr(h.Thing)
-		return r.snapshot.addresses.Known.Foreign(a, h.SharingKey)
+		return r.snapshot.addresses.Foreign(a, h.SharingKey)
 	}
 	return r.snapshot.hostUses[h.Thing]
 }
 
 func (r *run) takeAll(ctx context.Context) error {
-	r.addresses = render.Addresses{}
-	if r.opts.Config.IP.Mode != config.ModePool {
-		for _, e := range r.req.Endpoints {
-			if len(e.Addresses) > 0 {
-				continue
-			}
-			for _, family := range e.Families {
-				if err := r.lease(ctx, e, family); err != nil {
-					return err
-				}
-			}
-		}
-		for _, e := range r.req.Endpoints {
-			r.addresses[e.Name] = append(r.addresses[e.Name], e.Addresses...)
-			slices.SortFunc(r.addresses[e.Name], netip.Addr.Compare)
-		}
+	if err := r.leaseAddresses(ctx); err != nil {
+		return err
 	}
 	for _, h := range r.fixedHolds() {
 		if err := r.take(ctx, h); err != nil {
@@ -164,31 +189,6 @@ func (r *run) decide(h state.Hold, p state.Part, claim *state.Claim, uses []stat
 	return state.Finding{Verdict: state.Held, By: by}
 }
 
-// lease takes an address of a family for an endpoint that asks for none by name. An address that
-// was lost to somebody else is passed over.
-func (r *run) lease(ctx context.Context, e state.EndpointWant, family config.Family) error {
-	lost := map[netip.Addr]bool{}
-	for {
-		ranges := r.opts.Config.IP.Ranges
-		a, ok := r.snapshot.addresses.Next(r.group.Owner, e.SharingKey, family, ranges, lost)
-		if !ok {
-			return &ExhaustedError{Lease: r.req.Lease, Endpoint: e.Name, Ranges: ranges.Texts(family), At: e.At}
-		}
-		hold := e.Hold(r.req.Lease, a)
-		r.expire([]state.Hold{hold})
-		err := r.takeOnce(ctx, hold, false)
-		if refused := (*HeldError)(nil); errors.As(err, &refused) {
-			lost[a] = true
-			r.snapshot.addresses.Drop(a)
-			continue
-		}
-		if err == nil {
-			r.addresses[e.Name] = append(r.addresses[e.Name], a)
-		}
-		return err
-	}
-}
-
 // take takes one thing. Where another run holds it that has not ended, it asks again for a while.
 func (r *run) take(ctx context.Context, h state.Hold) error {
 	var last error
@@ -201,10 +201,24 @@ func (r *run) take(ctx context.Context, h state.Hold) error {
 		}
 		return last == nil, nil
 	})
-	if wait.Interrupted(err) && last != nil && ctx.Err() == nil {
-		return last
+	if !wait.Interrupted(err) || last == nil || ctx.Err() != nil {
+		return err
 	}
-	return err
+	if r.patient && r.asksAgain(last) {
+		r.patient = false
+		return r.takeOnce(ctx, h, true)
+	}
+	return last
+}
+
+// asksAgain is true where a run under way of another deployment of the owner is in the way.
+func (r *run) asksAgain(err error) bool {
+	var refused *HeldError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	by := refused.Held[0].By
+	return by.Running && by.Owner == r.group.Owner && by.Reason == ""
 }
 
 // takeOnce decides on one thing and takes the parts that are free, reading and deciding again as

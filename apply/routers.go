@@ -188,11 +188,8 @@ func (c *Cluster) clearReports(ctx context.Context, kind render.Kind, live *unst
 	if err != nil {
 		return err
 	}
-	write, leave, err := c.enterWrite(ctx)
-	if err != nil {
+	return c.write(ctx, func(write context.Context) error {
+		_, err := c.metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager}, "status")
 		return err
-	}
-	defer leave()
-	_, err = c.metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager}, "status")
-	return err
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -80,6 +81,9 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 		return err
 	}
 	pools := newPools(a, snapshot)
+	for _, r := range runs {
+		snapshot.addresses.Name(r.req)
+	}
 	return a.each(runs, func(i int, r *run) error {
 		if errs[i] != nil {
 			return errs[i]
@@ -125,6 +129,9 @@ type run struct {
 	holds map[string]*held
 	// before is what the group had written on claims that the run has changed.
 	before map[string][]state.Part
+	// patient runs ask again for what another run of the owner has just taken. Once that was in vain it
+	// is withheld, as is all that such runs hold.
+	patient bool
 	// withheldHosts are hosts, or paths of hosts, as lease.HostPath calls them.
 	withheldHosts map[string]bool
 	withheldPorts map[string]bool
@@ -134,6 +141,8 @@ type run struct {
 
 	mu      sync.Mutex
 	changed bool
+	// changes are what the run has changed, as "host/shop.example.com claimed".
+	changes []string
 	// quiet runs tell nothing of their own.
 	quiet bool
 	// grants are the addresses that MetalLB chose, in pool mode.
@@ -154,15 +163,17 @@ func (r *run) apply(ctx context.Context) error {
 		err = r.write(ctx, desired)
 	}
 	if err != nil {
-		r.undo(ctx)
-		return err
+		return r.undo(ctx, err)
 	}
 	var pruned error
 	if r.opts.Prune {
 		pruned = r.prune(ctx, desired)
 	}
-	if err := errors.Join(pruned, r.settle(ctx)); err != nil {
-		return err
+	if !isAway(pruned) {
+		pruned = errors.Join(pruned, r.settle(ctx))
+	}
+	if pruned != nil {
+		return r.unfinished(pruned)
 	}
 	status := "applied"
 	if r.opts.Wait > 0 && r.opts.DryRun == "" {
@@ -184,67 +195,17 @@ func (r *run) apply(ctx context.Context) error {
 // undo takes back what the run has made and claimed, when it cannot finish: the lease has what it
 // had. An interrupted run that has made objects leaves them, with their claims: they may serve
 // already, and the same command finishes the work.
-func (r *run) undo(ctx context.Context) {
+func (r *run) undo(ctx context.Context, why error) error {
 	if ctx.Err() != nil && len(r.made) > 0 || r.opts.DryRun != "" {
-		return
+		return why
 	}
-	r.retract(ctx)
-	r.rollback(ctx)
+	return r.giveUp(ctx, why)
 }
 
 // nonce is a run's mark: unlike that of any other run.
 func nonce() string { return rand.Text()[:13] }
 
 func (r *run) hold(h *held) { r.holds[h.want.Name()] = h }
-
-func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
-	r.note(h, p)
-	var name string
-	if h.Kind != state.Address {
-		name = lease.HostPath(h.Thing, p.Path)
-		if r.withheldHosts[name] {
-			return
-		}
-		r.withheldHosts[name] = true
-	} else {
-		protocol, port := p.ProtocolPort()
-		leasedIP := lease.LeasedIPName(h.SharingKey, protocol, port)
-		if r.withheldPorts[leasedIP] {
-			return
-		}
-		r.withheldPorts[leasedIP] = true
-		name = h.Thing + " " + p.PortText()
-	}
-	message := "held by " + by.Object
-	if by.Lease != (lease.ID{}) {
-		message = "held by deployment " + by.Lease.Group().String()
-	}
-	r.event(Withheld, string(h.Kind), "", name, message)
-}
-
-// waiting is a part that is withheld and the note that says so.
-type waiting struct {
-	want state.Hold
-	note state.Part
-}
-
-// note remembers what is withheld; settle writes it down.
-func (r *run) note(h state.Hold, p state.Part) {
-	definition, options := "", (*lease.HTTPOptions)(nil)
-	if r.def != nil {
-		definition = r.def.Hash
-		if e := r.def.Routed(h.Thing, p.Path); e != nil {
-			options = e.Options()
-			if e.Routing != nil {
-				definition = "" // a note says less than its routes need: they follow with an apply
-			}
-		}
-	}
-	note := p.Wait(definition, options)
-	if !slices.ContainsFunc(r.withheld, func(w waiting) bool { return w.note.Key == note.Key }) {
-		r.withheld = append(r.withheld, waiting{want: h, note: note})
-	}
-}
 
 // event reports one thing; events of different leases never mix within a line.
 func (r *run) event(action Action, kind, namespace, name, message string) {
@@ -259,6 +220,7 @@ func (r *run) event(action Action, kind, namespace, name, message string) {
 	default:
 		r.mu.Lock()
 		r.changed = true
+		r.changes = append(r.changes, fmt.Sprintf("%s/%s %s", kind, name, action))
 		r.mu.Unlock()
 	}
 	r.send(e)

@@ -29,7 +29,9 @@ type server struct {
 	// before is called for each write before it is done, after when it is done and not answered. It
 	// may answer in the server's place; a code of 0 ends the connection without an answer.
 	before, after func(s *server, method, path string) (code int, done bool)
-	url           string
+	// silent is true while reads get a gateway's answer.
+	silent func() bool
+	url    string
 }
 
 func newServer(t *testing.T, concurrency int) (*server, *Cluster) {
@@ -53,6 +55,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	if r.Method == http.MethodGet {
+		if s.silent != nil && s.silent() {
+			reply(w, http.StatusServiceUnavailable, nil)
+			return
+		}
 		s.read(w, r.URL.Path)
 		return
 	}

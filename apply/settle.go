@@ -35,8 +35,9 @@ func (r *run) settle(ctx context.Context) error {
 	for _, h := range r.sortedHolds() {
 		err := r.settleOne(ctx, h)
 		if overtaken := (*OvertakenError)(nil); errors.As(err, &overtaken) {
-			r.retract(ctx)
-			r.rollback(ctx)
+			return r.giveUp(ctx, err)
+		}
+		if isAway(err) {
 			return err
 		}
 		errs = append(errs, err)

@@ -2,13 +2,9 @@ package apply
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -34,13 +30,14 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 		err = r.moveAll(ctx, moves)
 	}
 	if err == nil {
+		moves = slices.DeleteFunc(moves, func(m *move) bool { return m.gone })
 		err = r.confirm(ctx, moves)
 	}
 	if err == nil {
 		err = r.follow(ctx, moves, def)
 	}
 	if err != nil {
-		r.fail(err)
+		r.fail(r.unfinished(err))
 	}
 	return err
 }
@@ -52,7 +49,9 @@ type move struct {
 	from []lease.Group
 	// old are the parts as they were, new as they are to be.
 	old, new []state.Part
-	done     bool
+	// taken is true when the new lease has them by this run, done when it had not had them before, gone
+	// when nobody has the claim any more.
+	taken, done, gone bool
 }
 
 // moves decides on everything before anything is written.
@@ -60,23 +59,10 @@ func (r *run) moves(things []string) ([]*move, error) {
 	refused := &HeldError{Lease: r.req.Lease}
 	var moves []*move
 	for _, claim := range r.named(things) {
-		if claim.Owner != r.group.Owner || claim.Unreadable != "" {
-			refused.Held = append(refused.Held, HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()})
+		m, held := r.move(claim)
+		if held != nil {
+			refused.Held = append(refused.Held, *held)
 			continue
-		}
-		m := &move{claim: claim}
-		for _, p := range claim.Parts {
-			g := p.Lease.Group()
-			if g == r.group {
-				if p.Run != "" { // a run that took it has not ended: this one completes it
-					m.new = append(m.new, r.taken(claim, p))
-				}
-				continue
-			}
-			if !slices.Contains(m.from, g) {
-				m.from = append(m.from, g)
-			}
-			m.old, m.new = append(m.old, p), append(m.new, r.taken(claim, p))
 		}
 		moves = append(moves, m)
 	}
@@ -85,6 +71,28 @@ func (r *run) moves(things []string) ([]*move, error) {
 	}
 	slices.SortFunc(moves, func(a, b *move) int { return stateCompare(a.claim, b.claim) })
 	return moves, nil
+}
+
+// move decides on one claim, as it was read.
+func (r *run) move(claim *state.Claim) (*move, *HeldThing) {
+	if claim.Owner != r.group.Owner || claim.Unreadable != "" {
+		return nil, &HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()}
+	}
+	m := &move{claim: claim}
+	for _, p := range claim.Parts {
+		g := p.Lease.Group()
+		if g == r.group {
+			if p.Run != "" { // a run that took it has not ended: this one completes it
+				m.new = append(m.new, r.taken(claim, p))
+			}
+			continue
+		}
+		if !slices.Contains(m.from, g) {
+			m.from = append(m.from, g)
+		}
+		m.old, m.new = append(m.old, p), append(m.new, r.taken(claim, p))
+	}
+	return m, nil
 }
 
 // named are the claims on the things: hosts, addresses, or IP endpoints of the owner by name.
@@ -127,152 +135,4 @@ func (r *run) taken(claim *state.Claim, p state.Part) state.Part {
 		}
 	}
 	return out
-}
-
-// moveAll takes the claims over in the one order in which claims are taken; if one cannot be had,
-// those that were are handed back.
-func (r *run) moveAll(ctx context.Context, moves []*move) error {
-	if r.opts.DryRun != "" {
-		for _, m := range moves {
-			r.event(Transferred, string(m.claim.Kind), "", m.claim.Thing, "")
-		}
-		return nil
-	}
-	for _, m := range moves {
-		if err := r.moveOne(ctx, m); err != nil {
-			return r.moveAllBack(ctx, moves, err)
-		}
-	}
-	return nil
-}
-
-// moveAllBack hands back what was taken over, because of an error.
-func (r *run) moveAllBack(ctx context.Context, moves []*move, err error) error {
-	for _, m := range slices.Backward(moves) {
-		if m.done {
-			err = errors.Join(err, r.moveBack(context.WithoutCancel(ctx), m))
-		}
-	}
-	return err
-}
-
-// confirm relies on what was taken over. A run that has not ended may have left a host that nobody
-// has compared with the wildcard above it, or a wildcard that is pending: this run does what that
-// one did not.
-func (r *run) confirm(ctx context.Context, moves []*move) error {
-	for _, m := range moves {
-		want := state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing, SharingKey: m.claim.SharingKey, Parts: settled(m.claim.PartsOf(r.group))}
-		r.hold(&held{want: want, claim: m.claim, took: true})
-	}
-	if r.opts.DryRun != "" {
-		return nil
-	}
-	err := r.checkWildcards(ctx)
-	for _, m := range moves {
-		m.claim = r.holds[m.claim.Name()].claim
-	}
-	if err != nil {
-		return r.moveAllBack(ctx, moves, err)
-	}
-	return nil
-}
-
-func (r *run) moveOne(ctx context.Context, m *move) error {
-	if len(m.new) == 0 {
-		return nil // it is the lease's already
-	}
-	parts := slices.Clone(m.new)
-	for _, own := range m.claim.Entries(r.group) {
-		if !slices.ContainsFunc(parts, func(p state.Part) bool { return p.Key == own.Key || p.Key == own.For }) {
-			parts = append(parts, own)
-		}
-	}
-	claim, err := r.ledger.seize(ctx, m.claim, r.group, parts)
-	if errors.Is(err, errAgain) {
-		// The write may have taken effect although no answer came.
-		if now, getErr := r.ledger.get(ctx, m.claim.Name()); getErr == nil && r.holdsAll(now, m.new) {
-			claim, err = now, nil
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("%s %s could not be transferred: %w; nothing is transferred, try again", m.claim.Kind, m.claim.Thing, err)
-	}
-	m.claim, m.done = claim, len(m.from) > 0
-	if m.done {
-		r.event(Transferred, string(claim.Kind), "", claim.Thing, "from "+groupsText(m.from))
-	} else if m.from, err = r.ledger.formerHolders(ctx, claim); err != nil {
-		return err
-	}
-	return r.disown(ctx, m)
-}
-
-func (r *run) holdsAll(claim *state.Claim, parts []state.Part) bool {
-	return claim != nil && !slices.ContainsFunc(parts, func(p state.Part) bool {
-		own := claim.Part(p.Key)
-		return own == nil || own.Run != r.nonce
-	})
-}
-
-// disown makes the old holders own no field of what they no longer hold. Their managers would
-// otherwise keep the claim's shared fields alive.
-func (r *run) disown(ctx context.Context, m *move) error {
-	for _, g := range m.from {
-		err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
-			keep := m.claim.Entries(g)
-			var claim *state.Claim
-			var err error
-			if len(keep) > 0 {
-				claim, err = r.ledger.put(ctx, m.claim, g, keep)
-			} else {
-				claim, err = r.ledger.patch(ctx, m.claim, g, m.claim.Withdrawal(r.ledger.namespace), false)
-			}
-			if err == nil {
-				m.claim = claim
-				return true, nil
-			}
-			if done, err := retry(err); done || err != nil {
-				return done, err
-			}
-			if claim, err = r.ledger.get(ctx, m.claim.Name()); err == nil && claim == nil {
-				return false, r.overtaken(&held{want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing}})
-			}
-			if claim != nil {
-				m.claim = claim
-			}
-			_, err = retry(err)
-			return false, err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// moveBack gives a claim back to those who held it.
-func (r *run) moveBack(ctx context.Context, m *move) error {
-	for _, g := range m.from {
-		parts := m.claim.Entries(g)
-		for _, p := range m.old {
-			if p.Lease.Group() == g {
-				parts = append(parts, p)
-			}
-		}
-		claim, err := r.ledger.seize(ctx, m.claim, g, parts)
-		if err != nil {
-			return fmt.Errorf("%s %s could not be handed back: %w", m.claim.Kind, m.claim.Thing, err)
-		}
-		m.claim = claim
-	}
-	m.from = []lease.Group{r.group}
-	r.event(Transferred, string(m.claim.Kind), "", m.claim.Thing, "back")
-	return r.disown(ctx, m)
-}
-
-func groupsText(groups []lease.Group) string {
-	texts := make([]string, len(groups))
-	for i, g := range groups {
-		texts[i] = g.String()
-	}
-	return strings.Join(texts, ", ")
 }

@@ -20,10 +20,18 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 		// What was read is older than what was moved.
 		snapshot, err := r.read(ctx, true)
 		if err != nil {
-			return err
+			return r.keep(ctx, moves, err)
 		}
 		next.snapshot, next.pools, next.nonce = snapshot, newPools(r.Applier, snapshot), r.nonce
-		return next.apply(ctx)
+		for _, m := range moves { // should it fail, the claims stay where they are now
+			next.before[m.claim.Name()] = unmarked(m.claim.Entries(r.group))
+		}
+		err = next.apply(ctx)
+		r.changes = append(r.changes, next.changes...)
+		if err != nil {
+			return r.keep(ctx, moves, err)
+		}
+		return nil
 	}
 	known := r.knownDefinition(moves)
 	if known.Exposes() {
@@ -44,6 +52,19 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 		}
 	}
 	return nil
+}
+
+// keep ends a transfer of which only the routes are missing: the claims are the new lease's, without a
+// mark, and its next apply brings the routes.
+func (r *run) keep(ctx context.Context, moves []*move, why error) error {
+	if isAway(why) || r.opts.DryRun != "" {
+		return why
+	}
+	r.holdMoved(moves)
+	if err := r.settle(context.WithoutCancel(ctx)); err != nil {
+		return &HalfError{Lease: r.req.Lease, Why: why, Left: err}
+	}
+	return why
 }
 
 // switchRoutes writes the new routes and removes the old. Two routes of one host live side by side
@@ -107,6 +128,17 @@ func settled(parts []state.Part) []state.Part {
 	out := slices.Clone(parts)
 	for i := range out {
 		out[i].Run, out[i].Expires, out[i].HTTP, out[i].Definition = "", "", nil, ""
+	}
+	return out
+}
+
+// unmarked are parts and notes without the mark of a run.
+func unmarked(parts []state.Part) []state.Part {
+	out := slices.Clone(parts)
+	for i, p := range out {
+		if p.Run != "" {
+			out[i].Run, out[i].HTTP, out[i].Definition = "", nil, ""
+		}
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +17,9 @@ import (
 // A wildcard and a host below it are two objects, and of two owners only one may win. One side has
 // to yield: the wildcard is made pending, then the hosts below it are listed, and it withdraws if
 // another owner has one; a host is made, then the wildcard above it is read, and it withdraws if
-// that is bound, or waits while it is pending. (Were both to withdraw at sight, both could lose.)
+// that is bound, or waits while it is pending. (Were both to withdraw at sight, both could lose.) A
+// wildcard looks again before it withdraws while the host's run is under way, but not for as long as
+// the host waits.
 
 // pendingFor is how long a wildcard may be pending. After that anybody may remove it: whoever made
 // it has crashed.
@@ -55,8 +58,37 @@ func boundFor(claim *state.Claim, r *run) bool {
 	return !slices.ContainsFunc(claim.PartsOf(r.group), func(p state.Part) bool { return !p.Bound })
 }
 
-// bind makes a pending wildcard bound, or says which hosts of other owners stand below it.
+// looks is how often a wildcard looks again while runs under way have hosts below it: they may fail, and
+// give them back. Such a run may itself wait for this wildcard, or have a wildcard pending over a host
+// of this run. So a wildcard looks for less time than a host waits (patience), and of two owners the
+// one that comes first in order withdraws first: then not both lose.
+func (r *run) looks(below *HeldError) int {
+	first := !slices.ContainsFunc(below.Held, func(h HeldThing) bool { return h.By.Owner < r.group.Owner })
+	if first {
+		return patience.Steps / 2
+	}
+	return patience.Steps * 3 / 4
+}
+
+// bind makes a pending wildcard bound, or says which hosts of other owners stand below it. While those
+// are held by runs under way it looks again for a while.
 func (r *run) bind(ctx context.Context, h *held) error {
+	pause := patience
+	for tries := 0; ; tries++ {
+		err := r.bindOnce(ctx, h)
+		below := (*HeldError)(nil)
+		if !errors.As(err, &below) || !r.mayPass(err) || tries >= r.looks(below) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause.Step()):
+		}
+	}
+}
+
+func (r *run) bindOnce(ctx context.Context, h *held) error {
 	var why error
 	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
 		var claims []*state.Claim

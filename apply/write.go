@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -187,7 +188,7 @@ func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bo
 	}
 	id, labelled := lease.IDFromLabels(live.GetLabels())
 	if r.adopts(o, live, id, labelled) {
-		err := r.cluster.seize(ctx, o, r.manager(o), live)
+		err := r.seize(ctx, o, live)
 		if isOvertaken(err) || isOwned(err) {
 			return false, conflict
 		}
@@ -221,10 +222,11 @@ func (r *run) adopts(o render.Object, live *unstructured.Unstructured, id lease.
 	return r.opts.Adopt && labelled && id.Owner == r.group.Owner
 }
 
-// retract deletes the objects that this run has created.
-func (r *run) retract(ctx context.Context) {
+// retract deletes the objects that this run has created. The errors are of those that stay.
+func (r *run) retract(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
+	var errs []error
 	for _, m := range slices.Backward(r.made) {
 		err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
 			err := r.cluster.deletePinned(ctx, m.object.Kind, m.object.Namespace, m.object.Name, m.uid, "", false)
@@ -234,10 +236,11 @@ func (r *run) retract(ctx context.Context) {
 			return true, err
 		})
 		if err != nil && !isOvertaken(err) {
-			r.fail(fmt.Errorf("%s could not be taken back: %w", m.object, err))
+			errs = append(errs, fmt.Errorf("%s could not be taken back: %w", m.object, err))
 			continue
 		}
 		r.event(Deleted, m.object.Kind.Singular, m.object.Namespace, m.object.Name, "taken back")
 	}
 	r.made = nil
+	return errors.Join(errs...)
 }

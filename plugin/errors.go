@@ -53,6 +53,8 @@ func (c *cli) end(ctx context.Context, err error) int {
 // print writes one error and returns the exit code that it asks for.
 func (c *cli) print(err error) int {
 	var problems lease.Problems
+	var half *apply.HalfError
+	var away *apply.AwayError
 	var held *apply.HeldError
 	var unproved *apply.UnprovedError
 	var exhausted *apply.ExhaustedError
@@ -63,6 +65,12 @@ func (c *cli) print(err error) int {
 	case errors.As(err, &problems):
 		c.printProblems(problems)
 		return exitInvalid
+	case errors.As(err, &half):
+		fmt.Fprintf(c.ErrOut, "Error: %v\nNot all could be taken back:\n%v\nThe same command, run again, finishes the work; `kubectl akash-net release %s` undoes it.\n", half.Why, half.Left, half.Lease.Group())
+		return exitFailed
+	case errors.As(err, &away):
+		c.printAway(err, away)
+		return exitFailed
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
@@ -83,6 +91,20 @@ func (c *cli) print(err error) int {
 	}
 	fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 	return exitFailed
+}
+
+// printAway says what a run had done when the server stopped answering, and how to go on.
+func (c *cli) printAway(err error, away *apply.AwayError) {
+	const shown = 10
+	fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
+	if len(away.Done) > 0 {
+		fmt.Fprintf(c.ErrOut, "Done until then, and kept: %s", strings.Join(away.Done[:min(len(away.Done), shown)], ", "))
+		if more := len(away.Done) - shown; more > 0 {
+			fmt.Fprintf(c.ErrOut, " and %d more", more)
+		}
+		fmt.Fprintln(c.ErrOut, ".")
+	}
+	fmt.Fprintln(c.ErrOut, "The same command, run again, finishes the work.")
 }
 
 // printProblems lists what is wrong with the input, a line each, and counts it by file.

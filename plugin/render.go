@@ -108,7 +108,7 @@ func (o *renderOptions) run(ctx context.Context, c *cli) error {
 		}
 		return nil
 	}
-	err = o.input.read(ctx, c, r.cluster, r.cfg, func(def *lease.Definition) error {
+	err = o.each(ctx, c, r, func(def *lease.Definition) error {
 		objects, err := r.lease(def)
 		if err != nil || len(r.problems) > 0 {
 			return err
@@ -133,6 +133,27 @@ func (o *renderOptions) run(ctx context.Context, c *cli) error {
 		return err
 	}
 	return spool.copyTo(c.Out)
+}
+
+// each hands over one definition after the other, as it is read. Where addresses are picked all are
+// read first: what one asks for by name is not proposed to another.
+func (o *renderOptions) each(ctx context.Context, c *cli, r *renderer, do func(*lease.Definition) error) error {
+	if r.picker == nil {
+		return o.input.read(ctx, c, r.cluster, r.cfg, do)
+	}
+	var defs []*lease.Definition
+	err := o.input.read(ctx, c, r.cluster, r.cfg, func(def *lease.Definition) error {
+		defs = append(defs, def)
+		request, _ := state.NewRequest(def, r.cfg) // its problems are found when it is rendered
+		r.picker.Name(request)
+		return nil
+	})
+	for _, def := range defs {
+		if failed := do(def); failed != nil {
+			return failed
+		}
+	}
+	return err
 }
 
 func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error) {

@@ -44,8 +44,8 @@ func newState(c *cli) *cobra.Command {
 			has written without a claim. Without a subject all four are shown.
 
 			A host is Active when a route of its holder serves it, an address when MetalLB has granted it.
-			Reserved is held and not used; Pending waits for MetalLB; Claiming was taken by a run that is
-			under way or has crashed.`,
+			Reserved is held and not used; Expired was held for a time that is over; Pending waits for
+			MetalLB; Claiming was taken by a run that is under way or has crashed.`,
 		Example: `
 			# Who holds which host
 			kubectl akash-net state hosts

@@ -81,18 +81,18 @@ func (t *tables) problems(rows []state.Problem) *metav1.Table {
 
 func (t *tables) hosts(rows []state.HostRow) *metav1.Table {
 	table := newTable("Host", "Owner", "DSeq", "Service", "Target", "State", "Age").
-		wide("GSeq", "OSeq", "Provider", "Namespace", "Since", "Claimed")
+		wide("GSeq", "OSeq", "Provider", "Namespace", "Since", "Expires", "Claimed")
 	for _, r := range rows {
 		table.row(r.Message,
 			r.Host+r.Path, t.owner(r.Owner), number(r.DSeq), backend(r.Service, r.Port), dash(r.Target), r.State, t.age(r.Since),
-			number(r.GSeq), number(r.OSeq), dash(r.Provider), dash(r.Namespace), moment(r.Since), r.Claimed)
+			number(r.GSeq), number(r.OSeq), dash(r.Provider), dash(r.Namespace), moment(r.Since), dash(r.Expires), r.Claimed)
 	}
 	return table.done()
 }
 
 func (t *tables) ips(rows []state.IPRow) *metav1.Table {
 	table := newTable("IP", "Owner", "DSeq", "Port", "Service", "Pool", "State", "Age").
-		wide("GSeq", "OSeq", "Provider", "Namespace", "Sharing-Key", "Since", "Claimed")
+		wide("GSeq", "OSeq", "Provider", "Namespace", "Sharing-Key", "Since", "Expires", "Claimed")
 	for _, r := range rows {
 		address := "-"
 		switch {
@@ -103,7 +103,7 @@ func (t *tables) ips(rows []state.IPRow) *metav1.Table {
 		}
 		table.row(r.Message,
 			address, t.owner(r.Owner), number(r.DSeq), portText(r), backend(r.Service, r.ContainerPort), dash(r.Pool), r.State, t.age(r.Since),
-			number(r.GSeq), number(r.OSeq), dash(r.Provider), dash(r.Namespace), dash(r.SharingKey), moment(r.Since), r.Claimed)
+			number(r.GSeq), number(r.OSeq), dash(r.Provider), dash(r.Namespace), dash(r.SharingKey), moment(r.Since), dash(r.Expires), r.Claimed)
 	}
 	return table.done()
 }

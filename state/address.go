@@ -99,14 +99,14 @@ func (as *Addresses) granted(sharingKey string) []netip.Addr {
 // of them has picked the others leave alone, unless they share its key. It may be used by several
 // goroutines.
 type Picker struct {
-	Known  *Addresses
 	mu     sync.Mutex
+	known  *Addresses
 	picked map[netip.Addr]string
 }
 
 // NewPicker makes a picker on top of what is known.
 func NewPicker(known *Addresses) *Picker {
-	return &Picker{Known: known, picked: map[netip.Addr]string{}}
+	return &Picker{known: known, picked: map[netip.Addr]string{}}
 }
 
 // Next picks as Addresses.Next does. lost are addresses that turned out to be taken.
@@ -117,17 +117,58 @@ func (p *Picker) Next(owner, sharingKey string, family config.Family, ranges con
 	for a := range lost {
 		skip[a] = true
 	}
+	var shared netip.Addr
 	for a, key := range p.picked {
-		if key == sharingKey && config.FamilyOf(a) == family && !skip[a] {
-			return a, true
+		if key == sharingKey && config.FamilyOf(a) == family && !skip[a] && (!shared.IsValid() || a.Less(shared)) {
+			shared = a
 		}
 		skip[a] = skip[a] || key != sharingKey
 	}
-	a, ok := p.Known.Next(owner, sharingKey, family, ranges, skip)
+	if shared.IsValid() {
+		return shared, true
+	}
+	a, ok := p.known.Next(owner, sharingKey, family, ranges, skip)
 	if ok {
 		p.picked[a] = sharingKey
 	}
 	return a, ok
+}
+
+// Name keeps the addresses that a lease of the run asks for by name: no other is given them, unless it
+// shares the key.
+func (p *Picker) Name(request Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range request.Endpoints {
+		for _, a := range e.Addresses {
+			if _, picked := p.picked[a]; !picked {
+				p.picked[a] = e.SharingKey
+			}
+		}
+	}
+}
+
+// Update replaces the claims that are known by those of a later moment; the uses stay.
+func (p *Picker) Update(claims []*Claim) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := NewAddresses(claims, nil)
+	known.uses = p.known.uses
+	p.known = known
+}
+
+// Uses are all uses of the address by Services.
+func (p *Picker) Uses(a netip.Addr) []Use {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known.Uses(a)
+}
+
+// Foreign are the uses of the address by Services that do not carry the sharing key.
+func (p *Picker) Foreign(a netip.Addr, sharingKey string) []Use {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known.Foreign(a, sharingKey)
 }
 
 // Drop forgets an address that was lost to somebody else.

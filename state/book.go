@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -32,6 +33,8 @@ const (
 	StatePending = "Pending"
 	// StateReserved is what is held and not used.
 	StateReserved = "Reserved"
+	// StateExpired is a hold whose time is over: whoever comes next may take it.
+	StateExpired = "Expired"
 	// StateClaiming is what a run has just taken: it is under way, or has crashed.
 	StateClaiming = "Claiming"
 	// StatePartial is a lease of which a part is active.
@@ -93,6 +96,8 @@ func (t *Tenant) Labels() map[string]string {
 // Contents is what the cluster holds of the things that the book is about. A list that no asked
 // subject needs may be missing.
 type Contents struct {
+	// Now is the API server's clock; without it no hold is taken for ended.
+	Now    time.Time
 	Claims []*Claim
 	// Hosts are ProviderHosts and the routes with Akash's label.
 	Hosts []HostObject
@@ -108,7 +113,7 @@ type Contents struct {
 // other objects say; things without a claim, as Akash's provider leaves them, are shown by the
 // objects that stand for them.
 func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book {
-	f := folder{cfg: cfg, tenants: map[lease.ID]*Tenant{}}
+	f := folder{cfg: cfg, now: in.Now, tenants: map[lease.ID]*Tenant{}}
 	b := &Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book"}
 	var hosts []HostRow
 	var ips []IPRow
@@ -137,6 +142,7 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 // folder computes one book. The rows of a lease share their tenant.
 type folder struct {
 	cfg     *config.ProviderConfig
+	now     time.Time
 	tenants map[lease.ID]*Tenant
 }
 
@@ -191,6 +197,24 @@ func (b *Book) Changes(earlier *Book) *Book {
 		return gone.State == StateReleased && !gone.Address.IsValid() && slices.ContainsFunc(b.IPs, gone.samePort)
 	})
 	return out
+}
+
+// NextEnd is the moment after now at which the next hold in the book has ended; zero where none will.
+func (b *Book) NextEnd(now time.Time) time.Time {
+	var next time.Time
+	see := func(expires string) {
+		at, err := time.Parse(time.RFC3339, expires)
+		if end := at.Add(margin + time.Second); err == nil && end.After(now) && (next.IsZero() || end.Before(next)) {
+			next = end
+		}
+	}
+	for _, r := range b.Hosts {
+		see(r.Expires)
+	}
+	for _, r := range b.IPs {
+		see(r.Expires)
+	}
+	return next
 }
 
 // Empty is true for a book without rows.

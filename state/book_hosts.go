@@ -22,14 +22,16 @@ type HostRow struct {
 	Port    uint16 `json:"port"`
 	// Target is the kind of route that serves the host: ingress, httproute, route, tlsroute, or empty.
 	Target string `json:"target"`
-	// State is Active, Reserved, Claiming, Withheld, Terminating or Unreadable. What has no claim is Active
+	// State is Active, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable. What has no claim is Active
 	// or Reserved as it is seen.
 	State string `json:"state"`
 	// Claimed is false for what only Akash's objects stand for: another tenant's provider may hand
 	// it on without asking the ledger.
 	Claimed bool        `json:"claimed"`
 	Since   metav1.Time `json:"since"`
-	Message string      `json:"message,omitempty"`
+	// Expires is when a hold ends, as RFC 3339; empty for what is held for good.
+	Expires string `json:"expires,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 func (r HostRow) key() string { return r.Host + r.Path + " " + r.withheldFrom() }
@@ -70,7 +72,7 @@ func (f *folder) hosts(claims []*Claim, objects []HostObject) []HostRow {
 func (f *folder) claimedHost(rows []HostRow, c *Claim, objects []HostObject) []HostRow {
 	row := HostRow{Host: c.Thing, Claimed: true, Since: metav1.NewTime(c.Created), Message: c.Unreadable}
 	if len(c.Parts) == 0 {
-		row.Tenant, row.State = &Tenant{Owner: c.Owner}, claimState(c, Part{}, StateReserved)
+		row.Tenant, row.State = &Tenant{Owner: c.Owner}, f.claimState(c, Part{}, StateReserved)
 		return append(rows, row)
 	}
 	for _, p := range c.Parts {
@@ -88,7 +90,7 @@ func (f *folder) claimedHost(rows []HostRow, c *Claim, objects []HostObject) []H
 				row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
 			}
 		}
-		row.State = claimState(c, p, seen)
+		row.State, row.Expires = f.claimState(c, p, seen), p.Expires
 		rows = append(rows, row)
 	}
 	for _, w := range c.Waits {
@@ -110,12 +112,14 @@ func (c *Claim) withholder(wait Part) string {
 }
 
 // claimState is how a part of a claim stands; seen is what the objects say of it.
-func claimState(c *Claim, p Part, seen string) string {
+func (f *folder) claimState(c *Claim, p Part, seen string) string {
 	switch {
 	case c.Unreadable != "":
 		return StateUnreadable
 	case c.Deleting:
 		return StateTerminating
+	case p.Ended(f.now):
+		return StateExpired
 	case p.Run != "":
 		return StateClaiming
 	}

@@ -27,12 +27,14 @@ type IPRow struct {
 	Service       string `json:"service"`
 	ContainerPort uint16 `json:"containerPort"`
 	Pool          string `json:"pool"`
-	// State is Active, Pending, Reserved, Claiming, Terminating or Unreadable.
+	// State is Active, Pending, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable.
 	State string `json:"state"`
 	// Claimed is false for what only Akash's objects or a Service stand for.
 	Claimed bool        `json:"claimed"`
 	Since   metav1.Time `json:"since"`
-	Message string      `json:"message,omitempty"`
+	// Expires is when a hold ends, as RFC 3339; empty for what is held for good.
+	Expires string `json:"expires,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 func (r IPRow) key() string {
@@ -118,7 +120,7 @@ func (x *ipFold) claim(c *Claim) {
 	pool, _ := x.cfg.PoolFor(a)
 	if len(c.Parts) == 0 {
 		row.Pool = pool
-		row.Tenant, row.State, row.Message = &Tenant{Owner: c.Owner}, claimState(c, Part{}, StateReserved), c.Unreadable
+		row.Tenant, row.State, row.Message = &Tenant{Owner: c.Owner}, x.claimState(c, Part{}, StateReserved), c.Unreadable
 		x.rows = append(x.rows, row)
 		return
 	}
@@ -135,7 +137,7 @@ func (x *ipFold) claim(c *Claim) {
 				row.Pool = cmp.Or(pool, s.Pool)
 			}
 		}
-		row.State = claimState(c, p, seen)
+		row.State, row.Expires = x.claimState(c, p, seen), p.Expires
 		x.shown[key] = append(x.shown[key], a)
 		x.rows = append(x.rows, row)
 	}

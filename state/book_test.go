@@ -248,6 +248,44 @@ func TestBookLeases(t *testing.T) {
 	}
 }
 
+// A hold whose time is over is shown as that, and when the next one will be.
+func TestBookShowsEndedHolds(t *testing.T) {
+	cfg := bookConfig(t, config.ModeRange, "203.0.113.0/28")
+	until := func(c *Claim, minute int) *Claim {
+		c.Parts[0].Expires = bookMinute(minute).Format(time.RFC3339)
+		return c
+	}
+	b := NewBook(cfg, Contents{Now: bookMinute(5), Claims: []*Claim{
+		until(bookHostClaim("a.example.com", bookShop, ""), 4), until(bookHostClaim("b.example.com", bookBlog, ""), 9),
+		until(bookHostClaim("c.example.com", bookShop, "n0nce"), 4), bookHostClaim("d.example.com", bookBlog, ""),
+		until(bookAddressClaim("203.0.113.7", "public", bookShop, bookHTTPS()), 4),
+	}}, Subjects...)
+	var got []string
+	for _, r := range b.Hosts {
+		got = append(got, r.Host+" "+r.State+" "+r.Expires)
+	}
+	for _, r := range b.IPs {
+		got = append(got, r.Address.String()+" "+r.State+" "+r.Expires)
+	}
+	for _, r := range b.Leases {
+		got = append(got, r.State)
+	}
+	over, later := bookMinute(4).Format(time.RFC3339), bookMinute(9).Format(time.RFC3339)
+	want := []string{
+		"a.example.com Expired " + over, "b.example.com Reserved " + later, "c.example.com Expired " + over, "d.example.com Reserved ",
+		"203.0.113.7 Expired " + over, "Expired", "Reserved",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the book (-want +got):\n%s", diff)
+	}
+	if next := b.NextEnd(bookMinute(5)); next.Before(bookMinute(9)) || next.After(bookMinute(10)) {
+		t.Errorf("the next hold ends at %s", next)
+	}
+	if next := b.NextEnd(bookMinute(11)); !next.IsZero() {
+		t.Errorf("a hold ends after the last: %s", next)
+	}
+}
+
 func TestBookSelect(t *testing.T) {
 	cfg := bookConfig(t, config.ModeRange, "203.0.113.0/28")
 	in := Contents{Claims: []*Claim{

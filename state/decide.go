@@ -96,7 +96,9 @@ func (j Judge) Decide(want Hold, key string, claim *Claim, uses []Use) Finding {
 	case part.Ended(j.Now):
 		return Finding{Verdict: Expired, By: claim.holder(part)}
 	default:
-		return Finding{Verdict: Withheld, By: claim.holder(part)}
+		h := claim.holder(part)
+		h.Running = part.Run != "" // whatever becomes of the parts beside it
+		return Finding{Verdict: Withheld, By: h}
 	}
 }
 

@@ -147,10 +147,16 @@ func decode(decoder *yaml.Decoder) (node *yaml.Node, err error) {
 	return node, nil
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+var (
+	yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+	// yamlParser are the messages of the YAML library's parser. It counts lines from 0, where its scanner
+	// counts from 1, and names none for the first one.
+	yamlParser    = regexp.MustCompile(`^(did not find expected (<|node content|key|'-' indicator|',' or )|found (undefined tag handle|duplicate %|incompatible YAML document))`)
+	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced`)
+)
 
 // syntaxError notes what the YAML library says, at the line it names or, where it names none, at
-// the first character that cannot stand in YAML.
+// the alias that it means, or the first character that cannot stand in YAML.
 func (d *Document) syntaxError(text []byte, err error) {
 	message := err.Error()
 	line := 0
@@ -158,14 +164,28 @@ func (d *Document) syntaxError(text []byte, err error) {
 		line, _ = strconv.Atoi(m[1])
 		message = m[2]
 	}
+	if line > 0 && yamlParser.MatchString(message) {
+		line++
+	}
 	column := 1
 	if line == 0 {
 		line, column = badCharacter(text)
-	} else if lines := bytes.SplitN(text, []byte("\n"), line+1); line <= len(lines) {
+		if m := unknownAnchor.FindStringSubmatch(message); m != nil {
+			line, column = position(text, bytes.Index(text, []byte("*"+m[1])))
+		}
+	} else {
+		lines := bytes.Split(bytes.TrimRight(text, " \t\r\n"), []byte("\n"))
+		line = min(line, len(lines)) // what ends too early is missed behind the end
 		l := lines[line-1]
 		column += len(l) - len(bytes.TrimLeft(l, " \t"))
 	}
 	d.add(d.place(line, column, nil), false, "not valid YAML: %s", strings.TrimSpace(message))
+}
+
+// position is the line and the column of a byte.
+func position(text []byte, at int) (line, column int) {
+	before := text[:max(at, 0)]
+	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 }
 
 func badCharacter(text []byte) (line, column int) {

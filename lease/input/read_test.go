@@ -87,7 +87,7 @@ func TestDefinitionProblems(t *testing.T) {
 				"in.yaml:7:33: spec.services[0].expose[0].port: 0 is not a port (1 to 65535)\n" +
 				"in.yaml:7:44: spec.services[0].expose[0].hosts[0]: \"A.com\" is not lower case; write \"a.com\"\n" +
 				"in.yaml:8:5: spec.services[1]: \"name\" is missing"},
-		"syntax": {`  - {name: web`, `in.yaml:6:3: not valid YAML: did not find expected ',' or '}'`},
+		"syntax": {`  - {name: web`, `in.yaml:7:3: not valid YAML: did not find expected ',' or '}'`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defs, problems := read(t, head+c.services+"\n", input.Options{})

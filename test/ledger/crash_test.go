@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -151,15 +152,15 @@ func uncut(t *testing.T, w work, cfg *config.ProviderConfig) (requests int, outc
 	t.Helper()
 	prepare(t, w, cfg)
 	c := newCutter(0, false)
-	if err := w.command(t.Context(), w.client(t, cfg, c)); err != nil {
+	if err := w.command(t.Context(), w.client(t, cfg, c.through)); err != nil {
 		t.Fatal(err)
 	}
 	return c.seen, written(t, w.name)
 }
 
-func (w work) client(t *testing.T, cfg *config.ProviderConfig, through *cutter) *client {
+func (w work) client(t *testing.T, cfg *config.ProviderConfig, through ...func(*rest.Config)) *client {
 	t.Helper()
-	c := newClient(t, cfg, through.through)
+	c := newClient(t, cfg, through...)
 	c.opts.Prune = w.name != "reserve"
 	c.opts.Concurrency = 1
 	return c
@@ -189,7 +190,7 @@ func try(t *testing.T, w work, cfg *config.ProviderConfig, plan []cut, others st
 		c := newCutter(p.at, p.after)
 		ended := make(chan error, 1)
 		ctx := context.WithoutCancel(t.Context()) // a killed process cleans nothing up
-		go func() { ended <- w.command(ctx, w.client(t, cfg, c)) }()
+		go func() { ended <- w.command(ctx, w.client(t, cfg, c.through)) }()
 		select {
 		case <-c.dead:
 			where += fmt.Sprintf("; cut at %d %s, after it: %v", p.at, c.last, p.after)
@@ -203,7 +204,7 @@ func try(t *testing.T, w work, cfg *config.ProviderConfig, plan []cut, others st
 			t.Errorf("another owner's claims have changed%s:\n%s", where, cmp.Diff(others, got))
 		}
 	}
-	if err := w.command(t.Context(), w.client(t, cfg, newCutter(0, false))); err != nil {
+	if err := w.command(t.Context(), w.client(t, cfg)); err != nil {
 		t.Errorf("one more run%s: %v", where, err)
 	}
 	if diff := cmp.Diff(want, written(t, w.name)); diff != "" {

@@ -259,6 +259,8 @@ func (w *World) check(s state, i int) []state {
 	c, r := w.Clients[i], &s.runners[i]
 	if wildcard(c.Thing) {
 		r.phase = Bind
+		// A wildcard that looks again, while a run under way has the host, only looks later: what it may
+		// find then is found by the interleavings in which this step comes later.
 		for host, over := range w.Over {
 			if below := s.claims[host]; over == c.Thing && below.uid != 0 && below.owner != c.Owner && !w.NoList {
 				r.phase = Undo

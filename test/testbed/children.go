@@ -83,6 +83,13 @@ func (c *children) start(ctx context.Context, path string, args ...string) (*chi
 // adopt puts what envtest has started under the watchdog. envtest keeps the process ids to
 // itself, so they are read from /proc; where there is none, only Stop ends them.
 func (c *children) adopt() {
+	for _, pid := range ours("etcd", "kube-apiserver") {
+		_ = c.tell(strconv.Itoa(pid))
+	}
+}
+
+// ours are the process ids of this process's children of those names.
+func ours(programs ...string) (pids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
@@ -91,13 +98,14 @@ func (c *children) adopt() {
 		}
 		// pid (name) state parent …
 		before, after, _ := strings.Cut(string(stat), ") ")
-		pid, name, _ := strings.Cut(before, " (")
+		text, name, _ := strings.Cut(before, " (")
 		fields := strings.Fields(after)
-		ours := len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid())
-		if ours && slices.Contains([]string{"etcd", "kube-apiserver"}, name) {
-			_ = c.tell(pid)
+		pid, err := strconv.Atoi(text)
+		if err == nil && len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) && slices.Contains(programs, name) {
+			pids = append(pids, pid)
 		}
 	}
+	return pids
 }
 
 func (c *children) tell(line string) error {

@@ -113,18 +113,12 @@ func (p *ControlPlane) start(ctx context.Context) error {
 	server.Configure().
 		Set("service-cluster-ip-range", programs.ServiceRange).
 		Set("authorization-mode", "RBAC")
-	log, err := os.Create(filepath.Join(p.Dir, "kube-apiserver.log"))
-	if err != nil {
-		return err
-	}
-	defer log.Close() //nolint:errcheck // the child has its own handle
-	server.Out, server.Err = log, log
-
 	p.env = env
-	_, err = env.Start()
-	p.children.adopt()
-	if err != nil {
-		return fmt.Errorf("%w\n%s", err, tail(log.Name()))
+	if err := p.logged(func() error {
+		_, err := env.Start()
+		return err
+	}); err != nil {
+		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -132,6 +126,44 @@ func (p *ControlPlane) start(ctx context.Context) error {
 	p.Config = rest.CopyConfig(env.Config)
 	p.Config.QPS = -1
 	return os.WriteFile(p.Kubeconfig, env.KubeConfig, 0o600)
+}
+
+// logged starts the API server with a log, and puts it under the watchdog.
+func (p *ControlPlane) logged(start func() error) error {
+	log, err := os.OpenFile(filepath.Join(p.Dir, "kube-apiserver.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // the child has its own handle
+	server := p.env.ControlPlane.GetAPIServer()
+	server.Out, server.Err = log, log
+	err = start()
+	p.children.adopt()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, tail(log.Name()))
+	}
+	return nil
+}
+
+// KillAPIServer ends the API server at once (SIGKILL); etcd, and so all that was written, stays.
+func (p *ControlPlane) KillAPIServer() error {
+	for _, pid := range ours("kube-apiserver") {
+		process, err := os.FindProcess(pid)
+		if err == nil {
+			err = process.Kill()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_ = p.env.ControlPlane.GetAPIServer().Stop() // waits until it has ended, and may find that it has
+	return nil
+}
+
+// StartAPIServer starts an API server that was killed, on the same port, for the same users; it is
+// ready when this returns.
+func (p *ControlPlane) StartAPIServer() error {
+	return p.logged(p.env.ControlPlane.GetAPIServer().Start)
 }
 
 // InstallCRDs creates the CustomResourceDefinitions in the files and folders named (other kinds

@@ -1,0 +1,182 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// outage is how long a run waits for an API server that has answered before and does not any more: a
+// restart takes a few seconds, a change of leaders behind a load balancer some more. Where requests
+// have a time limit of their own (--request-timeout), that is it.
+const outage = 30 * time.Second
+
+// knocking is how often a server that does not answer is asked again.
+var knocking = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 8, Cap: time.Second}
+
+// AwayError says that the API server stopped answering while a run was under way, and did not come
+// back in time. What the run had written stays, with its marks: nothing more can be known, and
+// nothing taken back. The same command goes on from there.
+type AwayError struct {
+	Host  string
+	After time.Duration
+	Err   error
+	// Done is what the run had changed until then.
+	Done []string
+}
+
+func (e *AwayError) Error() string {
+	return fmt.Sprintf("the API server at %s has stopped answering, for %s now: %v", e.Host, e.After.Round(100*time.Millisecond), e.Err)
+}
+
+func (e *AwayError) Unwrap() error { return e.Err }
+
+func isAway(err error) bool {
+	var away *AwayError
+	return errors.As(err, &away)
+}
+
+// reach is whether the API server answers. The requests of a run share it, so that an outage is
+// waited for once and not by each of them anew.
+type reach struct {
+	patience time.Duration
+
+	mu sync.Mutex
+	// known is true once there was an answer: a server that never gave one is more likely not there.
+	known bool
+	// since is when it was first missed; zero while it answers.
+	since time.Time
+}
+
+func (r *reach) answered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.since = time.Time{}
+}
+
+// wrap notes that something answers, whatever it says.
+func (r *reach) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		if err == nil {
+			r.mu.Lock()
+			r.known = true
+			r.mu.Unlock()
+		}
+		return response, err
+	})
+}
+
+// missed says for how long there has been no answer, at least since the moment first, and whether
+// that is worth waiting for.
+func (r *reach) missed(first time.Time) (gone time.Duration, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.since.IsZero() {
+		r.since = first
+	}
+	if r.since.Before(first) {
+		first = r.since
+	}
+	return time.Since(first), r.known
+}
+
+// read does one read, and again as long as no answer comes.
+func (c *Cluster) read(ctx context.Context, do func() error) error {
+	return c.persist(ctx, isSilent, func() error {
+		leave, err := c.enter(ctx)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		return do()
+	})
+}
+
+// write does one write, and again as long as it does not get through: what may have taken effect is
+// for the caller to look at. A write that has begun is carried to its end, also when the run is
+// interrupted meanwhile: only then is it known what there is to take back. A deadline stays.
+func (c *Cluster) write(ctx context.Context, do func(context.Context) error) error {
+	return c.persist(ctx, isUnsent, func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		leave, err := c.enter(ctx)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		write := context.WithoutCancel(ctx)
+		if end, bounded := ctx.Deadline(); bounded {
+			var cancel context.CancelFunc
+			write, cancel = context.WithDeadline(write, end)
+			defer cancel()
+		}
+		return do(write)
+	})
+}
+
+// persist repeats a request as long as its error says that the server is away.
+func (c *Cluster) persist(ctx context.Context, away func(error) bool, do func() error) error {
+	backoff, first := knocking, time.Time{}
+	for {
+		err := do()
+		switch {
+		case ctx.Err() != nil:
+			return err
+		case !away(err):
+			if err == nil || isAnswer(err) {
+				c.reach.answered()
+			}
+			return err
+		}
+		if first.IsZero() {
+			first = time.Now()
+		}
+		gone, known := c.reach.missed(first)
+		if !known {
+			return err
+		}
+		if gone >= c.reach.patience {
+			return &AwayError{Host: c.host, After: gone, Err: err}
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(min(backoff.Step(), c.reach.patience-gone)):
+		}
+	}
+}
+
+// isSilent is true where a read got no answer, or one that says only that the server cannot answer
+// now: a load balancer's without a server behind it, or a server's that is starting.
+func isSilent(err error) bool {
+	status, ok := statusOf(err)
+	if !ok {
+		return err != nil
+	}
+	switch status.Code {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	case http.StatusInternalServerError:
+		return strings.Contains(status.Message, "server is starting")
+	}
+	return false
+}
+
+// isUnsent is true where a write certainly took no effect, and may be sent again: no connection was
+// made, or the server has turned it away unread.
+func isUnsent(err error) bool {
+	if status, ok := statusOf(err); ok {
+		return status.Code == http.StatusTooManyRequests
+	}
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}

@@ -1,0 +1,59 @@
+package apply
+
+import (
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// withhold remembers, and tells once, that another deployment of the owner, or an object of it, has a
+// part.
+func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
+	r.note(h, p)
+	var name string
+	if h.Kind != state.Address {
+		name = lease.HostPath(h.Thing, p.Path)
+		if r.withheldHosts[name] {
+			return
+		}
+		r.withheldHosts[name] = true
+	} else {
+		protocol, port := p.ProtocolPort()
+		leasedIP := lease.LeasedIPName(h.SharingKey, protocol, port)
+		if r.withheldPorts[leasedIP] {
+			return
+		}
+		r.withheldPorts[leasedIP] = true
+		name = h.Thing + " " + p.PortText()
+	}
+	message := "held by " + by.Object
+	if by.Lease != (lease.ID{}) {
+		message = "held by deployment " + by.Lease.Group().String()
+	}
+	r.event(Withheld, string(h.Kind), "", name, message)
+}
+
+// waiting is a part that is withheld and the note that says so.
+type waiting struct {
+	want state.Hold
+	note state.Part
+}
+
+// note remembers what is withheld; settle writes it down.
+func (r *run) note(h state.Hold, p state.Part) {
+	definition, options := "", (*lease.HTTPOptions)(nil)
+	if r.def != nil {
+		definition = r.def.Hash
+		if e := r.def.Routed(h.Thing, p.Path); e != nil {
+			options = e.Options()
+			if e.Routing != nil {
+				definition = "" // a note says less than its routes need: they follow with an apply
+			}
+		}
+	}
+	note := p.Wait(definition, options)
+	if !slices.ContainsFunc(r.withheld, func(w waiting) bool { return w.note.Key == note.Key }) {
+		r.withheld = append(r.withheld, waiting{want: h, note: note})
+	}
+}

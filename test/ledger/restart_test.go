@@ -1,0 +1,158 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// killer ends the API server at one of a run's requests, before it arrives or before it is answered.
+type killer struct {
+	t     *testing.T
+	at    int
+	after bool
+	// then is what is done when the server has ended.
+	then func()
+
+	mu   sync.Mutex
+	seen int
+	what string
+}
+
+func (k *killer) through(connection *rest.Config) {
+	connection.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) { return k.roundTrip(next, r) })
+	})
+}
+
+func (k *killer) roundTrip(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	k.mu.Lock()
+	now := false
+	if counts(r) {
+		k.seen++
+		now = k.seen == k.at
+	}
+	if now {
+		k.what = r.Method + " " + r.URL.Path
+	}
+	k.mu.Unlock()
+	if !now {
+		return next.RoundTrip(r)
+	}
+	if k.after {
+		if response, err := next.RoundTrip(r); err == nil {
+			_ = response.Body.Close()
+		}
+	}
+	if err := plane.KillAPIServer(); err != nil {
+		k.t.Error(err)
+	}
+	k.then()
+	if k.after {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return next.RoundTrip(r)
+}
+
+// points are requests of a run at which something is to happen: some of them, or all.
+func points(last int) (out []cut) {
+	if os.Getenv("LEDGER_OPERATIONS") != "" {
+		for at := 2; at <= last; at++ {
+			out = append(out, cut{at, at%2 == 0})
+		}
+		return out
+	}
+	return []cut{{last / 2, false}, {last - 1, true}}
+}
+
+// again runs the command once more than needed: the first run makes what all leases share, and stays.
+func again(t *testing.T, w work, cfg *config.ProviderConfig) (requests int, outcome []string) {
+	t.Helper()
+	uncut(t, w, cfg)
+	return uncut(t, w, cfg)
+}
+
+// An API server that is killed and started again in the middle of a run is waited for, and the run
+// ends as if nothing had been.
+func TestRestartOfTheAPIServer(t *testing.T) {
+	for _, w := range works() {
+		t.Run(w.name, func(t *testing.T) {
+			cfg := settings(t, w.addresses)
+			cfg.Target = config.TargetIngress
+			last, want := again(t, w, cfg)
+			for _, p := range points(last) {
+				prepare(t, w, cfg)
+				started := make(chan error, 1)
+				k := &killer{t: t, at: p.at, after: p.after, then: func() {
+					go func() { started <- plane.StartAPIServer() }()
+				}}
+				err := w.command(t.Context(), w.client(t, cfg, k.through))
+				if k.what == "" {
+					t.Fatalf("the run has ended (%v) before request %d of %d", err, p.at, last)
+				}
+				if err := <-started; err != nil {
+					t.Fatal(err)
+				}
+				where := fmt.Sprintf("restarted at %d of %d, %s, after it: %v", p.at, last, k.what, p.after)
+				if err != nil {
+					t.Errorf("%s: %v", where, err)
+				}
+				invariants(t, w, where)
+				if diff := cmp.Diff(want, written(t, w.name)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", where, diff)
+				}
+			}
+		})
+	}
+}
+
+// Where the API server stays away the run says so, and what it has done; the same command finishes
+// the work when the server is back.
+func TestAPIServerStaysAway(t *testing.T) {
+	for _, w := range works() {
+		t.Run(w.name, func(t *testing.T) {
+			cfg := settings(t, w.addresses)
+			cfg.Target = config.TargetIngress
+			last, want := again(t, w, cfg)
+			prepare(t, w, cfg)
+			k := &killer{t: t, at: last - 1, then: func() {}}
+			impatient := func(connection *rest.Config) {
+				k.through(connection)
+				connection.Timeout = 3 * time.Second
+			}
+			c := w.client(t, cfg, impatient)
+			err := w.command(t.Context(), c)
+			if err := plane.StartAPIServer(); err != nil {
+				t.Fatal(err)
+			}
+			away := (*apply.AwayError)(nil)
+			if !errors.As(err, &away) || len(away.Done) == 0 {
+				t.Fatalf("at %s: want that the server is away and what was done, got %v", k.what, err)
+			}
+			for _, e := range c.events {
+				if change := fmt.Sprintf("%s/%s %s", e.Kind, e.Name, e.Action); e.Action == apply.Claimed && !slices.Contains(away.Done, change) {
+					t.Errorf("%q is not among what was done: %q", change, away.Done)
+				}
+			}
+			invariants(t, w, "")
+			if err := w.command(t.Context(), w.client(t, cfg)); err != nil {
+				t.Errorf("one more run: %v", err)
+			}
+			if diff := cmp.Diff(want, written(t, w.name)); diff != "" {
+				t.Errorf("after one more run (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
