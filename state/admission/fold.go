@@ -157,7 +157,8 @@ func (f *fold) hostLayer(r *Route, who identity) Verdict {
 	isForeign := f.rules.ownership && host.owner != who
 	rival := f.active[at]
 	// A passthrough route takes all of the host's TLS: beside it there is room for plain HTTP alone.
-	if !isForeign && rival == nil && !(r.TLS && host.passthrough) && !(r.Passthrough && host.tls) {
+	tlsTaken := r.TLS && host.passthrough || r.Passthrough && host.tls
+	if !isForeign && rival == nil && !tlsTaken {
 		f.active[at] = r
 		host.newest = r
 		host.tls, host.passthrough = host.tls || r.TLS, host.passthrough || r.Passthrough
