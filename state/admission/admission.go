@@ -40,33 +40,39 @@ func Decide(rules Rules, claims *Claims, routes []Route, namespaces map[string]m
 		}
 		out = decide(out, shard.Name, &rules, claims, seen)
 	}
-	unseen := len(out)
-	for _, r := range byAge {
-		if !selected[r] {
-			out = append(out, Admission{Route: r, Verdict: Verdict{Reason: ReasonNoShard, Message: "no shard selects the route"}})
-		}
-	}
-	inOrder(out[unseen:])
-	return out
+	unseen := slices.DeleteFunc(byAge, func(r *Route) bool { return selected[r] })
+	none := Verdict{Reason: ReasonNoShard, Message: "no shard selects the route"}
+	return inOrder(out, "", unseen, slices.Repeat([]Verdict{none}, len(unseen)))
 }
 
 // decide adds the verdicts of one shard over its routes, which are sorted by age.
 func decide(out []Admission, shard string, rules *Rules, claims *Claims, byAge []*Route) []Admission {
 	f := newFold(rules, claims, byAge)
-	start := len(out)
-	for _, r := range byAge {
-		out = append(out, Admission{Route: r, Shard: shard, Verdict: f.next(r)})
+	verdicts := make([]Verdict, len(byAge))
+	for i, r := range byAge {
+		verdicts[i] = f.next(r)
 	}
-	inOrder(out[start:])
-	return out
+	return inOrder(out, shard, byAge, verdicts)
 }
 
-// inOrder sorts for reading. What is there is sorted by age, and stays so within a path.
-func inOrder(out []Admission) {
-	slices.SortStableFunc(out, func(a, b Admission) int {
+// inOrder adds verdicts in the order in which they are read: by host, path and age.
+func inOrder(out []Admission, shard string, byAge []*Route, verdicts []Verdict) []Admission {
+	order := make([]int, len(byAge))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		a, b := byAge[i], byAge[j]
 		if c := cmp.Compare(a.Host, b.Host); c != 0 {
 			return c
 		}
-		return cmp.Compare(a.Path, b.Path)
+		if c := cmp.Compare(a.Path, b.Path); c != 0 {
+			return c
+		}
+		return cmp.Compare(i, j)
 	})
+	for _, i := range order {
+		out = append(out, Admission{Route: byAge[i], Shard: shard, Verdict: verdicts[i]})
+	}
+	return out
 }
