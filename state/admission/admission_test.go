@@ -45,6 +45,16 @@ func (r Route) as(kind string, path string) Route {
 	return r
 }
 
+func (r Route) secured(name string) Route {
+	r.Name, r.TLS = name, true
+	return r
+}
+
+func (r Route) passing() Route {
+	r.Passthrough = true
+	return r
+}
+
 // An owner is one, whatever the namespaces of the leases; what has no lease is its namespace's.
 func TestOwners(t *testing.T) {
 	a1, a2, b1 := leaseOf(alice, 1), leaseOf(alice, 2), leaseOf(bob, 1)
@@ -63,6 +73,16 @@ func TestOwners(t *testing.T) {
 			map[string]string{"a1/web": "", "b1/web": ""}},
 		"no lease": {"own", []Route{route(1, "shop", "www.abc.xyz"), route(2, "blog", "www.abc.xyz").as(KindRoute, "/v2")},
 			map[string]string{"shop/web": "", "blog/web": "HostAlreadyClaimed a route in another namespace holds www.abc.xyz and is older than web"}},
+		"with ownership off, the same path": {"", []Route{route(1, "a1", "www.abc.xyz", a1), route(2, "b1", "www.abc.xyz", b1)},
+			map[string]string{"a1/web": "", "b1/web": "HostAlreadyClaimed a route in another namespace holds www.abc.xyz and is older than web"}},
+		"and with wildcards": {"wild", []Route{route(1, "a1", "www.abc.xyz", a1), route(2, "b1", "www.abc.xyz", b1)},
+			map[string]string{"a1/web": "", "b1/web": "HostAlreadyClaimed a route in another namespace holds host www.abc.xyz"}},
+		"the newest is named where no path is the same": {"own", []Route{
+			route(1, "a1", "www.abc.xyz", a1).secured("old"), route(2, "a2", "www.abc.xyz", a1).secured("new").as(KindRoute, "/x"),
+			route(3, "a3", "www.abc.xyz", a1).secured("pass").passing().as(KindRoute, "")},
+			map[string]string{"a1/old": "", "a2/new": "", "a3/pass": "HostAlreadyClaimed route new already exposes www.abc.xyz and is older"}},
+		"hosts that are missing are no rivals": {"own wild", []Route{route(1, "a1", "", a1), route(2, "b1", "", b1)},
+			map[string]string{"a1/web": "NoHostValue no host value was defined for the route", "b1/web": "NoHostValue no host value was defined for the route"}},
 		"what is not in the cluster yet is the youngest": {"own", []Route{{Kind: KindRoute, Namespace: "new", Name: "web", Host: "www.abc.xyz"}, route(9, "b1", "www.abc.xyz", b1)},
 			map[string]string{"b1/web": "", "new/web": "HostAlreadyClaimed a route in another namespace holds www.abc.xyz and is older than web"}},
 	} {
