@@ -44,7 +44,7 @@ func (c *Cluster) Book(ctx context.Context, cfg *config.ProviderConfig, subjects
 		group.Go(func() error { return r.list(listCtx, kind) })
 	}
 	if slices.Contains(subjects, state.SubjectRoutes) {
-		for _, kind := range competingKinds {
+		for _, kind := range hostKinds {
 			group.Go(func() error { return r.listRoutes(listCtx, kind) })
 		}
 		group.Go(func() error { return r.listNamespaces(listCtx) })
@@ -78,9 +78,6 @@ func bookKinds(subjects []state.Subject) []render.Kind {
 	of(state.SubjectPools, render.Service, render.IPAddressPool)
 	return kinds
 }
-
-// competingKinds are the kinds of route that compete for hosts, whoever wrote them.
-var competingKinds = []render.Kind{render.Ingress, render.HTTPRoute, render.Route}
 
 // bookSelector chooses the objects of a kind that belong to leases.
 func bookSelector(kind render.Kind) string {

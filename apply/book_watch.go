@@ -47,7 +47,7 @@ func (c *Cluster) watchAll(ctx context.Context, cfg *config.ProviderConfig, subj
 		add(kind, bookSelector(kind))
 	}
 	if slices.Contains(subjects, state.SubjectRoutes) {
-		for _, kind := range competingKinds {
+		for _, kind := range hostKinds {
 			add(kind, "")
 		}
 		resources = append(resources, watched{resource: namespaces})

@@ -2,6 +2,7 @@ package state
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,7 +14,7 @@ import (
 
 // RouteRow is the verdict on one host and path of a live route, in one shard.
 type RouteRow struct {
-	// Kind is Ingress, HTTPRoute or Route; namespace and name are the object's.
+	// Kind is Ingress, HTTPRoute, TLSRoute or Route; namespace and name are the object's.
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -22,7 +23,9 @@ type RouteRow struct {
 	Host     string `json:"host"`
 	Path     string `json:"path"`
 	Wildcard bool   `json:"wildcard,omitempty"`
-	Admitted bool   `json:"admitted"`
+	// Redirect is true for what only sends clients elsewhere.
+	Redirect bool `json:"redirect,omitempty"`
+	Admitted bool `json:"admitted"`
 	// Reason and Message say why a route is not admitted, as OpenShift's router does.
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
@@ -47,7 +50,7 @@ func (r RouteRow) Pattern() string {
 }
 
 func (r RouteRow) key() string {
-	return strings.Join([]string{r.Shard, r.Kind, r.Namespace, r.Name, r.Host, r.Path}, " ")
+	return strings.Join([]string{r.Shard, r.Kind, r.Namespace, r.Name, r.Host, r.Path, strconv.FormatBool(r.Redirect)}, " ")
 }
 
 // release is what a watch shows of a row that is gone.
@@ -90,7 +93,7 @@ func routeRows(cfg *config.ProviderConfig, in Contents) []RouteRow {
 	rows := make([]RouteRow, 0, len(admissions))
 	for _, a := range admissions {
 		row := RouteRow{
-			Kind: a.Kind, Namespace: a.Namespace, Name: a.Name, Host: a.Host, Path: a.Path, Wildcard: a.Wildcard != admission.WildcardNone,
+			Kind: a.Kind, Namespace: a.Namespace, Name: a.Name, Host: a.Host, Path: a.Path, Wildcard: a.Wildcard != admission.WildcardNone, Redirect: a.Redirect,
 			Admitted: a.Admitted, Reason: a.Reason, Message: a.Message, Shard: a.Shard, Since: metav1.NewTime(a.Created), labels: a.Labels,
 		}
 		if a.HasLease {

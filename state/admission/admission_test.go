@@ -65,6 +65,9 @@ func TestOwners(t *testing.T) {
 	}{
 		"two leases of an owner share a host": {"own", []Route{route(1, "a1", "www.abc.xyz", a1), route(2, "a2", "www.abc.xyz", a2).as(KindHTTPRoute, "/v2")},
 			map[string]string{"a1/web": "", "a2/web": ""}},
+		"a redirect stands beside what it leads to": {"own wild", []Route{route(1, "a1", "www.abc.xyz", a1).as(KindHTTPRoute, "/"), {Kind: KindHTTPRoute,
+			Namespace: "a2", Name: "web", Created: epoch, Host: "www.abc.xyz", Path: "/", Redirect: true, Lease: a2, HasLease: true}},
+			map[string]string{"a1/web": "", "a2/web": ""}},
 		"but not a path of it": {"own", []Route{route(1, "a1", "www.abc.xyz", a1), route(2, "a2", "www.abc.xyz", a2)},
 			map[string]string{"a1/web": "", "a2/web": "HostAlreadyClaimed ingress web already exposes www.abc.xyz and is older"}},
 		"another owner's path": {"own", []Route{route(1, "a1", "www.abc.xyz", a1), route(2, "b1", "www.abc.xyz", b1).as(KindRoute, "/v2")},
@@ -219,6 +222,11 @@ func TestRoutesOf(t *testing.T) {
 		"httproute": {`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {hostnames: [a.b, "*.c.d"],
 			rules: [{matches: [{path: {type: Exact, value: /x}}, {path: {value: /x}, method: GET}]}, {}]}}`,
 			[]string{"a.b /x  ", "a.b /  ", "*.c.d /x Below ", "*.c.d / Below "}},
+		"httproute that redirects": {`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {hostnames: [a.b],
+			rules: [{filters: [{type: RequestRedirect}]}, {matches: [{path: {value: /x}}], filters: [{type: URLRewrite}], backendRefs: [{name: x}]}]}}`,
+			[]string{"a.b /  redirect", "a.b /x  "}},
+		"tlsroute": {`{apiVersion: gateway.networking.k8s.io/v1, kind: TLSRoute, spec: {hostnames: [a.b, "*.c.d"]}}`,
+			[]string{"a.b   passthrough", "*.c.d  Below passthrough"}},
 		"httproute for all hosts": {`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {}}`, []string{" /  "}},
 		"another kind":            {`{apiVersion: v1, kind: Service, spec: {host: a.b}}`, nil},
 		"another group's route":   {`{apiVersion: serving.knative.dev/v1, kind: Route, spec: {host: a.b}}`, nil},
@@ -232,7 +240,9 @@ func TestRoutesOf(t *testing.T) {
 			var got []string
 			for _, r := range RoutesOf(o) {
 				tls := ""
-				if r.Passthrough {
+				if r.Redirect {
+					tls = "redirect"
+				} else if r.Passthrough {
 					tls = "passthrough"
 				} else if r.TLS {
 					tls = "tls"

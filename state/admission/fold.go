@@ -1,7 +1,12 @@
 package admission
 
 // place is a path of a host, or of a wildcard's domain.
-type place struct{ host, path string }
+type place struct {
+	host, path string
+	redirect   bool
+}
+
+func (r *Route) place() place { return place{r.Host, r.Path, r.Redirect} }
 
 // fold is what the routes that were looked at so far hold: one shard, from the oldest route to the
 // newest. It follows the router's two layers. The first one (wildcards, the only one that knows that
@@ -76,7 +81,7 @@ func (f *fold) wildcardLayer(r *Route, who identity) Verdict {
 	if f.rules.ownership && f.isForeign(r, who, domain, isWildcard) {
 		return foreign(r)
 	}
-	at, there := place{r.Host, r.Path}, f.hostPaths
+	at, there := r.place(), f.hostPaths
 	if isWildcard {
 		at.host, there = domain, f.wildcardPaths
 	}
@@ -147,7 +152,7 @@ func (f *fold) note(r *Route, who identity, domain string, isWildcard bool) {
 // hostLayer is the router's UniqueHost. It compares hosts as they are written, so that a wildcard
 // Route and another one with the same spec.host are rivals here.
 func (f *fold) hostLayer(r *Route, who identity) Verdict {
-	at := place{r.Host, r.Path}
+	at := r.place()
 	host := f.served[r.Host]
 	if host == nil {
 		f.served[r.Host] = &served{owner: who, newest: r, tls: r.TLS, passthrough: r.Passthrough}

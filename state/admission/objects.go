@@ -13,11 +13,12 @@ import (
 const (
 	KindIngress   = "Ingress"
 	KindHTTPRoute = "HTTPRoute"
+	KindTLSRoute  = "TLSRoute"
 	KindRoute     = "Route"
 )
 
-// RoutesOf are the hosts and paths that an Ingress, an HTTPRoute or a Route stands for, each once; of
-// an object of another kind none. The root of an Ingress or HTTPRoute is "/", however it is
+// RoutesOf are the hosts and paths that an Ingress, an HTTPRoute, a TLSRoute or a Route stands for, each
+// once; of an object of another kind none. The root of an Ingress or HTTPRoute is "/", however it is
 // written. A part that names no host, and so stands for every one, has none.
 func RoutesOf(o *unstructured.Unstructured) []Route {
 	r := Route{
@@ -33,6 +34,8 @@ func RoutesOf(o *unstructured.Unstructured) []Route {
 		return r.ingress(spec)
 	case r.Kind == KindHTTPRoute && group == "gateway.networking.k8s.io":
 		return r.httpRoute(spec)
+	case r.Kind == KindTLSRoute && group == "gateway.networking.k8s.io":
+		return r.tlsRoute(spec)
 	}
 	return nil
 }
@@ -88,26 +91,47 @@ func (r Route) httpRoute(spec any) []Route {
 	if len(hosts) == 0 {
 		hosts = []string{""}
 	}
-	var paths []string
-	for _, rule := range list(spec, "rules") {
-		matches := list(rule, "matches")
-		if len(matches) == 0 {
-			paths = append(paths, "")
-		}
-		for _, match := range matches {
-			paths = append(paths, text(value(match, "path"), "value"))
-		}
-	}
-	if len(paths) == 0 {
-		paths = []string{""}
+	rules := list(spec, "rules")
+	if len(rules) == 0 {
+		rules = []any{nil}
 	}
 	var parts parts
 	for _, host := range hosts {
-		for _, path := range paths {
-			parts.add(r.at(host, path, WildcardBelow))
+		for _, rule := range rules {
+			r.Redirect = isRedirect(rule)
+			matches := list(rule, "matches")
+			if len(matches) == 0 {
+				parts.add(r.at(host, "", WildcardBelow))
+			}
+			for _, match := range matches {
+				parts.add(r.at(host, text(value(match, "path"), "value"), WildcardBelow))
+			}
 		}
 	}
 	return parts.routes
+}
+
+// tlsRoute is like a passthrough Route: it has no path, and beside it there is room for plain HTTP.
+func (r Route) tlsRoute(spec any) []Route {
+	hosts := texts(spec, "hostnames")
+	if len(hosts) == 0 {
+		hosts = []string{""}
+	}
+	r.TLS, r.Passthrough = true, true
+	var parts parts
+	for _, host := range hosts {
+		part := r.at(host, "", WildcardBelow)
+		part.Path = ""
+		parts.add(part)
+	}
+	return parts.routes
+}
+
+// isRedirect is true for an HTTPRoute's rule that has no backend and sends the client elsewhere.
+func isRedirect(rule any) bool {
+	return len(list(rule, "backendRefs")) == 0 && slices.ContainsFunc(list(rule, "filters"), func(filter any) bool {
+		return text(filter, "type") == "RequestRedirect"
+	})
 }
 
 // parts are the routes of one object. One that matches a path in several ways, exactly and as a
@@ -118,7 +142,7 @@ type parts struct {
 }
 
 func (p *parts) add(r Route) {
-	at := place{r.Host, r.Path}
+	at := r.place()
 	if p.seen[at] {
 		return
 	}

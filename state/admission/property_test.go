@@ -88,6 +88,7 @@ func drawRoute(t *rapid.T) Route {
 			r.Host, r.Wildcard = "*."+r.Host, WildcardBelow
 		}
 	}
+	r.Redirect = r.Kind == KindHTTPRoute && rapid.Bool().Draw(t, "redirect")
 	if rapid.Bool().Draw(t, "leased") {
 		r.HasLease = true
 		r.Lease = lease.ID{Owner: rapid.SampledFrom(worldOwners).Draw(t, "owner"), DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1p"}
@@ -164,7 +165,7 @@ func TestAdmittedDoNotCollide(t *testing.T) {
 				if !a.Admitted || !b.Admitted || a.Shard != b.Shard {
 					continue
 				}
-				if a.Host == b.Host && a.Path == b.Path {
+				if a.Host == b.Host && a.Path == b.Path && a.Redirect == b.Redirect {
 					t.Errorf("%s and %s both have %s%s", a, b, a.Host, a.Path)
 				}
 				if !w.cfg.Hosts.NamespaceOwnership || a.identity() == b.identity() {

@@ -39,6 +39,9 @@ type Route struct {
 	// Path is compared as it stands: "" and "/" are two paths.
 	Path     string
 	Wildcard Wildcard
+	// Redirect is true for what only sends plain HTTP on to HTTPS, as an HTTPRoute without a backend: it
+	// stands beside the route that it sends to, at the same path.
+	Redirect bool
 	// TLS is true where the route ends TLS or, with Passthrough, hands it on.
 	TLS, Passthrough bool
 	// Lease is the lease that the object's labels name, or where they name none (HasLease is false)
@@ -91,5 +94,16 @@ func compareAge(a, b *Route) int {
 		return c
 	}
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
-		cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Wildcard, b.Wildcard))
+		cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Wildcard, b.Wildcard),
+		compareTruth(a.Redirect, b.Redirect))
+}
+
+func compareTruth(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
