@@ -43,6 +43,12 @@ func (c *Cluster) Book(ctx context.Context, cfg *config.ProviderConfig, subjects
 	for _, kind := range bookKinds(subjects) {
 		group.Go(func() error { return r.list(listCtx, kind) })
 	}
+	if slices.Contains(subjects, state.SubjectRoutes) {
+		for _, kind := range hostKinds {
+			group.Go(func() error { return r.listRoutes(listCtx, kind) })
+		}
+		group.Go(func() error { return r.listNamespaces(listCtx) })
+	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
@@ -106,8 +112,35 @@ func (r *bookReader) list(ctx context.Context, kind render.Kind) error {
 		metas, err = r.cluster.metas(ctx, kind.Resource(), "", opts)
 		r.addMetas(kind, metas)
 	}
+	return unlessMissing(err, kind)
+}
+
+// unlessMissing is the error, unless it says that the cluster lacks a kind which it may lack.
+func unlessMissing(err error, kind render.Kind) error {
 	if missing := (*MissingKindError)(nil); errors.As(err, &missing) && optional(kind) {
 		return nil
+	}
+	return err
+}
+
+// listRoutes reads all objects of a kind, page by page: of the objects no more is kept than their
+// hosts and paths.
+func (r *bookReader) listRoutes(ctx context.Context, kind render.Kind) error {
+	routes, err := listObjects(ctx, r.cluster, kind.Resource(), "", metav1.ListOptions{}, state.RoutesOf)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.contents.Routes = append(r.contents.Routes, routes...)
+	return unlessMissing(err, kind)
+}
+
+// listNamespaces reads the labels by which shards select namespaces, and by which a namespace is known
+// to be a lease's.
+func (r *bookReader) listNamespaces(ctx context.Context) error {
+	metas, err := r.cluster.metas(ctx, namespaces, "", metav1.ListOptions{})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range metas {
+		r.contents.AddNamespace(m)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -32,14 +34,23 @@ type watched struct {
 func (c *Cluster) watchAll(ctx context.Context, cfg *config.ProviderConfig, subjects []state.Subject) (<-chan struct{}, error) {
 	changed := make(chan struct{}, 1)
 	resources := []watched{{resource: leases, namespace: cfg.LedgerNamespace}}
-	for _, kind := range bookKinds(subjects) {
+	add := func(kind render.Kind, selector string) {
 		if optional(kind) {
 			_, err := c.version(ctx, watched{resource: kind.Resource()})
 			if missing := (*MissingKindError)(nil); errors.As(err, &missing) {
-				continue
+				return
 			}
 		}
-		resources = append(resources, watched{resource: kind.Resource(), selector: bookSelector(kind)})
+		resources = append(resources, watched{resource: kind.Resource(), selector: selector})
+	}
+	for _, kind := range bookKinds(subjects) {
+		add(kind, bookSelector(kind))
+	}
+	if slices.Contains(subjects, state.SubjectRoutes) {
+		for _, kind := range hostKinds {
+			add(kind, "")
+		}
+		resources = append(resources, watched{resource: namespaces})
 	}
 	for _, w := range resources {
 		begun, err := c.begin(ctx, w)

@@ -75,7 +75,14 @@ func (c *Cluster) enter(ctx context.Context) (leave func(), err error) {
 
 // objects are the whole objects of a resource in all namespaces.
 func (c *Cluster) objects(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions) ([]*unstructured.Unstructured, error) {
-	var out []*unstructured.Unstructured
+	return listObjects(ctx, c, resource, namespace, opts, func(o *unstructured.Unstructured) []*unstructured.Unstructured {
+		return []*unstructured.Unstructured{o}
+	})
+}
+
+// listObjects reads the whole objects of a resource and keeps what read makes of each.
+func listObjects[T any](ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions, read func(*unstructured.Unstructured) []T) ([]T, error) {
+	var out []T
 	opts.Limit = pageSize
 	err := c.pages(ctx, resource, &opts, func() (metav1.ListInterface, error) {
 		list, err := c.dynamic.Resource(resource).Namespace(namespace).List(ctx, opts)
@@ -83,7 +90,7 @@ func (c *Cluster) objects(ctx context.Context, resource schema.GroupVersionResou
 			return nil, err
 		}
 		for i := range list.Items {
-			out = append(out, &list.Items[i])
+			out = append(out, read(&list.Items[i])...)
 		}
 		return list, nil
 	}, func() { out = nil })

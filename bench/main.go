@@ -38,15 +38,18 @@ type bench struct {
 type point struct {
 	name string
 	run  func(*bench, context.Context) error
+	// others is true where helm, kustomize or flux runs, which take minutes to build.
+	others bool
 }
 
 var points = []point{
-	{"start", (*bench).start},
-	{"render", (*bench).render},
-	{"memory", (*bench).memory},
-	{"apply", (*bench).apply},
-	{"state", (*bench).state},
-	{"claims", (*bench).contend},
+	{"start", (*bench).start, false},
+	{"render", (*bench).render, true},
+	{"memory", (*bench).memory, false},
+	{"apply", (*bench).apply, true},
+	{"state", (*bench).state, false},
+	{"admission", (*bench).admission, false},
+	{"claims", (*bench).contend, false},
 }
 
 func main() {
@@ -76,7 +79,11 @@ func run(ctx context.Context) (err error) {
 	if b.root, err = programs.Root(); err != nil {
 		return err
 	}
-	if b.tools, err = build(ctx, b.root, *program); err != nil {
+	chosen := slices.DeleteFunc(slices.Clone(points), func(p point) bool {
+		return *only != "" && !slices.Contains(strings.FieldsFunc(*only, isComma), p.name)
+	})
+	others := slices.ContainsFunc(chosen, func(p point) bool { return p.others })
+	if b.tools, err = build(ctx, b.root, *program, others); err != nil {
 		return err
 	}
 	if b.dir, err = os.MkdirTemp("", "akash-net-bench-"); err != nil {
@@ -84,10 +91,7 @@ func run(ctx context.Context) (err error) {
 	}
 	defer os.RemoveAll(b.dir) //nolint:errcheck // a leftover folder is harmless
 	b.report.machine = machine(ctx)
-	for _, p := range points {
-		if *only != "" && !slices.Contains(strings.FieldsFunc(*only, isComma), p.name) {
-			continue
-		}
+	for _, p := range chosen {
 		if err := p.run(b, ctx); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}

@@ -21,7 +21,7 @@ type tools struct {
 // build builds what is compared with: each tool from the wrapper module in the folder of its name,
 // which pins its version. go build does nothing where nothing has changed. plugin is the program
 // that is measured; where it is empty, the one that `make build` made.
-func build(ctx context.Context, root, plugin string) (tools, error) {
+func build(ctx context.Context, root, plugin string, others bool) (tools, error) {
 	bin := filepath.Join(root, ".cache", "bin")
 	t := tools{
 		plugin:    cmp.Or(plugin, filepath.Join(root, "bin", "kubectl-akash_net")),
@@ -38,14 +38,14 @@ func build(ctx context.Context, root, plugin string) (tools, error) {
 	if t.kubectl, err = programs.Path("kubectl"); err != nil {
 		return t, err
 	}
-	fmt.Fprintln(os.Stderr, "building helm, kustomize and flux's ssa from their Go modules; the first time takes about 7 minutes")
-	for _, b := range []struct{ dir, pkg, to string }{
-		{"bench/helm", "helm.sh/helm/v4/cmd/helm", t.helm},
-		{"bench/kustomize", "sigs.k8s.io/kustomize/kustomize/v5", t.kustomize},
-		{"bench/flux", ".", t.flux},
-		{".", "./bench/startup", t.startup},
-		{".", "./bench/measure", t.measure},
-	} {
+	type target struct{ dir, pkg, to string }
+	targets := []target{{".", "./bench/startup", t.startup}, {".", "./bench/measure", t.measure}}
+	if others {
+		fmt.Fprintln(os.Stderr, "building helm, kustomize and flux's ssa from their Go modules; the first time takes about 7 minutes")
+		targets = append(targets, target{"bench/helm", "helm.sh/helm/v4/cmd/helm", t.helm},
+			target{"bench/kustomize", "sigs.k8s.io/kustomize/kustomize/v5", t.kustomize}, target{"bench/flux", ".", t.flux})
+	}
+	for _, b := range targets {
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.to, b.pkg) //nolint:gosec // fixed arguments
 		cmd.Dir = filepath.Join(root, b.dir)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")

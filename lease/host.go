@@ -51,6 +51,19 @@ func isReserved(label string) bool {
 	return label == "wc--any" || strings.HasPrefix(label, "ip--") || strings.HasPrefix(label, "rs--") || strings.HasPrefix(label, "pt--") || strings.HasPrefix(label, "rd--")
 }
 
+// IsHostName is true for a DNS-1123 subdomain of DNS-1123 labels, each of at most 63 characters.
+func IsHostName(s string) bool {
+	if !isSubdomain(s) {
+		return false
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		if len(label) > validation.DNS1123LabelMaxLength {
+			return false
+		}
+	}
+	return true
+}
+
 // badHost finds the words for a name that is no DNS-1123 subdomain.
 func badHost(host string) error {
 	switch {

@@ -63,7 +63,7 @@ func TestExamplesBeginWithTwoLinesOfComment(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"examples/blog.yaml", "examples/deploy.yaml", "examples/provider-config.yaml", "examples/routes.yaml",
+		"examples/blog.yaml", "examples/deploy.yaml", "examples/live-routes.yaml", "examples/provider-config.yaml", "examples/routes.yaml",
 		"examples/shop.yaml", "examples/thief.yaml",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {

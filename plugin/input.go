@@ -1,16 +1,9 @@
 package plugin
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,26 +13,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 )
 
-// extensions are those of the files that -f takes from a folder, as kubectl does.
-var extensions = []string{".json", ".yaml", ".yml"}
-
 // inputFlags say where lease definitions come from.
 type inputFlags struct {
-	files       []string
-	recursive   bool
+	fileFlags
 	lease       string
 	fromCluster bool
 }
 
 func (f *inputFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVarP(&f.files, "filename", "f", nil, "Files, or folders with files, that hold lease definitions, SDLs or manifests; - is standard input")
-	cmd.Flags().BoolVarP(&f.recursive, "recursive", "R", false, "Read the folders below the folders of --filename too")
+	f.fileFlags.add(cmd, "Files, or folders with files, that hold lease definitions, SDLs or manifests; - is standard input")
 	cmd.Flags().StringVar(&f.lease, "lease", "", "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER: the lease of an input that names none (an SDL, a manifest)")
 	cmd.Flags().BoolVar(&f.fromCluster, "from-cluster", false, "Read the Manifest objects of Akash's provider from the cluster; with --lease that lease's alone")
-	for _, extension := range extensions {
-		extension = strings.TrimPrefix(extension, ".")
-		cobra.CheckErr(cmd.Flags().SetAnnotation("filename", cobra.BashCompFilenameExt, append(cmd.Flags().Lookup("filename").Annotations[cobra.BashCompFilenameExt], extension)))
-	}
 }
 
 // inputOptions are input flags that make sense.
@@ -91,10 +75,18 @@ func (o *inputOptions) read(ctx context.Context, c *cli, cluster *apply.Cluster,
 			return err
 		}
 	}
-	for _, name := range o.files {
-		if err := o.readPath(ctx, c, name, note, yield); err != nil {
-			return err
-		}
+	err := o.eachFile(c, func(r io.Reader, name string) error {
+		found, err := input.Read(r, name, input.Options{Lease: o.id}, func(def *lease.Definition) error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return yield(def)
+		})
+		note(found)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if len(problems) > 0 {
 		return problems
@@ -119,59 +111,6 @@ func (o *inputOptions) readCluster(ctx context.Context, cluster *apply.Cluster, 
 	if err == nil && o.id != nil && !found {
 		return lease.Problems{{Message: fmt.Sprintf("no Manifest object of lease %s is in namespace %s", o.id, cfg.ManifestNamespace)}}
 	}
-	return err
-}
-
-func (o *inputOptions) readPath(ctx context.Context, c *cli, name string, note func(lease.Problems), yield func(*lease.Definition) error) error {
-	if name == "-" {
-		return o.readStream(ctx, bufio.NewReaderSize(c.In, 1<<16), name, note, yield)
-	}
-	info, err := os.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return lease.Problems{{Message: fmt.Sprintf("the path %q does not exist", name)}}
-	}
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return o.readFile(ctx, name, note, yield)
-	}
-	count := 0
-	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && path != name && !o.recursive:
-			return filepath.SkipDir
-		case entry.IsDir() || !slices.Contains(extensions, filepath.Ext(path)):
-			return nil
-		}
-		count++
-		return o.readFile(ctx, path, note, yield)
-	})
-	if err == nil && count == 0 {
-		return lease.Problems{{Message: fmt.Sprintf("the folder %q has no %s files", name, strings.Join(extensions, ", "))}}
-	}
-	return err
-}
-
-func (o *inputOptions) readFile(ctx context.Context, name string, note func(lease.Problems), yield func(*lease.Definition) error) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close() //nolint:errcheck // only read
-	return o.readStream(ctx, f, name, note, yield)
-}
-
-func (o *inputOptions) readStream(ctx context.Context, r io.Reader, name string, note func(lease.Problems), yield func(*lease.Definition) error) error {
-	problems, err := input.Read(r, name, input.Options{Lease: o.id}, func(def *lease.Definition) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return yield(def)
-	})
-	note(problems)
 	return err
 }
 

@@ -114,7 +114,8 @@ func plain(b *state.Book) (map[string]any, error) {
 	return o, utiljson.Unmarshal(text, &o)
 }
 
-// printNames prints a name a line: host/NAME, ip/ADDRESS, lease/OWNER/DSEQ/…, pool/NAME.
+// printNames prints a name a line: host/NAME, ip/ADDRESS, lease/OWNER/DSEQ/…, pool/NAME,
+// KIND/NAMESPACE/NAME of a route.
 func printNames(out io.Writer, b *state.Book, subjects []state.Subject) error {
 	var err error
 	line := func(kind, name string) {
@@ -142,6 +143,14 @@ func printNames(out io.Writer, b *state.Book, subjects []state.Subject) error {
 		case state.SubjectPools:
 			for _, r := range b.Pools {
 				line("pool", r.Name)
+			}
+		case state.SubjectRoutes:
+			printed := map[string]bool{}
+			for _, r := range b.Routes { // an object may have several hosts and paths
+				if name := r.Namespace + "/" + r.Name; !printed[r.Kind+name] {
+					printed[r.Kind+name] = true
+					line(strings.ToLower(r.Kind), name)
+				}
 			}
 		case state.SubjectProblems:
 			for _, r := range b.Problems {

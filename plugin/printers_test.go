@@ -75,6 +75,11 @@ func testBook() *state.Book {
 			{Name: "full", Ranges: []string{"198.51.100.0/24"}, Mode: "pool", Addresses: 256, Used: 256, Free: 0},
 			{Name: "nearly-full", Ranges: []string{"a", "b", "c", "d"}, Mode: "pool", Addresses: 256, Used: 255, Free: 1},
 		},
+		Routes: []state.RouteRow{
+			{Kind: "Ingress", Namespace: shop.Namespace, Name: "shop.example.com", Host: "shop.example.com", Path: "/", Admitted: true, Owner: shop.Owner, Lease: shop.Lease, Since: ago(4 * time.Minute)},
+			{Kind: "Ingress", Namespace: shop.Namespace, Name: "shop.example.com", Host: "shop.example.com", Path: "/v2", Admitted: true, Owner: shop.Owner, Lease: shop.Lease, Since: ago(4 * time.Minute)},
+			{Kind: "Route", Namespace: "blog", Name: "web", Host: "any.example.com", Wildcard: true, Reason: "RouteNotAdmitted", Message: "wildcard routes are not allowed", Since: ago(time.Hour)},
+		},
 	}
 }
 
@@ -116,6 +121,7 @@ func TestPrintBook(t *testing.T) {
 		"go-template":      {subjects: hosts, output: `go-template={{range .hosts}}{{.host}} {{.dseq}}{{"\n"}}{{end}}`},
 		"template-flag":    {subjects: hosts, output: "go-template", template: `{{.kind}}{{"\n"}}`},
 		"custom-columns":   {subjects: []state.Subject{state.SubjectIPs, state.SubjectHosts}, output: "custom-columns=THING:.address,HOST:{.host},DSEQ:dseq,CLAIMED:.claimed"},
+		"routes":           {subjects: []state.Subject{state.SubjectRoutes}},
 		"columns-bare":     {subjects: hosts, noHeaders: true, output: "custom-columns=HOST:.host,NONE:.nothing,SINCE:.since"},
 		"columns-lists":    {subjects: []state.Subject{state.SubjectLeases}, output: "custom-columns=FIRST:.hosts[0],ALL:.hosts[*]"},
 	} {
@@ -126,6 +132,15 @@ func TestPrintBook(t *testing.T) {
 			golden(t, "state/"+name+".golden", printBook(t, f, tc.subjects, testBook()))
 		})
 	}
+}
+
+// Where there are shards each row says its own.
+func TestPrintShards(t *testing.T) {
+	b := testBook()
+	for i := range b.Routes[:2] {
+		b.Routes[i].Shard = "public"
+	}
+	golden(t, "state/shards.golden", printBook(t, newBookPrintFlags(), []state.Subject{state.SubjectRoutes}, b))
 }
 
 // An empty list is written, a list that was not asked for is not.

@@ -29,6 +29,10 @@ type stateFlags struct {
 	namespace     string
 	allNamespaces bool
 	watch         bool
+	// files are read in place of a cluster.
+	files fileFlags
+	// shard is the one whose routes are shown, empty for all.
+	shard string
 	// problems asks for what is wrong instead of who holds what.
 	problems     bool
 	crashedAfter time.Duration
@@ -37,15 +41,22 @@ type stateFlags struct {
 func newState(c *cli) *cobra.Command {
 	f := &stateFlags{print: newBookPrintFlags()}
 	cmd := &cobra.Command{
-		Use:   "state [hosts|ips|leases|pools]...",
+		Use:   "state [hosts|ips|leases|pools|routes]...",
 		Short: "Show who holds which hosts and addresses",
 		Long: `
 			Show who holds which hosts and addresses: the claims of the ledger, and what Akash's provider
-			has written without a claim. Without a subject all four are shown.
+			has written without a claim. Without a subject all are shown but routes.
 
 			A host is Active when a route of its holder serves it, an address when MetalLB has granted it.
 			Reserved is held and not used; Expired was held for a time that is over; Pending waits for
-			MetalLB; Claiming was taken by a run that is under way or has crashed.`,
+			MetalLB; Claiming was taken by a run that is under way or has crashed.
+
+			"state routes" tells of each host and path of all Ingresses, HTTPRoutes and OpenShift Routes
+			whether it is admitted, as OpenShift's router would: the claim's holder wins and, where there is no
+			claim, the oldest route.
+
+			With --filename the objects come from files in place of the cluster: a Git repository, or what
+			"kubectl get -o yaml" wrote.`,
 		Example: `
 			# Who holds which host
 			kubectl akash-net state hosts
@@ -55,6 +66,12 @@ func newState(c *cli) *cobra.Command {
 
 			# What changes, as it changes
 			kubectl akash-net state leases --watch
+
+			# Which routes are not admitted, and why
+			kubectl akash-net state routes
+
+			# The same before anything is applied
+			kubectl akash-net state routes -R -f manifests/ --config provider.yaml
 
 			# For scripts
 			kubectl akash-net state hosts -o jsonpath='{range .hosts[?(@.state=="Active")]}{.host}{"\n"}{end}'
@@ -68,8 +85,10 @@ func newState(c *cli) *cobra.Command {
 		ValidArgsFunction: completeSubjects,
 	}
 	f.print.addFlags(cmd)
-	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Rows of the leases whose labels match, as they stand on Akash's objects (akash.network/lease.id.owner=akash1…)")
-	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Rows of all leases; --namespace shows those of one lease's namespace")
+	f.files.add(cmd, "Files, or folders with files, that hold Kubernetes objects, to be read in place of the cluster; - is standard input")
+	cmd.Flags().StringVar(&f.shard, "shard", "", "The routes of one shard of the configuration")
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Rows of the leases whose labels match, as they stand on Akash's objects (akash.network/lease.id.owner=akash1…); of routes those whose own labels match")
+	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Rows of all leases; --namespace shows those of one lease's namespace, or the routes in it")
 	cmd.Flags().BoolVar(&f.problems, "problems", false, "Show what is not as it should be, and what mends it; exit code 1 when there is anything")
 	addCrashedAfter(cmd, &f.crashedAfter)
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After the rows of one subject, show each that changes")
@@ -82,6 +101,7 @@ var subjectNames = map[string]state.Subject{
 	"ips": state.SubjectIPs, "ip": state.SubjectIPs,
 	"leases": state.SubjectLeases, "lease": state.SubjectLeases,
 	"pools": state.SubjectPools, "pool": state.SubjectPools,
+	"routes": state.SubjectRoutes, "route": state.SubjectRoutes,
 }
 
 // parseSubjects reads subjects, separated by commas or given one by one; each is shown once.
@@ -91,7 +111,7 @@ func parseSubjects(args []string) ([]state.Subject, error) {
 		for _, word := range strings.Split(arg, ",") {
 			s, ok := subjectNames[strings.ToLower(word)]
 			if !ok {
-				return nil, usage("there is no subject %q; hosts, ips, leases and pools are known", word)
+				return nil, usage("there is no subject %q; hosts, ips, leases, pools and routes are known", word)
 			}
 			if !slices.Contains(subjects, s) {
 				subjects = append(subjects, s)
@@ -116,13 +136,17 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	switch {
 	case f.problems && (len(f.subjects) > 0 || f.watch || f.selector != ""):
 		return usage("--problems goes with no subject, --watch or --selector")
+	case len(f.files.files) > 0 && (f.problems || f.watch):
+		return usage("--problems and --watch look at a cluster, not at files")
+	case f.shard != "" && !slices.Contains(f.subjects, state.SubjectRoutes):
+		return usage("--shard is about routes: kubectl akash-net state routes --shard %s", f.shard)
 	case f.problems:
 		f.subjects = []state.Subject{state.SubjectProblems}
 	case f.watch && len(f.subjects) != 1:
-		return usage("--watch shows one subject: hosts, ips, leases or pools")
+		return usage("--watch shows one subject: hosts, ips, leases, pools or routes")
 	}
 	if len(f.subjects) == 0 {
-		f.subjects = state.Subjects
+		f.subjects = state.Holdings
 		if f.selector != "" || f.namespace != "" {
 			f.subjects = f.subjects[:len(f.subjects)-1] // pools belong to no lease
 		}
@@ -136,11 +160,14 @@ func (f *stateFlags) run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
+	if len(f.files.files) > 0 {
+		return f.offline(ctx, c, show)
+	}
 	cluster, err := c.connect(stateRequests)
 	if err != nil {
 		return err
 	}
-	cfg, err := c.configuration(ctx, cluster)
+	cfg, err := f.configuration(ctx, c, cluster)
 	if err != nil {
 		return err
 	}
@@ -154,6 +181,39 @@ func (f *stateFlags) run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
+	return f.show(c, book, show)
+}
+
+// configuration is the provider's, which has to know the shard that is asked for.
+func (f *stateFlags) configuration(ctx context.Context, c *cli, cluster *apply.Cluster) (*config.ProviderConfig, error) {
+	cfg, err := c.configuration(ctx, cluster)
+	if err != nil || f.shard == "" {
+		return cfg, err
+	}
+	var names []string
+	for _, s := range cfg.Shards {
+		names = append(names, s.Name)
+	}
+	if !slices.Contains(names, f.shard) {
+		return nil, usage("--shard: the configuration has no shard %q (spec.shards: %s)", f.shard, dash(strings.Join(names, ", ")))
+	}
+	return cfg, nil
+}
+
+// offline shows the book of files.
+func (f *stateFlags) offline(ctx context.Context, c *cli, show bookPrinter) error {
+	cfg, err := f.configuration(ctx, c, nil)
+	if err != nil {
+		return err
+	}
+	contents, err := f.files.contents(c, cfg.LedgerNamespace)
+	if err != nil {
+		return err
+	}
+	return f.show(c, state.NewBook(cfg, contents, f.subjects...), show)
+}
+
+func (f *stateFlags) show(c *cli, book *state.Book, show bookPrinter) error {
 	f.filter(book)
 	f.tellEmpty(c, book)
 	return show(book)
@@ -180,14 +240,14 @@ func (f *stateFlags) follow(ctx context.Context, cluster *apply.Cluster, cfg *co
 	return err
 }
 
-// filter keeps the rows that --selector and --namespace choose.
+// filter keeps the rows that --selector, --namespace and --shard choose.
 func (f *stateFlags) filter(book *state.Book) {
-	if f.matches.Empty() && f.namespace == "" {
-		return
+	if !f.matches.Empty() || f.namespace != "" {
+		book.Select(f.matches, f.namespace)
 	}
-	book.Select(func(t *state.Tenant) bool {
-		return f.matches.Matches(labels.Set(t.Labels())) && (f.namespace == "" || t.Namespace == f.namespace)
-	})
+	if f.shard != "" {
+		book.SelectShard(f.shard)
+	}
 }
 
 // nothing says of a subject that its table would be empty.
@@ -196,6 +256,7 @@ var nothing = map[state.Subject]string{
 	state.SubjectIPs:    "No addresses leased.",
 	state.SubjectLeases: "No leases hold anything.",
 	state.SubjectPools:  "No pools.",
+	state.SubjectRoutes: "No routes.",
 }
 
 // tellEmpty says that there is nothing to show, where people look for rows.

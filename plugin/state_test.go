@@ -16,7 +16,11 @@ import (
 func TestStateUsage(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/nonexistent")
 	for words, want := range map[string]string{
-		"routes,pods":                        `no subject "routes"`,
+		"routes,pods":                        `no subject "pods"`,
+		"hosts --shard blue":                 "--shard is about routes",
+		"routes -f - --watch":                "look at a cluster, not at files",
+		"--problems -f -":                    "look at a cluster, not at files",
+		"routes -f - --shard blue":           `no shard "blue" (spec.shards: -)`,
 		"hosts,":                             `no subject ""`,
 		"-o xml":                             `unknown format "xml"`,
 		"-o custom-columns":                  "name the columns",
@@ -47,6 +51,7 @@ func TestParseSubjects(t *testing.T) {
 		"hosts":                   {state.SubjectHosts},
 		"pool,Host ip host":       {state.SubjectPools, state.SubjectHosts, state.SubjectIPs},
 		"leases pools ips hosts ": {state.SubjectLeases, state.SubjectPools, state.SubjectIPs, state.SubjectHosts},
+		"route,routes":            {state.SubjectRoutes},
 	} {
 		got, err := parseSubjects(strings.Fields(words))
 		if err != nil {
@@ -60,10 +65,10 @@ func TestParseSubjects(t *testing.T) {
 
 func TestCompleteSubjects(t *testing.T) {
 	for words, want := range map[string][]string{
-		"|":            {"hosts", "ips", "leases", "pools"},
-		"hosts ip|":    {"leases", "pools"},
+		"|":            {"hosts", "ips", "leases", "pools", "routes"},
+		"hosts ip|":    {"leases", "pools", "routes"},
 		"|l":           {"leases"},
-		"pools|hosts,": {"hosts,ips", "hosts,leases"},
+		"pools|hosts,": {"hosts,ips", "hosts,leases", "hosts,routes"},
 	} {
 		args, toComplete, _ := strings.Cut(words, "|")
 		got, _ := completeSubjects(nil, strings.Fields(args), toComplete)
@@ -75,9 +80,9 @@ func TestCompleteSubjects(t *testing.T) {
 
 func TestSubjectsOfASelection(t *testing.T) {
 	for words, want := range map[string][]state.Subject{
-		"":                     state.Subjects,
-		"-A":                   state.Subjects,
-		"-n some -A":           state.Subjects,
+		"":                     state.Holdings,
+		"-A":                   state.Holdings,
+		"-n some -A":           state.Holdings,
 		"-n some":              {state.SubjectHosts, state.SubjectIPs, state.SubjectLeases},
 		"-l akash.network=x":   {state.SubjectHosts, state.SubjectIPs, state.SubjectLeases},
 		"pools -l a=b":         {state.SubjectPools},

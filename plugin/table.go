@@ -3,6 +3,7 @@ package plugin
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,6 +66,8 @@ func (t *tables) table(s state.Subject, b *state.Book) *metav1.Table {
 		return t.ips(b.IPs)
 	case state.SubjectLeases:
 		return t.leases(b.Leases)
+	case state.SubjectRoutes:
+		return t.routes(b.Routes)
 	case state.SubjectProblems:
 		return t.problems(b.Problems)
 	}
@@ -123,6 +126,23 @@ func (t *tables) pools(rows []state.PoolRow) *metav1.Table {
 	table := newTable("Range", "Addresses", "Used", "Free", "").wide("Pool", "Mode")
 	for _, r := range rows {
 		table.row("", some(r.Ranges), addresses(r.Addresses), r.Used, addresses(r.Free), bar(r), r.Name, r.Mode)
+	}
+	return table.done()
+}
+
+func (t *tables) routes(rows []state.RouteRow) *metav1.Table {
+	columns := []string{"Host", "Kind", "Namespace", "Name", "Admitted", "Reason", "Age"}
+	sharded := slices.ContainsFunc(rows, func(r state.RouteRow) bool { return r.Shard != "" })
+	if sharded {
+		columns = append([]string{"Shard"}, columns...)
+	}
+	table := newTable(columns...).wide("Owner", "Lease", "Since")
+	for _, r := range rows {
+		cells := []any{dash(r.Pattern()), r.Kind, dash(r.Namespace), r.Name, r.Admitted, dash(r.Reason), t.age(r.Since), dash(r.Owner), dash(r.Lease), moment(r.Since)}
+		if sharded {
+			cells = append([]any{dash(r.Shard)}, cells...)
+		}
+		table.row(r.Message, cells...)
 	}
 	return table.done()
 }

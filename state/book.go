@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
@@ -19,10 +21,14 @@ const (
 	SubjectIPs    Subject = "ips"
 	SubjectLeases Subject = "leases"
 	SubjectPools  Subject = "pools"
+	SubjectRoutes Subject = "routes"
 )
 
 // Subjects are all subjects in their order.
-var Subjects = []Subject{SubjectHosts, SubjectIPs, SubjectLeases, SubjectPools}
+var Subjects = []Subject{SubjectHosts, SubjectIPs, SubjectLeases, SubjectPools, SubjectRoutes}
+
+// Holdings are the subjects that say who holds what. They are shown where none is named.
+var Holdings = Subjects[:4]
 
 // The states of a row.
 const (
@@ -59,6 +65,7 @@ type Book struct {
 	IPs    []IPRow    `json:"ips,omitzero"`
 	Leases []LeaseRow `json:"leases,omitzero"`
 	Pools  []PoolRow  `json:"pools,omitzero"`
+	Routes []RouteRow `json:"routes,omitzero"`
 	// Problems are what is not as it should be.
 	Problems []Problem `json:"problems,omitzero"`
 }
@@ -93,22 +100,6 @@ func (t *Tenant) Labels() map[string]string {
 	return labels
 }
 
-// Contents is what the cluster holds of the things that the book is about. A list that no asked
-// subject needs may be missing.
-type Contents struct {
-	// Now is the API server's clock; without it no hold is taken for ended.
-	Now    time.Time
-	Claims []*Claim
-	// Hosts are ProviderHosts and the routes with Akash's label.
-	Hosts []HostObject
-	// Ports are ProviderLeasedIPs.
-	Ports []PortObject
-	// Services are the LoadBalancer Services of leased ports.
-	Services []ServiceObject
-	// Pools are MetalLB's IPAddressPools.
-	Pools []PoolObject
-}
-
 // NewBook computes the book. Of what a claim stands for the claim's holder is shown, whatever
 // other objects say; things without a claim, as Akash's provider leaves them, are shown by the
 // objects that stand for them.
@@ -134,6 +125,8 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 			b.Leases = leaseRows(hosts, ips)
 		case SubjectPools:
 			b.Pools = f.pools(in.Claims, in.Services, in.Pools)
+		case SubjectRoutes:
+			b.Routes = routeRows(cfg, in)
 		}
 	}
 	return b
@@ -166,13 +159,18 @@ func (f *folder) tenantOf(o Labelled) *Tenant {
 	return &Tenant{Owner: o.Owner, Namespace: o.Namespace}
 }
 
-// Select keeps the rows of the tenants for which keep says so. Pools belong to no tenant and stay.
-func (b *Book) Select(keep func(*Tenant) bool) {
+// Select keeps the rows whose labels match, and where a namespace is named the rows of that one. Labels
+// and namespace are those of the lease, and for routes those of the object. Pools have neither and
+// stay.
+func (b *Book) Select(selector labels.Selector, namespace string) {
+	keep := func(has map[string]string, in string) bool {
+		return selector.Matches(labels.Set(has)) && (namespace == "" || in == namespace)
+	}
 	known := map[*Tenant]bool{}
 	drop := func(t *Tenant) bool {
 		kept, ok := known[t]
 		if !ok {
-			kept = keep(t)
+			kept = keep(t.Labels(), t.Namespace)
 			known[t] = kept
 		}
 		return !kept
@@ -180,6 +178,7 @@ func (b *Book) Select(keep func(*Tenant) bool) {
 	b.Hosts = slices.DeleteFunc(b.Hosts, func(r HostRow) bool { return drop(r.Tenant) })
 	b.IPs = slices.DeleteFunc(b.IPs, func(r IPRow) bool { return drop(r.Tenant) })
 	b.Leases = slices.DeleteFunc(b.Leases, func(r LeaseRow) bool { return drop(r.Tenant) })
+	b.Routes = slices.DeleteFunc(b.Routes, func(r RouteRow) bool { return !keep(r.labels, r.Namespace) })
 }
 
 // Changes is the book of the rows that are new or different since an earlier book. A row that is
@@ -192,6 +191,7 @@ func (b *Book) Changes(earlier *Book) *Book {
 		IPs:    changes(earlier.IPs, b.IPs, IPRow.key, func(r *IPRow) { r.State = StateReleased }),
 		Leases: changes(earlier.Leases, b.Leases, LeaseRow.key, func(r *LeaseRow) { r.State = StateReleased }),
 		Pools:  changes(earlier.Pools, b.Pools, PoolRow.key, nil),
+		Routes: changes(earlier.Routes, b.Routes, RouteRow.key, (*RouteRow).release),
 	}
 	out.IPs = slices.DeleteFunc(out.IPs, func(gone IPRow) bool {
 		return gone.State == StateReleased && !gone.Address.IsValid() && slices.ContainsFunc(b.IPs, gone.samePort)
@@ -219,7 +219,7 @@ func (b *Book) NextEnd(now time.Time) time.Time {
 
 // Empty is true for a book without rows.
 func (b *Book) Empty() bool {
-	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Problems) == 0
+	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Routes)+len(b.Problems) == 0
 }
 
 func changes[R any](before, now []R, key func(R) string, gone func(*R)) []R {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -293,9 +294,7 @@ func TestBookSelect(t *testing.T) {
 		bookAddressClaim("203.0.113.7", "public", bookBlog, bookHTTPS()),
 	}}
 	b := NewBook(cfg, in, Subjects...)
-	b.Select(func(t *Tenant) bool {
-		return t.Labels()[lease.LabelDSeq] == "8438017" && t.Labels()[lease.LabelOwner] == bookAlice
-	})
+	b.Select(labels.SelectorFromSet(labels.Set{lease.LabelDSeq: "8438017", lease.LabelOwner: bookAlice}), "")
 	if len(b.Hosts) != 1 || b.Hosts[0].Host != "a.example.com" || len(b.Leases) != 1 || b.IPs == nil || len(b.IPs) != 0 || len(b.Pools) != 1 {
 		t.Errorf("selected: %d hosts, %d leases, %d ips, %d pools; want one host and lease of alice, no ip, the pool", len(b.Hosts), len(b.Leases), len(b.IPs), len(b.Pools))
 	}

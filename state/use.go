@@ -63,9 +63,11 @@ func newUse(kind string, meta metav1.Object) Use {
 // challenge. They serve a host for a minute on behalf of whoever holds it.
 const solverLabel = "acme.cert-manager.io/http01-solver"
 
+func isSolver(o *unstructured.Unstructured) bool { return o.GetLabels()[solverLabel] == "true" }
+
 // HostUses are the hosts that a ProviderHost, an Ingress, an HTTPRoute or a Route uses.
 func HostUses(o *unstructured.Unstructured) []Use {
-	if o.GetLabels()[solverLabel] == "true" {
+	if isSolver(o) {
 		return nil
 	}
 	use := newUse(strings.ToLower(o.GetKind()), o)

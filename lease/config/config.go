@@ -2,7 +2,11 @@
 // allowed, from which ranges addresses are leased.
 package config
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
 
 // The kinds of route.
 const (
@@ -41,6 +45,22 @@ type ProviderConfig struct {
 	Hosts             Hosts
 	IP                IP
 	CommitLevels      CommitLevels
+	// Shards are the routers that share the cluster's routes; without any there is one for all.
+	Shards []Shard
+}
+
+// Shard is a router that looks at a part of the routes. A host is unique in a shard, not across
+// them.
+type Shard struct {
+	Name string
+	// Routes and Namespaces select by the labels of a route and of its namespace; a route that both
+	// select is in the shard.
+	Routes, Namespaces labels.Selector
+}
+
+// Selects is true for a route of the shard.
+func (s Shard) Selects(route, namespace labels.Set) bool {
+	return s.Routes.Matches(route) && s.Namespaces.Matches(namespace)
 }
 
 // Ingress says how Ingress objects, and host names of the provider's own, are made.
@@ -79,7 +99,9 @@ type Hosts struct {
 	DeniedDomains, AllowedDomains []string
 	// Wildcards allows hosts such as *.example.com.
 	Wildcards bool
-	// NamespaceOwnership gives the owner of a host all its paths.
+	// NamespaceOwnership lets the owner of a host's oldest route shut out all others, on every path
+	// and below a wildcard; without it each host and path goes to its oldest route. It is about
+	// routes without a claim: a claim shuts out other owners in any case.
 	NamespaceOwnership bool
 	// Generated is the template of the host name that a routed port without hosts gets, such as
 	// "${service}-${dseq}.apps.example.com"; empty gives it none.

@@ -16,13 +16,14 @@ import (
 var (
 	rootKeys     = []string{"apiVersion", "kind", "metadata", "spec"}
 	metadataKeys = []string{"name", "annotations", "labels"}
-	specKeys     = []string{"target", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip", "dns", "commitLevels"}
+	specKeys     = []string{"target", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip", "dns", "commitLevels", "shards"}
 	ingressKeys  = []string{"className", "domain", "staticHosts"}
 	gatewayKeys  = []string{"name", "namespace", "implementation", "proxyBufferSize", "listeners"}
 	listenerKeys = []string{"http", "https", "passthrough"}
 	hostsKeys    = []string{"blocked", "deniedDomains", "allowedDomains", "wildcards", "namespaceOwnership", "generated"}
 	ipKeys       = []string{"mode", "ranges", "families", "pool", "metallbNamespace", "annotationPrefix"}
 	commitKeys   = []string{"cpu", "memory", "storage"}
+	shardKeys    = []string{"name", "selector", "namespaceSelector"}
 )
 
 // Read reads the provider's configuration: one ProviderConfig document, or Akash's provider.yaml,
@@ -84,6 +85,7 @@ func readConfig(c document.Cursor, cfg *ProviderConfig) {
 	level(commit.Get("cpu"), &cfg.CommitLevels.CPU)
 	level(commit.Get("memory"), &cfg.CommitLevels.Memory)
 	level(commit.Get("storage"), &cfg.CommitLevels.Storage)
+	cfg.Shards = shards(spec.Get("shards"))
 }
 
 func readTarget(c document.Cursor, cfg *ProviderConfig) {
@@ -134,10 +136,11 @@ func blocked(c document.Cursor) []string {
 	return entries
 }
 
+// domains may be written with a leading dot, as in Akash's blocklist.
 func domains(c document.Cursor) []string {
 	var out []string
 	for item := range c.List() {
-		name := strings.ToLower(item.Text())
+		name := strings.TrimPrefix(strings.ToLower(item.Text()), ".")
 		if err := domain(name); err != nil {
 			item.Errorf("%v", err)
 			continue

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 func readFile(t *testing.T, name string) *ProviderConfig {
@@ -44,7 +45,7 @@ func TestReadFull(t *testing.T) {
 		},
 		CommitLevels: CommitLevels{CPU: 2, Memory: 1.5, Storage: 1},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(IP{}, "Ranges")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(IP{}, "Ranges"), cmpopts.IgnoreFields(ProviderConfig{}, "Shards")); diff != "" {
 		t.Error(diff)
 	}
 	if n, x := len(got.IP.Ranges.Include), len(got.IP.Ranges.Exclude); n != 3 || x != 1 {
@@ -52,6 +53,24 @@ func TestReadFull(t *testing.T) {
 	}
 	if _, ok := got.IP.Ranges.Find(netip.MustParseAddr("203.0.113.3")); ok {
 		t.Error("an excluded address is leased")
+	}
+}
+
+func TestShards(t *testing.T) {
+	shards := readFile(t, "testdata/full.yaml").Shards
+	if len(shards) != 2 || shards[0].Name != "public" || shards[1].Name != "all" {
+		t.Fatalf("shards %v; want public and all", shards)
+	}
+	of := labels.Set{"akash.network": "true"}
+	for _, c := range []struct {
+		route, namespace labels.Set
+		public           bool
+	}{
+		{labels.Set{"tier": "web"}, of, true}, {labels.Set{"tier": "web"}, nil, false}, {labels.Set{"tier": "db"}, of, false}, {nil, of, false},
+	} {
+		if got := shards[0].Selects(c.route, c.namespace); got != c.public || !shards[1].Selects(c.route, c.namespace) {
+			t.Errorf("route %v, namespace %v: in shard public %t, want %t, and in the one without selectors", c.route, c.namespace, got, c.public)
+		}
 	}
 }
 
@@ -83,34 +102,41 @@ func TestEmptyIsDefault(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	for spec, want := range map[string]string{
-		"target: ingres":                               `f:3:16: spec.target: unknown target "ingres"; ingress, httproute and route are known`,
-		"targets: ingress":                             `f:3:8: spec.targets: unknown key "targets"; did you mean "target"?`,
-		"manifestNamespace: A":                         `"A" is not the name of a namespace`,
-		"ingress: {staticHosts: true}":                 "static hosts need ingress.domain",
-		"ingress: {domain: '*.foo.com'}":               `"*.foo.com" is not a domain`,
-		"ingress: {domain: foo.bar.com-}":              "is not a domain",
-		"ingress: {domain: foo.ba!!!r.com}":            "is not a domain",
-		"gateway: {implementation: standart}":          `unknown implementation "standart"; akash, nginx-gateway-fabric and standard are known; did you mean "standard"?`,
-		"gateway: {listeners: {http: [a, a]}}":         `gateway.listeners.http[1]: the listener "a" is named twice`,
-		"gateway: {listeners: {http: web}}":            `expected a list, found the text "web"`,
-		"gateway: {listeners: {tls: [a]}}":             `unknown key "tls"`,
-		"gateway: {listeners: {https: [A b]}}":         `"A b" is not a name`,
-		`hosts: {generated: "${service}"}`:             "has one label only",
-		`hosts: {generated: "${name}.example.com"}`:    `unknown variable "${name}"`,
-		"gateway: {proxyBufferSize: big}":              `"big" is not a buffer size`,
-		"hosts: {blocked: ['*.x.com']}":                "blocks nothing",
-		"hosts: {wildcards: maybe}":                    `expected true or false, found the text "maybe"`,
-		"ip: {mode: ranges}":                           `unknown mode "ranges"; range, dedicated and pool are known`,
-		"ip: {families: [IPv5]}":                       `unknown family "IPv5"; IPv4 and IPv6 are known`,
-		"ip: {families: []}":                           "no family is named",
-		"ip: {annotationPrefix: metallb}":              "metallb.universe.tf and metallb.io are known",
-		"ip: {ranges: [203.0.113.1/28]}":               "has host bits set",
-		"ip: {ranges: [203.0.113.0/28, 203.0.113.15]}": "203.0.113.15 overlaps with 203.0.113.0/28",
-		"ip: {ranges: [203.0.113.9-203.0.113.1]}":      "ends before it begins",
-		"dns: {server: x}":                             `unknown key "server"`,
-		"commitLevels: {cpu: 0}":                       "greater than 0",
-		"commitLevels: {cpu: much}":                    `expected a number, found the text "much"`,
-		"target: ingress, target: httproute":           `key "target" is given twice`,
+		"target: ingres":                                 `f:3:16: spec.target: unknown target "ingres"; ingress, httproute and route are known`,
+		"targets: ingress":                               `f:3:8: spec.targets: unknown key "targets"; did you mean "target"?`,
+		"manifestNamespace: A":                           `"A" is not the name of a namespace`,
+		"ingress: {staticHosts: true}":                   "static hosts need ingress.domain",
+		"ingress: {domain: '*.foo.com'}":                 `"*.foo.com" is not a domain`,
+		"ingress: {domain: foo.bar.com-}":                "is not a domain",
+		"ingress: {domain: foo.ba!!!r.com}":              "is not a domain",
+		"gateway: {implementation: standart}":            `unknown implementation "standart"; akash, nginx-gateway-fabric and standard are known; did you mean "standard"?`,
+		"gateway: {listeners: {http: [a, a]}}":           `gateway.listeners.http[1]: the listener "a" is named twice`,
+		"gateway: {listeners: {http: web}}":              `expected a list, found the text "web"`,
+		"gateway: {listeners: {tls: [a]}}":               `unknown key "tls"`,
+		"gateway: {listeners: {https: [A b]}}":           `"A b" is not a name`,
+		`hosts: {generated: "${service}"}`:               "has one label only",
+		`hosts: {generated: "${name}.example.com"}`:      `unknown variable "${name}"`,
+		"gateway: {proxyBufferSize: big}":                `"big" is not a buffer size`,
+		"hosts: {blocked: ['*.x.com']}":                  "blocks nothing",
+		"hosts: {wildcards: maybe}":                      `expected true or false, found the text "maybe"`,
+		"ip: {mode: ranges}":                             `unknown mode "ranges"; range, dedicated and pool are known`,
+		"ip: {families: [IPv5]}":                         `unknown family "IPv5"; IPv4 and IPv6 are known`,
+		"ip: {families: []}":                             "no family is named",
+		"ip: {annotationPrefix: metallb}":                "metallb.universe.tf and metallb.io are known",
+		"ip: {ranges: [203.0.113.1/28]}":                 "has host bits set",
+		"ip: {ranges: [203.0.113.0/28, 203.0.113.15]}":   "203.0.113.15 overlaps with 203.0.113.0/28",
+		"ip: {ranges: [203.0.113.9-203.0.113.1]}":        "ends before it begins",
+		"dns: {server: x}":                               `unknown key "server"`,
+		"commitLevels: {cpu: 0}":                         "greater than 0",
+		"commitLevels: {cpu: much}":                      `expected a number, found the text "much"`,
+		"target: ingress, target: httproute":             `key "target" is given twice`,
+		"hosts: {deniedDomains: ['*.x.com']}":            `"*.x.com" is not a domain`,
+		"hosts: {allowedDomains: [x.com.]}":              `"x.com." is not a domain`,
+		"shards: [{selector: a=b}]":                      `spec.shards[0]: "name" is missing`,
+		"shards: [{name: A}]":                            `"A" is not a name`,
+		"shards: [{name: a, selector: 'a b'}]":           "spec.shards[0].selector: not a label selector: ",
+		"shards: [{name: a, namespaceSelector: 'a in'}]": "spec.shards[0].namespaceSelector: not a label selector: ",
+		"shards: [{name: a}, {name: a}]":                 `a shard named "a" was given before`,
 	} {
 		text := "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\nspec: {" + spec + "}\n"
 		cfg, problems, err := Read(strings.NewReader(text), "f")
@@ -156,6 +182,7 @@ func TestBlockedBy(t *testing.T) {
 
 type schema struct {
 	Properties map[string]*schema `json:"properties"`
+	Items      *schema            `json:"items"`
 }
 
 // TestSchemaNamesTheReadersKeys holds the published schema against the reader.
@@ -178,6 +205,7 @@ func TestSchemaNamesTheReadersKeys(t *testing.T) {
 		"listeners": {spec.Properties["gateway"].Properties["listeners"], listenerKeys},
 		"hosts":     {spec.Properties["hosts"], hostsKeys}, "ip": {spec.Properties["ip"], ipKeys},
 		"dns": {spec.Properties["dns"], nil}, "commitLevels": {spec.Properties["commitLevels"], commitKeys},
+		"shards": {spec.Properties["shards"].Items, shardKeys},
 	} {
 		for key := range c.schema.Properties {
 			if !slices.Contains(c.keys, key) {

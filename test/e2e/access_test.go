@@ -95,6 +95,7 @@ func TestViewer(t *testing.T) {
 	admin().do(t, "apply", "-f", definition)
 	u := user{kubeconfig: path}
 	u.do(t, "state").prints(t, host)
+	u.do(t, "state", "routes").prints(t, host)
 	u.do(t, "apply", "-f", definition).prints(t, "unchanged")
 	u.run(t, "apply", "-f", define(t, leaseOf(id.Owner, 2), web(newHost("viewer")))).exits(t, 1).
 		says(t, "not allowed to patch leases.coordination.k8s.io", "akash-net-operator")

@@ -31,7 +31,7 @@ func TestCompletionThroughKubectl(t *testing.T) {
 	admin().do(t, "apply", "-f", define(t, id, web(newHost("complete"))))
 	for words, want := range map[string][]string{
 		"":                    {"apply", "convert", "install", "release", "render", "state", "version"},
-		"state ":              {"hosts", "ips", "leases", "pools"},
+		"state ":              {"hosts", "ips", "leases", "pools", "routes"},
 		"state hosts ":        {"ips", "leases"},
 		"state hosts -o ":     {"json", "wide", "jsonpath="},
 		"apply --dry-run=":    {"client", "server"},

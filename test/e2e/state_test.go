@@ -7,15 +7,22 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // row is a row of the book, as scripts read it.
 type row struct {
 	Host, Address, Lease, Owner, Namespace, Service, Target, Pool, State, Protocol string
+	Kind, Path, Reason, Message                                                    string
+	Admitted                                                                       bool
 	Port                                                                           int
 	Claimed                                                                        bool
 	Name                                                                           string
@@ -26,6 +33,7 @@ type row struct {
 type book struct {
 	APIVersion, Kind          string
 	Hosts, IPs, Leases, Pools []row
+	Routes                    []row
 }
 
 func ofOwner(owner string) string { return lease.LabelOwner + "=" + owner }
@@ -105,6 +113,81 @@ func TestStateOfAkashsObjects(t *testing.T) {
 	if diff := cmp.Diff(wantIPs, b.IPs); diff != "" {
 		t.Errorf("ips (-want +got):\n%s", diff)
 	}
+}
+
+// openShiftRoutes is as much of OpenShift's definition as it takes to keep Routes.
+const openShiftRoutes = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: routes.route.openshift.io},
+	spec: {group: route.openshift.io, scope: Namespaced, names: {kind: Route, listKind: RouteList, plural: routes, singular: route}, versions: [
+		{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`
+
+// Routes of all kinds compete for a host: a claim's holder wins over everybody, and where there is no
+// claim the oldest does.
+func TestStateRoutes(t *testing.T) {
+	t.Parallel()
+	id, claimed, free := leaseOf(newTenant(), 1), newHost("claimed"), newHost("free")
+	admin().do(t, "apply", "-f", define(t, id, web(claimed)))
+	one, other := "one-"+strings.Split(free, ".")[1], "other-"+strings.Split(free, ".")[1]
+	for _, name := range []string{one, other} {
+		create(t, "kubectl", namespaces, fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, name))
+	}
+	create(t, "kubectl", ingresses, fmt.Sprintf(`{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web, namespace: %s, labels: {run: %s}},
+		spec: {rules: [%s, %s]}}`, one, one, rule(claimed), rule(free)))
+	create(t, "kubectl", httpRoutes, fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: %s},
+		spec: {hostnames: [%s]}}`, other, free))
+
+	ingress, httpRoute := need(t, ingresses, one, "web"), need(t, httpRoutes, other, "web")
+	winner, loser := row{Kind: "Ingress", Namespace: one}, row{Kind: "HTTPRoute", Namespace: other}
+	if a, b := age(ingress), age(httpRoute); b < a {
+		winner, loser = loser, winner
+	}
+	winner.Admitted = true
+	loser.Reason, loser.Message = "HostAlreadyClaimed", "a route in another namespace holds "+free+" and is older than web"
+	want := map[string]row{
+		claimed + " Ingress " + one:                       {Kind: "Ingress", Namespace: one, Reason: "HostAlreadyClaimed", Message: "a claim of another owner holds host " + claimed},
+		claimed + " Ingress " + id.Namespace():            {Kind: "Ingress", Namespace: id.Namespace(), Admitted: true, Owner: id.Owner, Lease: id.String()},
+		free + " " + winner.Kind + " " + winner.Namespace: winner, free + " " + loser.Kind + " " + loser.Namespace: loser,
+	}
+	check := func(want map[string]row) {
+		t.Helper()
+		got := map[string]row{}
+		for _, r := range readBook(t, admin(), "routes").Routes {
+			if r.Host == claimed || r.Host == free {
+				key := r.Host + " " + r.Kind + " " + r.Namespace
+				r.Host, r.Path, r.Name = "", "", ""
+				got[key] = r
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("routes (-want +got):\n%s", diff)
+		}
+	}
+	check(want)
+	admin().do(t, "state", "routes", "-n", one, "-l", "run="+one, "-o", "name").prints(t, "ingress/"+one+"/web\n")
+
+	// A Route of OpenShift's competes too, where the cluster knows the kind. That this one is the lease's
+	// is known by its namespace.
+	if _, err := client().Resource(crds).Create(t.Context(), parse(t, openShiftRoutes), metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	routes := render.Route.Resource()
+	eventually(t, "the kind Route", func(ctx context.Context) (bool, error) {
+		_, err := client().Resource(routes).List(ctx, metav1.ListOptions{})
+		return err == nil, nil
+	})
+	create(t, "oc", routes, fmt.Sprintf(`{apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: api, namespace: %s},
+		spec: {host: %s, path: /api, to: {kind: Service, name: web, weight: 100}}}`, id.Namespace(), claimed))
+	defer remove(t, routes, id.Namespace(), "api")
+	want[claimed+" Route "+id.Namespace()] = row{Kind: "Route", Namespace: id.Namespace(), Admitted: true, Owner: id.Owner, Lease: id.String()}
+	check(want)
+}
+
+func rule(host string) string {
+	return fmt.Sprintf(`{host: %s, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}`, host)
+}
+
+// age sorts as objects do from the oldest on.
+func age(o *unstructured.Unstructured) string {
+	return o.GetCreationTimestamp().UTC().Format(time.RFC3339) + " " + string(o.GetUID())
 }
 
 // A watch shows what there is, then what changes.

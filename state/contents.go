@@ -1,0 +1,89 @@
+package state
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/admission"
+)
+
+// Contents is what the cluster, or a folder, holds of the things that the book is about. A list that
+// no asked subject needs may be missing.
+type Contents struct {
+	// Now is the API server's clock; without it no hold is taken for ended.
+	Now    time.Time
+	Claims []*Claim
+	// Hosts are ProviderHosts and the routes of leases.
+	Hosts []HostObject
+	// Ports are ProviderLeasedIPs.
+	Ports []PortObject
+	// Services are the LoadBalancer Services of leased ports.
+	Services []ServiceObject
+	// Pools are MetalLB's IPAddressPools.
+	Pools []PoolObject
+	// Routes are the hosts and paths of all live routes, whoever wrote them.
+	Routes []admission.Route
+	// Namespaces are the labels of namespaces.
+	Namespaces map[string]map[string]string
+}
+
+// Add adds a whole object, if the book is about it. A claim counts in the ledger's namespace, and
+// where its namespace is not written.
+func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
+	switch group := o.GroupVersionKind().Group; group + "/" + o.GetKind() {
+	case "coordination.k8s.io/Lease":
+		if in := o.GetNamespace(); in == "" || in == ledgerNamespace {
+			c.addClaim(o)
+		}
+	case "/Namespace":
+		c.AddNamespace(o)
+	case "akash.network/ProviderHost":
+		h := HostObjectOf(o.GetKind(), o)
+		h.Complete(o)
+		c.Hosts = append(c.Hosts, h)
+	case "networking.k8s.io/Ingress", "gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/TLSRoute", "route.openshift.io/Route":
+		if _, ofLease := o.GetLabels()[lease.LabelOwner]; ofLease {
+			c.Hosts = append(c.Hosts, HostObjectOf(o.GetKind(), o))
+		}
+	case "akash.network/ProviderLeasedIP":
+		c.Ports = append(c.Ports, PortObjectOf(o))
+	case "/Service":
+		if o.GetLabels()[lease.LabelServiceTarget] == lease.ServiceTargetMetalLB {
+			c.Services = append(c.Services, ServiceObjectOf(o))
+		}
+	case "metallb.io/IPAddressPool":
+		c.Pools = append(c.Pools, PoolObjectOf(o))
+	}
+	c.Routes = append(c.Routes, RoutesOf(o)...)
+}
+
+func (c *Contents) addClaim(o *unstructured.Unstructured) {
+	claim, ok := ReadClaim(&metav1.ObjectMeta{
+		Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
+		UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
+		DeletionTimestamp: o.GetDeletionTimestamp(), ManagedFields: o.GetManagedFields(),
+	})
+	if ok {
+		c.Claims = append(c.Claims, &claim)
+	}
+}
+
+// AddNamespace adds what a namespace's metadata says.
+func (c *Contents) AddNamespace(o metav1.Object) {
+	if c.Namespaces == nil {
+		c.Namespaces = map[string]map[string]string{}
+	}
+	c.Namespaces[o.GetName()] = o.GetLabels()
+}
+
+// RoutesOf are the hosts and paths of an Ingress, an HTTPRoute or a Route. cert-manager's solvers do
+// not compete for a host.
+func RoutesOf(o *unstructured.Unstructured) []admission.Route {
+	if isSolver(o) {
+		return nil
+	}
+	return admission.RoutesOf(o)
+}
