@@ -217,9 +217,13 @@ func (p *problems) routes() {
 		stray := slices.ContainsFunc(p.found, func(x Problem) bool { return x.Thing == host && x.Problem == StrayRoute })
 		if !stray {
 			slices.SortFunc(serving, func(a, b Use) int { return cmp.Compare(a.String(), b.String()) })
-			p.add(Problem{Problem: TwoRoutes, Thing: host, Namespace: serving[0].Namespace,
+			x := Problem{Problem: TwoRoutes, Thing: host, Namespace: serving[0].Namespace,
 				Message: fmt.Sprintf("%d routes serve it, %s and %s among them", len(serving), serving[0], serving[1]),
-				Plan:    "by hand: delete the one that is not wanted; apply removes a lease's own", Manual: true})
+				Plan:    "by hand: delete the one that is not wanted; apply removes a lease's own", Manual: true}
+			if one := serving[0].Lease; !slices.ContainsFunc(serving, func(u Use) bool { return !u.Of(one.Group()) }) {
+				x.Lease, x.Plan = one.String(), "by hand: apply the lease's definition again; it removes the one that is not wanted"
+			}
+			p.add(x)
 		}
 	}
 }

@@ -101,7 +101,12 @@ func (s *soak) repair(r *report) {
 		if r.left = append(r.left, p); !p.Manual {
 			s.t.Errorf("repair leaves: %s", p)
 		}
-		group := strings.Join(strings.Split(p.Lease, "/")[:3], "/")
+		words := strings.Split(p.Lease, "/")
+		if len(words) < 3 {
+			s.t.Errorf("repair leaves what is of no lease: %s", p)
+			continue
+		}
+		group := strings.Join(words[:3], "/")
 		if file := s.applied.of(group); !done[group] && (file == "" || command(s.t.Context(), "apply", "--timeout=30s", "-f", file).Run() != nil) {
 			if out, err := command(s.t.Context(), "release", group).CombinedOutput(); err != nil {
 				s.t.Errorf("releasing %s: %v\n%s", group, err, out)
