@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,14 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // The ways to live beside Akash's operators.
@@ -128,7 +125,7 @@ func (r *run) fitsOperators() error {
 	manifest := r.snapshot.manifests[r.req.Lease.Namespace()]
 	for _, s := range r.def.Services {
 		for _, e := range s.Expose {
-			if e.IsIngress() && e.Routing != nil && known(e) {
+			if e.IsIngress() && e.Routing != nil && r.known(e) {
 				return &OperatorError{Lease: r.req.Lease, At: e.At, Why: "Akash's hostname operator makes plain routes of root hosts: " +
 					"it does not know TLS, weights, header rules, sticky sessions, settings and labels"}
 			}
@@ -147,8 +144,8 @@ func (r *run) fitsOperators() error {
 }
 
 // known is true for an expose with a host of which Akash's operators know.
-func known(e lease.Expose) bool {
-	return e.RoutePath() == "/" && slices.ContainsFunc(e.Hosts, func(h lease.Host) bool { return !strings.HasPrefix(h.Name, "*.") })
+func (r *run) known(e lease.Expose) bool {
+	return e.RoutePath() == "/" && (r.opts.Config.Ingress.StaticHosts || slices.ContainsFunc(e.Hosts, func(h lease.Host) bool { return !strings.HasPrefix(h.Name, "*.") }))
 }
 
 // served is true where the Manifest has what the hostname operator looks for: the service, with
@@ -259,96 +256,4 @@ func (r *run) owns(live *unstructured.Unstructured, annotation string) bool {
 	return slices.ContainsFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
 		return m.Manager == r.group.FieldManager() && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), `"f:`+annotation+`"`)
 	})
-}
-
-// awaitOperators waits until the operators have made what was left to them.
-func (r *run) awaitOperators(ctx context.Context, desired []render.Object) error {
-	for _, o := range desired {
-		if o.Kind == render.Service || !r.snapshot.operators.theirs(o) || r.snapshot.theirRoute(o) != nil && !r.changed {
-			continue
-		}
-		err := r.poll(ctx, func(ctx context.Context) (bool, error) {
-			live, err := r.getTheirs(ctx, o.Kind, o.Namespace, o.Name)
-			return live != nil, err
-		})
-		if errors.Is(err, errTimedOut) {
-			return &TimeoutError{After: r.opts.Wait, Waiting: []string{fmt.Sprintf(
-				"Akash's hostname operator to route %s in namespace %s (see: kubectl -n %s logs deploy/operator-hostname, and its /ignore-list)", o.Name, o.Namespace, OperatorsNamespace)}}
-		}
-		if err != nil {
-			return err
-		}
-		if r.changed {
-			r.event(Granted, "route", o.Namespace, o.Name, "by Akash's hostname operator")
-		}
-	}
-	return nil
-}
-
-// awaitOperatorsGone waits until the operators have removed what they had made for the objects that
-// were deleted: as long as it is there it serves, and its claim is kept.
-func (r *run) awaitOperatorsGone(ctx context.Context, removed []owned) error {
-	if r.opts.DryRun != "" || r.opts.Wait == 0 {
-		return nil
-	}
-	for _, o := range removed {
-		kind, namespace, name, waits := r.madeOf(o)
-		if !waits {
-			continue
-		}
-		err := r.poll(ctx, func(ctx context.Context) (bool, error) {
-			live, err := r.getTheirs(ctx, kind, namespace, name)
-			if live == nil || err != nil {
-				return live == nil && err == nil, err
-			}
-			id, labelled := lease.IDFromLabels(live.GetLabels())
-			return labelled && id.Group() != r.group, nil
-		})
-		if errors.Is(err, errTimedOut) {
-			return &TimeoutError{After: r.opts.Wait, Waiting: []string{fmt.Sprintf(
-				"Akash's operator to remove %s %s/%s; its claim is kept until then: the same command goes on", kind.Singular, namespace, name)}}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// madeOf names what an operator has made of one of Akash's objects.
-func (r *run) madeOf(o owned) (kind render.Kind, namespace, name string, waits bool) {
-	id, _ := lease.IDFromLabels(o.live.GetLabels())
-	switch {
-	case o.kind == render.ProviderHost && r.snapshot.operators.hostname:
-		return render.Ingress, id.Namespace(), o.live.GetName(), true
-	case o.kind == render.ProviderLeasedIP && r.snapshot.operators.ip:
-		port := state.PortObjectOf(o.live)
-		return render.Service, id.Namespace(), lease.IPServiceName(port.Service, port.Port, port.Protocol), true
-	}
-	return render.Kind{}, "", "", false
-}
-
-// getTheirs reads what an operator makes for a rendered object, or nil.
-func (r *run) getTheirs(ctx context.Context, kind render.Kind, namespace, name string) (*unstructured.Unstructured, error) {
-	for _, kind := range operatorKinds(kind) {
-		live, err := r.cluster.get(ctx, kind, namespace, name)
-		if missing := (*MissingKindError)(nil); errors.As(err, &missing) && optional(kind) {
-			err = nil
-		}
-		if live != nil || err != nil {
-			return live, err
-		}
-	}
-	return nil, nil //nolint:nilnil // nothing is there
-}
-
-var errTimedOut = errors.New("timed out")
-
-// poll asks until it is done, for as long as the run waits.
-func (r *run) poll(ctx context.Context, done wait.ConditionWithContextFunc) error {
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.opts.Wait, true, done)
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		return errTimedOut
-	}
-	return err
 }

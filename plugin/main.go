@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
 )
 
 // completionName begins the name under which kubectl asks a plugin for completions.
@@ -23,6 +25,8 @@ const completionName = "kubectl_complete-"
 // An interrupt ends the request under way and gives back what is not in use yet; a second one
 // ends the process at once.
 func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
+	klog.LogToStderr(false) // what client-go logs is told in errors
+	klog.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	go func() {

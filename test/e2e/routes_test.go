@@ -126,7 +126,9 @@ func TestPathsOfTwoDeployments(t *testing.T) {
 	admin().do(t, "state", "hosts", "-l", lease.LabelOwner+"="+owner).prints(t, host+"/v1")
 	need(t, ingresses, api.Namespace(), lease.RouteName(host, "/v1"))
 	absent(t, ingresses, api.Namespace(), host)
-	admin().do(t, "state", "--problems")
+	if problems := admin().run(t, "state", "--problems"); strings.Contains(problems.stdout, host) {
+		t.Errorf("the paths of one host are a problem: %s", problems)
+	}
 
 	// Another owner gets no path of it.
 	admin().run(t, "apply", "-f", define(t, leaseOf(newTenant(), 1), service("api", routed(80, "path: /v2", host)))).exits(t, 4).says(t, host)
