@@ -4,13 +4,13 @@ package plugin
 
 import (
 	"context"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 
+	"github.com/go-logr/logr"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 )
@@ -25,8 +25,7 @@ const completionName = "kubectl_complete-"
 // An interrupt ends the request under way and gives back what is not in use yet; a second one
 // ends the process at once.
 func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
-	klog.LogToStderr(false) // what client-go logs is told in errors
-	klog.SetOutput(io.Discard)
+	klog.SetLogger(logr.Discard()) // what client-go logs is told in errors
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	go func() {
