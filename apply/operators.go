@@ -90,7 +90,7 @@ func (a *Applier) read(ctx context.Context, withAddresses bool) (*snapshot, erro
 	manifests := map[string]*unstructured.Unstructured{}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		s, err = read(groupCtx, a.cluster, a.ledger, withAddresses)
+		s, err = read(groupCtx, a.cluster, a.ledger, withAddresses, recordsOf(a.opts.Config)...)
 		return err
 	})
 	group.Go(func() (err error) {

@@ -16,7 +16,7 @@ import (
 // Problems reads the cluster and finds what is wrong. A claim with a run's mark counts as crashed
 // when nothing was written to it for as long as crashedAfter.
 func (c *Cluster) Problems(ctx context.Context, cfg *config.ProviderConfig, crashedAfter time.Duration) ([]state.Problem, error) {
-	s, err := read(ctx, c, ledger{cluster: c, namespace: cfg.LedgerNamespace}, true)
+	s, err := read(ctx, c, ledger{cluster: c, namespace: cfg.LedgerNamespace}, true, recordKinds...)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (e *Unmended) Error() string {
 // touches nothing that belongs to a live claim: each write is pinned to what was read, and what
 // has changed since is left for the next call.
 func (a *Applier) Repair(ctx context.Context, crashedAfter time.Duration) error {
-	s, err := read(ctx, a.cluster, a.ledger, true)
+	s, err := read(ctx, a.cluster, a.ledger, true, recordKinds...)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *Applier) mend(ctx context.Context, s *snapshot, p state.Problem, there 
 }
 
 func kindOf(ref state.ObjectRef) render.Kind {
-	for _, k := range leaseKinds {
+	for _, k := range slices.Concat(leaseKinds, recordKinds) {
 		if k.Singular == ref.Kind {
 			return k
 		}

@@ -272,7 +272,6 @@ func TestSchemaNamesTheReadersKeys(t *testing.T) {
 		"ingress": {spec.Properties["ingress"], ingressKeys}, "gateway": {spec.Properties["gateway"], gatewayKeys},
 		"listeners": {spec.Properties["gateway"].Properties["listeners"], listenerKeys},
 		"hosts":     {spec.Properties["hosts"], hostsKeys}, "ip": {spec.Properties["ip"], ipKeys},
-		"dns": {spec.Properties["dns"], nil}, "commitLevels": {spec.Properties["commitLevels"], commitKeys},
 		"shards": {spec.Properties["shards"].Items, shardKeys},
 		"dns":    {spec.Properties["dns"], dnsKeys}, "dns.gardener": {spec.Properties["dns"].Properties["gardener"], gardenerKeys},
 		"zone": {root.Defs["zone"], zoneKeys}, "secretRef": {root.Defs["secretRef"], secretKeys}, "commitLevels": {spec.Properties["commitLevels"], commitKeys},
