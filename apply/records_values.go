@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -42,8 +43,12 @@ func (r *run) renderRecords(ctx context.Context, def *lease.Definition, fresh bo
 type looker struct {
 	*run
 	fresh bool
-	// gateway is what the Gateway says, once it was read.
-	gateway *dns.Target
+}
+
+// gatewayCache is what the Gateway says, once it was read.
+type gatewayCache struct {
+	mu     sync.Mutex
+	target *dns.Target
 }
 
 func (l *looker) target(ctx context.Context, h render.UnknownHost) (dns.Target, error) {
@@ -77,8 +82,11 @@ func (l *looker) granted(ctx context.Context, endpoint string) (dns.Target, erro
 }
 
 func (l *looker) gatewayTarget(ctx context.Context) (dns.Target, error) {
-	if l.gateway != nil {
-		return *l.gateway, nil
+	cache := &l.snapshot.gateway
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if cache.target != nil && !l.fresh {
+		return *cache.target, nil
 	}
 	g := l.opts.Config.Gateway
 	o, err := l.cluster.get(ctx, gatewayKind, g.Namespace, g.Name)
@@ -89,7 +97,7 @@ func (l *looker) gatewayTarget(ctx context.Context) (dns.Target, error) {
 	if o != nil {
 		t = published(o, "status", "addresses")
 	}
-	l.gateway = &t
+	cache.target = &t
 	return t, nil
 }
 

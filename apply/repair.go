@@ -38,7 +38,11 @@ func (a *Applier) Repair(ctx context.Context, crashedAfter time.Duration) error 
 	if err != nil {
 		return err
 	}
-	problems := state.Problems(s.facts(a.cluster, a.opts.Config, crashedAfter, there))
+	facts, err := s.facts(ctx, a, crashedAfter, there)
+	if err != nil {
+		return err
+	}
+	problems := state.Problems(facts)
 	left := 0
 	for _, p := range problems {
 		e := Event{Time: time.Now(), Action: Repaired, Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan}
@@ -93,6 +97,8 @@ func (a *Applier) mend(ctx context.Context, s *snapshot, p state.Problem, there 
 	case m.Pool.IsValid():
 		r.addresses = render.Addresses{"": []netip.Addr{m.Pool}}
 		return r.pools.ensure(ctx, r)
+	case m.Record != "":
+		return r.rerecord(ctx, m.Record, m.Part)
 	case m.Rewrite != nil:
 		return r.rewrite(ctx, *m.Rewrite, m.Part)
 	case m.Clear != nil:

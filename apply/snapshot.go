@@ -39,6 +39,7 @@ type snapshot struct {
 	// goes by. They are read where routes are written or removed.
 	operators operators
 	manifests map[string]*unstructured.Unstructured
+	gateway   gatewayCache
 }
 
 // read takes the snapshot that a run over the definitions needs, with further kinds.

@@ -442,3 +442,67 @@ func TestRecordsAreCheckedFirst(t *testing.T) {
 	admin().with(configure(t, "dns: {form: endpoint}")).run(t, "render", "-f", definition).exits(t, 3).says(t, "stands in the cluster's status", "dns.targets")
 	admin().with(configure(t, "dns: {form: endpoint, targets: [lb.example.net]}")).do(t, "render", "-f", definition).prints(t, "kind: DNSEndpoint", "- lb.example.net")
 }
+
+// A record that nobody stands for any more, or that says something else than it should, is a
+// problem, and mended.
+func TestRecordProblems(t *testing.T) {
+	config := byGardener(t, "targets: [192.0.2.1], ttl: 60")
+	u := admin().with(config)
+	id, stray, drifted := leaseOf(newTenant(), 1), newHost("stray"), newHost("drifted")
+	definition := define(t, id, web(stray, drifted))
+	e := extend(t, id, "")
+	u.do(t, "apply", "-f", definition)
+	problems := func(u user) []string {
+		var book struct{ Problems []map[string]string }
+		r := u.run(t, "state", "--problems", "-o", "json")
+		if err := json.Unmarshal([]byte(r.stdout), &book); err != nil {
+			t.Fatal(err, r)
+		}
+		var out []string
+		for _, p := range book.Problems {
+			if p["thing"] == stray || p["thing"] == drifted {
+				out = append(out, p["problem"]+" "+p["thing"]+": "+p["message"]+"; "+p["plan"])
+			}
+		}
+		return out
+	}
+	if got := problems(u); len(got) > 0 {
+		t.Errorf("a lease without fault has %v", got)
+	}
+	remove(t, ingresses, id.Namespace(), stray)
+	remove(t, hosts, manifests, stray)
+	remove(t, claims, ledger, stray)
+	o := need(t, dnsRecords, id.Namespace(), drifted+"-a")
+	if err := unstructured.SetNestedStringSlice(o.Object, []string{"203.0.113.99"}, "spec", "values"); err != nil {
+		t.Fatal(err)
+	}
+	update(t, "hand-editor", dnsRecords, o)
+	where := "dnsrecord " + id.Namespace() + "/"
+	want := []string{
+		"RecordDiffers " + drifted + ": " + where + drifted + "-a says A 203.0.113.99 (TTL 60), it is to be 192.0.2.1 (TTL 60); write the DNS records of the host anew",
+		"StrayRecord " + stray + ": " + where + stray + "-a has a DNS record of it, and nobody has claimed it; delete " + where + stray + "-a",
+	}
+	if diff := cmp.Diff(want, problems(u)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	e.did()
+	u.run(t, "repair").prints(t, "RecordDiffers/"+drifted+" repaired", "StrayRecord/"+stray+" repaired")
+	if got := problems(u); len(got) > 0 {
+		t.Errorf("after the repair there are %v", got)
+	}
+	if got := specOf(need(t, dnsRecords, id.Namespace(), drifted+"-a"), "values"); got != "[192.0.2.1]" {
+		t.Errorf("the mended record says %s", got)
+	}
+	eventually(t, "the extension takes up the mended record", func(context.Context) (bool, error) {
+		return slices.Contains(e.did(), "reconcile "+drifted+"-a"), nil
+	})
+	eventually(t, "the stray record goes", func(context.Context) (bool, error) {
+		return find(t, dnsRecords, id.Namespace(), stray+"-a") == nil, nil
+	})
+	u.do(t, "apply", "-f", define(t, id, web(drifted))).prints(t, "is live")
+
+	// Without a form of records nobody keeps the one that is there.
+	if got := problems(admin()); len(got) != 1 || !strings.Contains(got[0], "none of that form (dns.form: none)") {
+		t.Errorf("with dns.form none: %v", got)
+	}
+}
