@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -505,4 +507,60 @@ func TestRecordProblems(t *testing.T) {
 	if got := problems(admin()); len(got) != 1 || !strings.Contains(got[0], "none of that form (dns.form: none)") {
 		t.Errorf("with dns.form none: %v", got)
 	}
+}
+
+// What is rendered is what the resource definitions of Gardener and external-dns have, to the field.
+func TestRenderedRecordsFitTheirDefinitions(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../render/testdata/dns-*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, document := range strings.Split(string(text), "---\n") {
+			o := parse(t, document)
+			resource := map[string]schema.GroupVersionResource{"DNSRecord": dnsRecords, "DNSEndpoint": dnsEndpoints}[o.GetKind()]
+			if resource.Resource == "" {
+				continue
+			}
+			seen[o.GetKind()]++
+			o.SetNamespace("default")
+			_, err := client().Resource(resource).Namespace("default").Create(t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+	if seen["DNSRecord"] < 5 || seen["DNSEndpoint"] < 3 {
+		t.Errorf("seen %v", seen)
+	}
+}
+
+// The roles let operators write records, and viewers see them.
+func TestRolesForRecords(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("dns")
+	definition := define(t, id, web(host))
+	as := func(role, verb string) user {
+		name := fmt.Sprint(role, "-", number.Add(1))
+		config, path, err := plane.AddUser(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bind(t, config, name, role, verb)
+		return user{kubeconfig: path}
+	}
+	operator, viewer := as("akash-net-operator", "patch"), as("akash-net-viewer", "list")
+	for _, dns := range []string{"{form: endpoint, targets: [192.0.2.1]}", "{form: gardener, targets: [192.0.2.1], gardener: {type: x, secretRef: {name: x, namespace: x}}}"} {
+		operator.with(configure(t, "dns: "+dns)).do(t, "apply", "-f", definition, "--wait=false")
+		viewer.do(t, "state", "dns").prints(t, host, "192.0.2.1")
+		viewer.with(configure(t, "dns: "+dns)).run(t, "release", id.Group().String()).exits(t, 1).says(t, "not allowed to delete dns")
+		operator.with(configure(t, "dns: "+dns)).do(t, "release", id.Group().String()).prints(t, "deleted")
+	}
+	operator.with(configure(t, "target: httproute", "dns: {form: endpoint}")).do(t, "apply", "-f", definition, "--wait=false").prints(t, "dns/"+host+" left")
 }
