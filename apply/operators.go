@@ -122,6 +122,9 @@ func (r *run) fitsOperators() error {
 	if !r.snapshot.operators.hostname {
 		return nil
 	}
+	if r.opts.Config.DNS.Form == config.DNSAnnotations {
+		return &OperatorError{Lease: r.req.Lease, At: r.def.At, Why: "Akash's hostname operator makes its routes, and knows no annotations for external-dns (dns.form: annotations); dns.form endpoint works beside it"}
+	}
 	manifest := r.snapshot.manifests[r.req.Lease.Namespace()]
 	for _, s := range r.def.Services {
 		for _, e := range s.Expose {

@@ -251,19 +251,3 @@ func (a *Applier) send(e Event) {
 		a.opts.Report(e)
 	}
 }
-
-func (r *run) summary() *Summary {
-	s := &Summary{Withheld: len(r.withheldHosts) + len(r.withheldPorts), Changed: r.changed, Took: time.Since(r.start)}
-	for _, h := range r.holds {
-		if h.want.Kind != state.Address {
-			s.Hosts = append(s.Hosts, h.want.Thing)
-		} else {
-			s.Addresses = append(s.Addresses, h.want.Thing)
-		}
-	}
-	s.Addresses = append(s.Addresses, r.grants...)
-	slices.Sort(s.Hosts)
-	slices.Sort(s.Addresses)
-	s.Addresses = slices.Compact(s.Addresses)
-	return s
-}

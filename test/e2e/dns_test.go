@@ -441,6 +441,8 @@ func TestRecordsAreCheckedFirst(t *testing.T) {
 	loop := configure(t, "dns: {form: endpoint, targets: ["+host+"]}")
 	admin().with(loop).run(t, "apply", "-f", definition).exits(t, 3).says(t, "leads to itself", ":7:")
 	absent(t, claims, ledger, host)
+	admin().with(configure(t, "dns: {form: annotations}")).run(t, "apply", "-f", definition, "--operators=on").exits(t, 1).says(t, "knows no annotations for external-dns")
+	absent(t, claims, ledger, host)
 	admin().with(configure(t, "dns: {form: endpoint}")).run(t, "render", "-f", definition).exits(t, 3).says(t, "stands in the cluster's status", "dns.targets")
 	admin().with(configure(t, "dns: {form: endpoint, targets: [lb.example.net]}")).do(t, "render", "-f", definition).prints(t, "kind: DNSEndpoint", "- lb.example.net")
 }
