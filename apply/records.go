@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,6 +115,7 @@ func (r *run) putHost(ctx context.Context, host string, objects []render.Object)
 			if action, err = r.putRecord(ctx, o, live); err != nil {
 				return err
 			}
+			message = r.unchecked(o)
 		}
 		r.event(action, o.Kind.Singular, o.Namespace, o.Name, message)
 	}
@@ -121,14 +123,21 @@ func (r *run) putHost(ctx context.Context, host string, objects []render.Object)
 }
 
 // recordHolder is another deployment group that has records of the host by right: it holds a part of
-// the same claim. A name has one writer.
+// the same claim, and its records are older than any of this one's. A name has one writer.
 func (r *run) recordHolder(host string) string {
 	claim := r.snapshot.claims[state.HostName(host)]
 	if h := r.holds[state.HostName(host)]; h != nil && h.claim != nil {
 		claim = h.claim
 	}
-	for _, o := range r.snapshot.records[host] {
-		if o.group != r.group && claim != nil && len(claim.PartsOf(o.group)) > 0 {
+	records := slices.Clone(r.snapshot.records[host])
+	slices.SortStableFunc(records, func(a, b owned) int {
+		return cmp.Or(a.live.GetCreationTimestamp().Time.Compare(b.live.GetCreationTimestamp().Time), cmp.Compare(a.live.GetUID(), b.live.GetUID()))
+	})
+	for _, o := range records {
+		switch {
+		case o.group == r.group:
+			return ""
+		case claim != nil && len(claim.PartsOf(o.group)) > 0:
 			return o.group.String()
 		}
 	}

@@ -317,5 +317,8 @@ func FuzzConfig(f *testing.F) {
 		if cfg.Ingress.StaticHosts && cfg.Ingress.Domain == "" {
 			t.Error("static hosts without a domain")
 		}
+		if d := cfg.DNS; d.Source(true, false) == "" || d.Form == DNSGardener && (d.Gardener.Type == "" || d.Gardener.Secret == (SecretRef{})) {
+			t.Errorf("DNS records without what they need: %+v", d)
+		}
 	})
 }
