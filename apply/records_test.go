@@ -161,6 +161,21 @@ func TestRequested(t *testing.T) {
 	}
 }
 
+// A Route's status names the router that serves it.
+func TestRouteTarget(t *testing.T) {
+	id := recordLease(t, 1)
+	u := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"ingress": []any{
+		map[string]any{"host": "shop.example.com", "routerCanonicalHostname": "router-default.apps.example.net"},
+	}}}}
+	r := recordRun(id)
+	r.req.Lease = id
+	r.snapshot.live[render.Route.Plural] = map[string]*unstructured.Unstructured{id.Namespace() + "/shop.example.com": u}
+	target, err := (&looker{run: r}).target(t.Context(), render.UnknownHost{Host: lease.Host{Name: "shop.example.com"}, Source: config.FromStatus, Target: config.TargetRoute})
+	if err != nil || target.Host != "router-default.apps.example.net" {
+		t.Errorf("got %v, %v", target, err)
+	}
+}
+
 // Where Ingresses of a class agree, their status says where one is reached that has none yet.
 func TestIngressTarget(t *testing.T) {
 	id := recordLease(t, 1)

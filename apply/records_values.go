@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -15,12 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
-
-// gatewayKind is read for the addresses in its status; it is never written.
-var gatewayKind = render.Kind{
-	GroupVersionKind: schema.GroupVersionKind{Group: render.HTTPRoute.Group, Version: "v1", Kind: "Gateway"},
-	Plural:           "gateways", Singular: "gateway",
-}
 
 // renderRecords renders the records with the values that the cluster publishes. Fresh ones are read
 // now; else what was read at the beginning counts, and the Gateway, which that has not.
@@ -55,8 +48,10 @@ func (l *looker) target(ctx context.Context, h render.UnknownHost) (dns.Target, 
 	switch {
 	case h.Source == config.FromAddress:
 		return l.granted(ctx, h.Endpoint)
-	case l.opts.Config.Target == config.TargetHTTPRoute:
+	case h.Target == config.TargetHTTPRoute:
 		return l.gatewayTarget(ctx)
+	case h.Target == config.TargetRoute:
+		return l.routeTarget(ctx, h.Name)
 	}
 	return l.ingressTarget(ctx, h.Name)
 }
@@ -89,7 +84,7 @@ func (l *looker) gatewayTarget(ctx context.Context) (dns.Target, error) {
 		return *cache.target, nil
 	}
 	g := l.opts.Config.Gateway
-	o, err := l.cluster.get(ctx, gatewayKind, g.Namespace, g.Name)
+	o, err := l.cluster.get(ctx, gateways, g.Namespace, g.Name)
 	if err != nil {
 		return dns.Target{}, err
 	}
@@ -105,12 +100,9 @@ func (l *looker) gatewayTarget(ctx context.Context) (dns.Target, error) {
 // all of a class, as a rule, so an Ingress that it has not seen yet will get what the others have, if
 // they agree.
 func (l *looker) ingressTarget(ctx context.Context, host string) (dns.Target, error) {
-	own := l.snapshot.live[render.Ingress.Plural][l.req.Lease.Namespace()+"/"+host]
-	if l.fresh {
-		var err error
-		if own, err = l.cluster.get(ctx, render.Ingress, l.req.Lease.Namespace(), host); err != nil {
-			return dns.Target{}, err
-		}
+	own, err := l.ownRoute(ctx, render.Ingress, host)
+	if err != nil {
+		return dns.Target{}, err
 	}
 	class, path := l.opts.Config.Ingress.ClassName, []string{"status", "loadBalancer", "ingress"}
 	if own != nil {
@@ -133,14 +125,32 @@ func (l *looker) ingressTarget(ctx context.Context, host string) (dns.Target, er
 	return found, nil
 }
 
+// ownRoute is the lease's route of the host's root, or nil.
+func (l *looker) ownRoute(ctx context.Context, kind render.Kind, host string) (*unstructured.Unstructured, error) {
+	name := lease.RouteName(host, "/")
+	if l.fresh {
+		return l.cluster.get(ctx, kind, l.req.Lease.Namespace(), name)
+	}
+	return l.snapshot.live[kind.Plural][l.req.Lease.Namespace()+"/"+name], nil
+}
+
+// routeTarget is the name by which OpenShift's router says that it is reached.
+func (l *looker) routeTarget(ctx context.Context, host string) (dns.Target, error) {
+	own, err := l.ownRoute(ctx, render.Route, host)
+	if own == nil || err != nil {
+		return dns.Target{}, err
+	}
+	return published(own, "status", "ingress"), nil
+}
+
 // published reads a list of addresses in a status: of a Gateway ({type, value}), or of an Ingress or
-// a Service ({ip} or {hostname}).
+// a Service ({ip} or {hostname}), or of a Route ({routerCanonicalHostname}).
 func published(o *unstructured.Unstructured, path ...string) dns.Target {
 	list, _, _ := unstructured.NestedSlice(o.Object, path...)
 	var values []string
 	for _, e := range list {
 		m, _ := e.(map[string]any)
-		for _, name := range []string{"value", "ip", "hostname"} {
+		for _, name := range []string{"value", "ip", "hostname", "routerCanonicalHostname"} {
 			if v, ok := m[name].(string); ok && v != "" {
 				values = append(values, v)
 				break
@@ -155,7 +165,9 @@ func (r *run) unknownText(h render.UnknownHost) string {
 	switch {
 	case h.Source == config.FromAddress:
 		return "its record is written once MetalLB has granted an address; apply again"
-	case r.opts.Config.Target == config.TargetHTTPRoute:
+	case h.Target == config.TargetRoute:
+		return "its record is written once a router has said in the Route's status where it is reached; apply again"
+	case h.Target == config.TargetHTTPRoute:
 		g := r.opts.Config.Gateway
 		return fmt.Sprintf("its record is written once Gateway %s/%s has an address in its status; apply again", g.Namespace, g.Name)
 	}

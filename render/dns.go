@@ -27,6 +27,8 @@ type DNS struct {
 type UnknownHost struct {
 	lease.Host
 	Source string
+	// Target is the kind of its route.
+	Target string
 	// Endpoint is the IP endpoint whose address it is, where the source is an address.
 	Endpoint string
 }
@@ -55,7 +57,7 @@ func Records(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses,
 		switch {
 		case !cfg.DNS.Records():
 		case target.Empty():
-			unknown := UnknownHost{Host: h.Host, Source: h.source}
+			unknown := UnknownHost{Host: h.Host, Source: h.source, Target: h.kind}
 			if h.source == config.FromAddress {
 				unknown.Endpoint = h.endpoint
 			}
@@ -81,6 +83,8 @@ type namedHost struct {
 	// endpoint is the IP endpoint that its service leases, or empty.
 	endpoint string
 	routed   bool
+	// kind is the kind of its route, a config.Target….
+	kind string
 }
 
 // namedHosts are the hosts that lead somewhere, each once, sorted.
@@ -89,9 +93,9 @@ func namedHosts(def *lease.Definition, cfg *config.ProviderConfig) []namedHost {
 		return nil
 	}
 	var all []namedHost
-	add := func(h lease.Host, routed bool, endpoint string) {
+	add := func(h lease.Host, routed bool, endpoint, kind string) {
 		if source := cfg.DNS.Source(routed, endpoint != ""); source != "" {
-			all = append(all, namedHost{h, source, endpoint, routed})
+			all = append(all, namedHost{h, source, endpoint, routed, cmp.Or(kind, cfg.Target)})
 		}
 	}
 	for _, s := range def.Services {
@@ -105,11 +109,11 @@ func namedHosts(def *lease.Definition, cfg *config.ProviderConfig) []namedHost {
 				endpoint, static = cmp.Or(e.IP, leased), cfg.Ingress.StaticHosts
 			}
 			for _, h := range e.Hosts {
-				add(h, e.IsIngress(), endpoint)
+				add(h, e.IsIngress(), endpoint, s.Target)
 			}
 		}
 		if static {
-			add(lease.Host{Name: def.Lease.StaticHost(s.Name, cfg.Ingress.Domain), At: s.At}, true, leased)
+			add(lease.Host{Name: def.Lease.StaticHost(s.Name, cfg.Ingress.Domain), At: s.At}, true, leased, s.Target)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b namedHost) int { return strings.Compare(a.Name, b.Name) })
@@ -135,8 +139,11 @@ func (h namedHost) target(def *lease.Definition, cfg *config.ProviderConfig, add
 // unwritable says why the form of annotations cannot say where the host leads.
 func (h namedHost) unwritable(cfg *config.ProviderConfig) string {
 	switch {
-	case cfg.DNS.Form != config.DNSAnnotations || !h.routed || h.source == config.FromStatus:
-	case cfg.Target == config.TargetHTTPRoute:
+	case cfg.DNS.Form != config.DNSAnnotations || !h.routed:
+	case h.kind == config.TargetRoute && (h.source != config.FromStatus || cfg.DNS.TTL > 0):
+		return "nothing is said to external-dns on a Route, which names its host and where it leads by itself: leave out dns.ttl and use dns.sources [status], or use dns.form endpoint"
+	case h.source == config.FromStatus:
+	case h.kind == config.TargetHTTPRoute:
 		return "external-dns takes the target of an HTTPRoute from its Gateway alone; use dns.sources [status], or dns.form endpoint"
 	case h.source == config.FromAddress && cfg.IP.Mode == config.ModePool:
 		return "MetalLB chooses its address (ip.mode: pool), so that no annotation can name it; use dns.form endpoint"
