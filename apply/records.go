@@ -131,7 +131,7 @@ func (r *run) recordHolder(host string) string {
 	}
 	records := slices.Clone(r.snapshot.records[host])
 	slices.SortStableFunc(records, func(a, b owned) int {
-		return cmp.Or(a.live.GetCreationTimestamp().Time.Compare(b.live.GetCreationTimestamp().Time), cmp.Compare(a.live.GetUID(), b.live.GetUID()))
+		return cmp.Or(a.live.GetCreationTimestamp().Compare(b.live.GetCreationTimestamp().Time), cmp.Compare(a.live.GetUID(), b.live.GetUID()))
 	})
 	for _, o := range records {
 		switch {
