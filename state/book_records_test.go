@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -110,7 +111,7 @@ func TestBookOfRecords(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	book.Select(func(tenant *Tenant) bool { return tenant.Owner == bookBlog.Owner })
+	book.Select(labels.SelectorFromSet(labels.Set{lease.LabelOwner: bookBlog.Owner}), "")
 	if len(book.DNS) != 1 || book.Empty() {
 		t.Errorf("selected %v", book.DNS)
 	}
