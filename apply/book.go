@@ -77,13 +77,14 @@ func bookKinds(subjects []state.Subject) []render.Kind {
 	of(state.SubjectIPs, render.ProviderLeasedIP, render.Service)
 	of(state.SubjectLeases, slices.Concat(routeKinds, claimLikeKinds)...)
 	of(state.SubjectPools, render.Service, render.IPAddressPool)
+	of(state.SubjectDNS, recordKinds...)
 	return kinds
 }
 
 // bookSelector chooses the objects of a kind that belong to leases.
 func bookSelector(kind render.Kind) string {
 	switch {
-	case slices.Contains(hostKinds, kind):
+	case slices.Contains(hostKinds, kind), slices.Contains(recordKinds, kind):
 		return ofLeases
 	case kind == render.Service:
 		return ofLeasedPort
@@ -103,7 +104,7 @@ func (r *bookReader) list(ctx context.Context, kind render.Kind) error {
 	opts := metav1.ListOptions{LabelSelector: bookSelector(kind)}
 	var err error
 	switch kind {
-	case render.Service, render.IPAddressPool:
+	case render.Service, render.IPAddressPool, render.DNSRecord, render.DNSEndpoint:
 		var objects []*unstructured.Unstructured
 		objects, err = r.cluster.objects(ctx, kind.Resource(), "", opts)
 		r.addObjects(kind, objects)
@@ -149,10 +150,13 @@ func (r *bookReader) addObjects(kind render.Kind, objects []*unstructured.Unstru
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range objects {
-		if kind == render.Service {
+		switch kind {
+		case render.Service:
 			r.contents.Services = append(r.contents.Services, state.ServiceObjectOf(o))
-		} else {
+		case render.IPAddressPool:
 			r.contents.Pools = append(r.contents.Pools, state.PoolObjectOf(o))
+		default:
+			r.contents.Records = append(r.contents.Records, state.RecordObjectOf(o))
 		}
 	}
 }

@@ -159,6 +159,10 @@ func (e *MissingKindError) Error() string {
 		return s + "; install the resource definitions with: kubectl akash-net install"
 	case "metallb.io":
 		return s + "; MetalLB has to be installed before addresses can be leased (https://metallb.io)"
+	case "extensions.gardener.cloud":
+		return s + "; it comes with Gardener, for whose extensions dns.form gardener is (https://gardener.cloud)"
+	case "externaldns.k8s.io":
+		return s + "; install external-dns' resource definition, and let it look for it (--source=crd)"
 	case "gateway.networking.k8s.io":
 		return s + "; install the Gateway API's resource definitions, or render another target (--target ingress)"
 	}

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,11 @@ const (
 	// Accepted is said of a route that a router has taken.
 	Accepted Action = "accepted"
 	Failed   Action = "failed"
+	// Replaced is said of an object that goes because another takes its place, which cannot be had
+	// by changing it.
+	Replaced Action = "replaced"
+	// Served is said of a DNS record that its controller has taken up.
+	Served Action = "served"
 	// Repaired is said of a problem that was mended, or would be.
 	Repaired Action = "repaired"
 	// Free and Held are the answers of a check: the thing may be taken, or the lease has it.
@@ -62,6 +68,23 @@ type Summary struct {
 	Withheld  int
 	Changed   bool
 	Took      time.Duration
+}
+
+// summary is how the lease of the run stands.
+func (r *run) summary() *Summary {
+	s := &Summary{Withheld: len(r.withheldHosts) + len(r.withheldPorts), Changed: r.changed, Took: time.Since(r.start)}
+	for _, h := range r.holds {
+		if h.want.Kind != state.Address {
+			s.Hosts = append(s.Hosts, h.want.Thing)
+		} else {
+			s.Addresses = append(s.Addresses, h.want.Thing)
+		}
+	}
+	s.Addresses = append(s.Addresses, r.grants...)
+	slices.Sort(s.Hosts)
+	slices.Sort(s.Addresses)
+	s.Addresses = slices.Compact(s.Addresses)
+	return s
 }
 
 // HeldError says that others hold what the lease wants. Nothing was changed.

@@ -3,6 +3,7 @@ package apply
 import (
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -16,6 +17,9 @@ var (
 	policyKinds = []render.Kind{render.ClientSettingsPolicy, render.ProxySettingsPolicy}
 	// claimLikeKinds are Akash's objects that a claim entitles its holder to write.
 	claimLikeKinds = []render.Kind{render.ProviderHost, render.ProviderLeasedIP}
+	// recordKinds are the kinds of DNS records. They lead to what serves, so they come last and go
+	// first.
+	recordKinds = []render.Kind{render.DNSRecord, render.DNSEndpoint}
 	// poolKinds are MetalLB's objects; many leases share one.
 	poolKinds = []render.Kind{render.IPAddressPool, render.L2Advertisement}
 
@@ -26,6 +30,15 @@ var (
 	// reportingKinds are the routes in whose status routers say how they take them.
 	reportingKinds = []render.Kind{render.HTTPRoute, render.TLSRoute, render.Route}
 )
+
+// recordsOf are the kinds of DNS records that a run reads: both where the configuration has any form
+// of them, so that a change of the form leaves none behind, else none.
+func recordsOf(cfg *config.ProviderConfig) []render.Kind {
+	if cfg.DNS.Form == config.DNSNone {
+		return nil
+	}
+	return recordKinds
+}
 
 // optional are the kinds whose absence from a cluster only means that nobody uses them.
 func optional(kind render.Kind) bool {

@@ -90,7 +90,7 @@ func (a *Applier) read(ctx context.Context, withAddresses bool) (*snapshot, erro
 	manifests := map[string]*unstructured.Unstructured{}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		s, err = read(groupCtx, a.cluster, a.ledger, withAddresses)
+		s, err = read(groupCtx, a.cluster, a.ledger, withAddresses, recordsOf(a.opts.Config)...)
 		return err
 	})
 	group.Go(func() (err error) {
@@ -121,6 +121,9 @@ func (r *run) fitsOperators() error {
 	}
 	if !r.snapshot.operators.hostname {
 		return nil
+	}
+	if r.opts.Config.DNS.Form == config.DNSAnnotations {
+		return &OperatorError{Lease: r.req.Lease, At: r.def.At, Why: "Akash's hostname operator makes its routes, and knows no annotations for external-dns (dns.form: annotations); dns.form endpoint works beside it"}
 	}
 	manifest := r.snapshot.manifests[r.req.Lease.Namespace()]
 	for _, s := range r.def.Services {

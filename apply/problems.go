@@ -16,7 +16,7 @@ import (
 // Problems reads the cluster and finds what is wrong. A claim with a run's mark counts as crashed
 // when nothing was written to it for as long as crashedAfter.
 func (c *Cluster) Problems(ctx context.Context, cfg *config.ProviderConfig, crashedAfter time.Duration) ([]state.Problem, error) {
-	s, err := read(ctx, c, ledger{cluster: c, namespace: cfg.LedgerNamespace}, true)
+	s, err := read(ctx, c, ledger{cluster: c, namespace: cfg.LedgerNamespace}, true, recordKinds...)
 	if err != nil {
 		return nil, err
 	}
@@ -24,18 +24,20 @@ func (c *Cluster) Problems(ctx context.Context, cfg *config.ProviderConfig, cras
 	if err != nil {
 		return nil, err
 	}
-	return state.Problems(s.facts(c, cfg, crashedAfter, there)), nil
+	facts, err := s.facts(ctx, New(c, Options{Config: cfg}), crashedAfter, there)
+	return state.Problems(facts), err
 }
 
 // facts are what problems are computed from.
-func (s *snapshot) facts(c *Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration, there state.Routers) state.ProblemFacts {
-	contents := s.contents(c.Now())
+func (s *snapshot) facts(ctx context.Context, a *Applier, crashedAfter time.Duration, there state.Routers) (state.ProblemFacts, error) {
+	contents, cfg := s.contents(a.cluster.Now()), a.opts.Config
+	records, err := s.ownRecords(ctx, a)
 	return state.ProblemFacts{
 		Circumstances: &state.Circumstances{
-			Config: cfg, Claims: contents.Claims, Book: state.NewBook(cfg, contents, state.SubjectPools), Uses: s.hostUses, Now: c.Now(),
+			Config: cfg, Claims: contents.Claims, Book: state.NewBook(cfg, contents, state.SubjectPools), Uses: s.hostUses, Now: a.cluster.Now(),
 		},
-		Contents: contents, Objects: s.objects(there), Namespaces: s.namespaces, CrashedAfter: crashedAfter,
-	}
+		Contents: contents, Objects: s.objects(there), Records: records, Namespaces: s.namespaces, CrashedAfter: crashedAfter,
+	}, err
 }
 
 // objects are the objects of leases.
@@ -54,11 +56,8 @@ func (s *snapshot) objects(there state.Routers) []state.OwnObject {
 func ownObject(kind render.Kind, o *unstructured.Unstructured) state.OwnObject {
 	service := state.ServiceObjectOf(o)
 	out := state.OwnObject{
-		ObjectRef: state.ObjectRef{
-			Kind: kind.Singular, Namespace: o.GetNamespace(), Name: o.GetName(),
-			UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(),
-		},
-		Lease: service.Lease, HasLease: service.HasLease, Since: service.Since,
+		ObjectRef: refOf(kind, o),
+		Lease:     service.Lease, HasLease: service.HasLease, Since: service.Since,
 		Definition: o.GetAnnotations()[lease.AnnotationDefinition],
 	}
 	switch kind {
@@ -75,4 +74,11 @@ func ownObject(kind render.Kind, o *unstructured.Unstructured) state.OwnObject {
 		out.OldVersions = out.OldVersions || slices.Contains(claimLikeKinds, kind) && m.APIVersion != kind.GroupVersion().String()
 	}
 	return out
+}
+
+func refOf(kind render.Kind, o *unstructured.Unstructured) state.ObjectRef {
+	return state.ObjectRef{
+		Kind: kind.Singular, Namespace: o.GetNamespace(), Name: o.GetName(),
+		UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(),
+	}
 }

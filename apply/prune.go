@@ -31,7 +31,7 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 	}
 	var removed []owned
 	for _, o := range r.snapshot.written[r.group] {
-		if keep[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] {
+		if keep[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] || r.removed[o.live.GetUID()] {
 			continue
 		}
 		if err := r.remove(ctx, o, Pruned); err != nil {
@@ -43,6 +43,9 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 		return err
 	}
 	if err := r.removeStrays(ctx, desired); err != nil {
+		return err
+	}
+	if err := r.awaitGone(ctx, recordsAmong(removed)); err != nil {
 		return err
 	}
 	return r.leaveClaims(ctx, func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) }, Pruned)
@@ -100,18 +103,27 @@ func sortedKeys[V any](m map[string]V) []string {
 // remove deletes one object, pinned to what was read. An object that has changed since is read
 // again and deleted if it is still the lease's and ours.
 func (r *run) remove(ctx context.Context, o owned, action Action) error {
+	return r.removeFor(ctx, o, action, "")
+}
+
+// removeFor is remove with a reason to tell. What the run has removed already is left alone.
+func (r *run) removeFor(ctx context.Context, o owned, action Action, why string) error {
+	if r.removed[o.live.GetUID()] {
+		return nil
+	}
+	r.removed[o.live.GetUID()] = true
 	live, dryRun := o.live, r.opts.DryRun
 	if theirsToo(live) {
 		return r.withdraw(ctx, o)
 	}
 	if dryRun == DryRunClient {
-		r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), "")
+		r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), why)
 		return nil
 	}
 	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
 		err := r.cluster.deletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), dryRun == DryRunServer)
 		if err == nil {
-			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), "")
+			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), why)
 			return true, nil
 		}
 		if !isOvertaken(err) && !isUnclear(err) {

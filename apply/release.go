@@ -75,6 +75,9 @@ func (c choice) object(o owned, claims []*state.Claim) bool {
 			return claim.Kind == state.Address && c.claim(claim) && strings.HasPrefix(o.live.GetName(), claim.SharingKey+"-")
 		})
 	}
+	if host := o.recordOf(); host != "" {
+		return c.things[host]
+	}
 	uses := append(state.HostUses(o.live), state.AddressUses(o.live)...)
 	return slices.ContainsFunc(uses, func(u state.Use) bool {
 		return c.things[u.Host] || u.Address.IsValid() && c.things[u.Address.String()]

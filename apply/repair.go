@@ -30,7 +30,7 @@ func (e *Unmended) Error() string {
 // touches nothing that belongs to a live claim: each write is pinned to what was read, and what
 // has changed since is left for the next call.
 func (a *Applier) Repair(ctx context.Context, crashedAfter time.Duration) error {
-	s, err := read(ctx, a.cluster, a.ledger, true)
+	s, err := read(ctx, a.cluster, a.ledger, true, recordKinds...)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,11 @@ func (a *Applier) Repair(ctx context.Context, crashedAfter time.Duration) error 
 	if err != nil {
 		return err
 	}
-	problems := state.Problems(s.facts(a.cluster, a.opts.Config, crashedAfter, there))
+	facts, err := s.facts(ctx, a, crashedAfter, there)
+	if err != nil {
+		return err
+	}
+	problems := state.Problems(facts)
 	left := 0
 	for _, p := range problems {
 		e := Event{Time: time.Now(), Action: Repaired, Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan}
@@ -93,6 +97,8 @@ func (a *Applier) mend(ctx context.Context, s *snapshot, p state.Problem, there 
 	case m.Pool.IsValid():
 		r.addresses = render.Addresses{"": []netip.Addr{m.Pool}}
 		return r.pools.ensure(ctx, r)
+	case m.Record != "":
+		return r.rerecord(ctx, m.Record, m.Part)
 	case m.Rewrite != nil:
 		return r.rewrite(ctx, *m.Rewrite, m.Part)
 	case m.Clear != nil:
@@ -105,7 +111,7 @@ func (a *Applier) mend(ctx context.Context, s *snapshot, p state.Problem, there 
 }
 
 func kindOf(ref state.ObjectRef) render.Kind {
-	for _, k := range leaseKinds {
+	for _, k := range slices.Concat(leaseKinds, recordKinds) {
 		if k.Singular == ref.Kind {
 			return k
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -19,7 +21,7 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request) error {
 		runs[i] = a.newRun(nil, req)
 	}
 	errs := a.prove(ctx, runs)
-	snapshot, err := read(ctx, a.cluster, a.ledger, true)
+	snapshot, err := read(ctx, a.cluster, a.ledger, true, recordsOf(a.opts.Config)...)
 	if err != nil {
 		return err
 	}
@@ -80,5 +82,6 @@ func (a *Applier) newRun(def *lease.Definition, req state.Request) *run {
 	return &run{
 		Applier: a, def: def, req: req, group: req.Lease.Group(), nonce: nonce(), start: time.Now(), patient: true, addresses: render.Addresses{},
 		holds: map[string]*held{}, before: map[string][]state.Part{}, withheldHosts: map[string]bool{}, withheldPorts: map[string]bool{},
+		removed: map[types.UID]bool{},
 	}
 }

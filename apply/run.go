@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -100,7 +102,7 @@ func (a *Applier) prepare(defs []*lease.Definition) ([]*run, error) {
 	seen := map[lease.Group]lease.Place{}
 	for _, def := range defs {
 		req, ps := state.NewRequest(def, a.opts.Config)
-		problems = append(problems, ps...)
+		problems = append(append(problems, ps...), recordProblems(def, a.opts.Config)...)
 		group := def.Lease.Group()
 		if first, twice := seen[group]; twice {
 			problems.Add(def.At, "deployment group %s is defined twice in one run (first in %s)", group, first)
@@ -147,8 +149,10 @@ type run struct {
 	quiet bool
 	// grants are the addresses that MetalLB chose, in pool mode.
 	grants []string
-	// made are the objects that this run has created.
-	made []madeObject
+	// made are the objects that this run has created, removed those that it has deleted.
+	made    []madeObject
+	removed map[types.UID]bool
+	dns     recordWork
 }
 
 func (r *run) apply(ctx context.Context) error {
@@ -158,16 +162,20 @@ func (r *run) apply(ctx context.Context) error {
 	if err := r.reserve(ctx); err != nil {
 		return err
 	}
-	desired, err := render.Lease(state.Granted(r.def, r.withheldHosts, r.withheldPorts), r.opts.Config, r.addresses)
+	granted := state.Granted(r.def, r.withheldHosts, r.withheldPorts)
+	desired, err := render.Lease(granted, r.opts.Config, r.addresses)
 	if err == nil {
 		err = r.write(ctx, desired)
+	}
+	if err == nil {
+		err = r.writeRecords(ctx, granted)
 	}
 	if err != nil {
 		return r.undo(ctx, err)
 	}
 	var pruned error
 	if r.opts.Prune {
-		pruned = r.prune(ctx, desired)
+		pruned = r.prune(ctx, slices.Concat(desired, r.keptRecords()))
 	}
 	if !isAway(pruned) {
 		pruned = errors.Join(pruned, r.settle(ctx))
@@ -186,7 +194,13 @@ func (r *run) apply(ctx context.Context) error {
 		if err := r.await(ctx, desired); err != nil {
 			return err
 		}
+		if err := r.awaitRecords(ctx, granted); err != nil {
+			return err
+		}
 		status = "live"
+	}
+	if status == "applied" {
+		r.tellUnknown()
 	}
 	r.event(Done, "lease", "", r.req.Lease.String(), status)
 	return nil
@@ -214,7 +228,7 @@ func (r *run) event(action Action, kind, namespace, name, message string) {
 	}
 	e := Event{Time: time.Now(), Action: action, Lease: r.req.Lease, Kind: kind, Namespace: namespace, Name: name, Message: message}
 	switch action {
-	case Unchanged, Withheld, Granted, Accepted, Left, Free, Held, Proved, Unproved:
+	case Unchanged, Withheld, Granted, Accepted, Served, Left, Free, Held, Proved, Unproved:
 	case Done:
 		e.Summary = r.summary()
 	default:
@@ -236,20 +250,4 @@ func (a *Applier) send(e Event) {
 		defer a.report.Unlock()
 		a.opts.Report(e)
 	}
-}
-
-func (r *run) summary() *Summary {
-	s := &Summary{Withheld: len(r.withheldHosts) + len(r.withheldPorts), Changed: r.changed, Took: time.Since(r.start)}
-	for _, h := range r.holds {
-		if h.want.Kind != state.Address {
-			s.Hosts = append(s.Hosts, h.want.Thing)
-		} else {
-			s.Addresses = append(s.Addresses, h.want.Thing)
-		}
-	}
-	s.Addresses = append(s.Addresses, r.grants...)
-	slices.Sort(s.Hosts)
-	slices.Sort(s.Addresses)
-	s.Addresses = slices.Compact(s.Addresses)
-	return s
 }

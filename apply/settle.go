@@ -31,6 +31,15 @@ func (r *run) settle(ctx context.Context) error {
 	if r.opts.DryRun != "" {
 		return nil
 	}
+	err := r.settleHolds(ctx)
+	if overtaken := (*OvertakenError)(nil); errors.As(err, &overtaken) {
+		return err
+	}
+	return errors.Join(err, r.noteWaits(ctx))
+}
+
+// settleHolds settles the claims. A run that was overtaken takes back what it wrote.
+func (r *run) settleHolds(ctx context.Context) error {
 	var errs []error
 	for _, h := range r.sortedHolds() {
 		err := r.settleOne(ctx, h)
@@ -42,7 +51,6 @@ func (r *run) settle(ctx context.Context) error {
 		}
 		errs = append(errs, err)
 	}
-	errs = append(errs, r.noteWaits(ctx))
 	return errors.Join(errs...)
 }
 

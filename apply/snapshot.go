@@ -26,6 +26,8 @@ type snapshot struct {
 	written map[lease.Group][]owned
 	serving map[string][]owned
 	held    map[lease.Group][]*state.Claim
+	// records are the DNS records that this program wrote, by their host.
+	records map[string][]owned
 	// tenants are the leases whose namespaces are known by their labels.
 	tenants  map[string]lease.ID
 	hostUses map[string][]state.Use
@@ -37,14 +39,15 @@ type snapshot struct {
 	// goes by. They are read where routes are written or removed.
 	operators operators
 	manifests map[string]*unstructured.Unstructured
+	gateway   gatewayCache
 }
 
-// read takes the snapshot that a run over the definitions needs.
-func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool) (*snapshot, error) {
+// read takes the snapshot that a run over the definitions needs, with further kinds.
+func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool, further ...render.Kind) (*snapshot, error) {
 	s := &snapshot{
 		claims: map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
 		hostUses: map[string][]state.Use{}, ports: map[string]state.PortObject{},
-		written: map[lease.Group][]owned{}, serving: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{},
+		written: map[lease.Group][]owned{}, serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{},
 	}
 	var claims []*state.Claim
 	var metas []*metav1.ObjectMeta
@@ -59,7 +62,7 @@ func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool) (
 		metas, err = cluster.metas(ctx, namespaces, "", metav1.ListOptions{})
 		return err
 	})
-	kinds := slices.Clone(leaseKinds)
+	kinds := slices.Concat(leaseKinds, further)
 	if withAddresses {
 		kinds = append(kinds, poolKinds...)
 	}
@@ -112,7 +115,7 @@ func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured
 				addressUses = append(addressUses, state.AddressUses(o)...)
 				continue
 			}
-			for _, u := range state.HostUses(o) {
+			for _, u := range state.HostUses(o) { // a DNS record uses none: it gives no right to a host
 				if id, ok := s.tenants[u.Namespace]; ok && !u.HasLease {
 					u.Lease, u.HasLease = id, true
 				}
@@ -127,7 +130,7 @@ func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured
 
 // indexWritten finds what this program wrote: it carries the hash of a definition.
 func (s *snapshot) indexWritten() {
-	for _, kind := range leaseKinds {
+	for _, kind := range slices.Concat(recordKinds, leaseKinds) {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			o := s.live[kind.Plural][name]
 			id, labelled := lease.IDFromLabels(o.GetLabels())
@@ -136,8 +139,11 @@ func (s *snapshot) indexWritten() {
 			}
 			mine := owned{kind: kind, live: o, group: id.Group()}
 			s.written[mine.group] = append(s.written[mine.group], mine)
-			if !slices.Contains(routeKinds, kind) {
+			if !slices.Contains(routeKinds, kind) && !slices.Contains(recordKinds, kind) {
 				continue
+			}
+			if host := mine.recordOf(); host != "" {
+				s.records[host] = append(s.records[host], mine)
 			}
 			for _, name := range claimsUnder(mine) {
 				s.serving[name] = append(s.serving[name], mine)
@@ -146,8 +152,12 @@ func (s *snapshot) indexWritten() {
 	}
 }
 
-// claimsUnder are the names of the claims that a route or a Service rests on, each once.
+// claimsUnder are the names of the claims that a route, a Service or a DNS record rests on, each
+// once.
 func claimsUnder(o owned) []string {
+	if host := o.recordOf(); host != "" {
+		return []string{state.HostName(host)}
+	}
 	var names []string
 	uses := state.HostUses(o.live)
 	if o.kind == render.Service {

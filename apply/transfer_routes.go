@@ -42,6 +42,10 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 		if err := r.switchRoutes(ctx, desired); err != nil {
 			return err
 		}
+		if err := r.writeRecords(ctx, known); err != nil {
+			return err
+		}
+		r.tellUnknown()
 	}
 	if err := r.settle(ctx); err != nil {
 		return err

@@ -29,6 +29,8 @@ const (
 	Domain = "net.akash.network"
 	// AnnotationDefinition holds the hash of the definition that an object was rendered from.
 	AnnotationDefinition = Domain + "/definition"
+	// AnnotationHost names the host for which a DNS record is.
+	AnnotationHost = Domain + "/host"
 	// LabelOurs marks objects that are ours and unknown to Akash's operators.
 	LabelOurs = Domain + "/managed"
 )

@@ -73,7 +73,7 @@ func newApply(c *cli) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
 	addOperators(cmd, &f.operators)
-	addWait(cmd, &f.wait, &f.timeout, "for the addresses to stand in the Services' status")
+	addWait(cmd, &f.wait, &f.timeout, "for the addresses to stand in the Services' status, and for DNS records to be served")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Remove what the lease no longer defines")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it removes all that the lease has")
 	addConcurrency(cmd, &f.concurrency)

@@ -152,6 +152,10 @@ func printNames(out io.Writer, b *state.Book, subjects []state.Subject) error {
 					line(strings.ToLower(r.Kind), name)
 				}
 			}
+		case state.SubjectDNS:
+			for _, r := range b.DNS {
+				line("dns", r.Name+"/"+string(r.Type))
+			}
 		case state.SubjectProblems:
 			for _, r := range b.Problems {
 				line("problem", r.Problem+"/"+r.Thing)

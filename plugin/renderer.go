@@ -75,11 +75,32 @@ func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 		return nil, nil
 	}
 	objects, err := render.Lease(def, r.cfg, addresses)
+	if err == nil {
+		objects, err = r.withRecords(objects, def, addresses)
+	}
 	if wrong := (lease.Problems{}); errors.As(err, &wrong) {
 		r.problems = append(r.problems, wrong...)
 		return nil, nil
 	}
 	return objects, err
+}
+
+// withRecords adds the DNS records of a lease. A value that only the cluster knows is a problem:
+// without its record the host would look finished and not be found.
+func (r *renderer) withRecords(objects []render.Object, def *lease.Definition, addresses render.Addresses) ([]render.Object, error) {
+	records, err := render.Records(def, r.cfg, addresses, nil)
+	if err != nil {
+		return nil, err
+	}
+	var problems lease.Problems
+	for _, h := range records.Unknown {
+		problems.Add(h.At, "the value of the DNS record of %s stands in the cluster's status (dns.sources: %s), which is not read here: "+
+			"name dns.targets or the source %s in the configuration, or let \"apply\" write the record", h.Name, h.Source, config.FromDomain)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return append(objects, records.Objects...), nil
 }
 
 // addresses are those of the definition, or those that the ledger has or proposes.

@@ -41,11 +41,11 @@ type stateFlags struct {
 func newState(c *cli) *cobra.Command {
 	f := &stateFlags{print: newBookPrintFlags()}
 	cmd := &cobra.Command{
-		Use:   "state [hosts|ips|leases|pools|routes]...",
+		Use:   "state [hosts|ips|leases|pools|routes|dns]...",
 		Short: "Show who holds which hosts and addresses",
 		Long: `
 			Show who holds which hosts and addresses: the claims of the ledger, and what Akash's provider
-			has written without a claim. Without a subject all are shown but routes.
+			has written without a claim. Without a subject all are shown but routes and dns.
 
 			A host is Active when a route of its holder serves it, an address when MetalLB has granted it.
 			Reserved is held and not used; Expired was held for a time that is over; Pending waits for
@@ -102,6 +102,7 @@ var subjectNames = map[string]state.Subject{
 	"leases": state.SubjectLeases, "lease": state.SubjectLeases,
 	"pools": state.SubjectPools, "pool": state.SubjectPools,
 	"routes": state.SubjectRoutes, "route": state.SubjectRoutes,
+	"dns": state.SubjectDNS,
 }
 
 // parseSubjects reads subjects, separated by commas or given one by one; each is shown once.
@@ -111,7 +112,7 @@ func parseSubjects(args []string) ([]state.Subject, error) {
 		for _, word := range strings.Split(arg, ",") {
 			s, ok := subjectNames[strings.ToLower(word)]
 			if !ok {
-				return nil, usage("there is no subject %q; hosts, ips, leases, pools and routes are known", word)
+				return nil, usage("there is no subject %q; hosts, ips, leases, pools, routes and dns are known", word)
 			}
 			if !slices.Contains(subjects, s) {
 				subjects = append(subjects, s)
@@ -143,7 +144,7 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	case f.problems:
 		f.subjects = []state.Subject{state.SubjectProblems}
 	case f.watch && len(f.subjects) != 1:
-		return usage("--watch shows one subject: hosts, ips, leases, pools or routes")
+		return usage("--watch shows one subject: hosts, ips, leases, pools, routes or dns")
 	}
 	if len(f.subjects) == 0 {
 		f.subjects = state.Holdings
@@ -257,6 +258,7 @@ var nothing = map[state.Subject]string{
 	state.SubjectLeases: "No leases hold anything.",
 	state.SubjectPools:  "No pools.",
 	state.SubjectRoutes: "No routes.",
+	state.SubjectDNS:    "No DNS records.",
 }
 
 // tellEmpty says that there is nothing to show, where people look for rows.
@@ -280,7 +282,7 @@ func completeSubjects(_ *cobra.Command, args []string, toComplete string) ([]str
 		named = append(named, more...)
 	}
 	var out []string
-	for _, s := range state.Subjects {
+	for _, s := range append(slices.Clone(state.Subjects), state.SubjectDNS) {
 		if word := before + string(s); !slices.Contains(named, s) && strings.HasPrefix(word, toComplete) {
 			out = append(out, word)
 		}

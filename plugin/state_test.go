@@ -49,6 +49,7 @@ func TestParseSubjects(t *testing.T) {
 	for words, want := range map[string][]state.Subject{
 		"":                        nil,
 		"hosts":                   {state.SubjectHosts},
+		"dns":                     {state.SubjectDNS},
 		"pool,Host ip host":       {state.SubjectPools, state.SubjectHosts, state.SubjectIPs},
 		"leases pools ips hosts ": {state.SubjectLeases, state.SubjectPools, state.SubjectIPs, state.SubjectHosts},
 		"route,routes":            {state.SubjectRoutes},
@@ -65,10 +66,10 @@ func TestParseSubjects(t *testing.T) {
 
 func TestCompleteSubjects(t *testing.T) {
 	for words, want := range map[string][]string{
-		"|":            {"hosts", "ips", "leases", "pools", "routes"},
-		"hosts ip|":    {"leases", "pools", "routes"},
+		"|":            {"hosts", "ips", "leases", "pools", "routes", "dns"},
+		"hosts ip|":    {"leases", "pools", "routes", "dns"},
 		"|l":           {"leases"},
-		"pools|hosts,": {"hosts,ips", "hosts,leases", "hosts,routes"},
+		"pools|hosts,": {"hosts,ips", "hosts,leases", "hosts,routes", "hosts,dns"},
 	} {
 		args, toComplete, _ := strings.Cut(words, "|")
 		got, _ := completeSubjects(nil, strings.Fields(args), toComplete)

@@ -68,6 +68,8 @@ func (t *tables) table(s state.Subject, b *state.Book) *metav1.Table {
 		return t.leases(b.Leases)
 	case state.SubjectRoutes:
 		return t.routes(b.Routes)
+	case state.SubjectDNS:
+		return t.records(b.DNS)
 	case state.SubjectProblems:
 		return t.problems(b.Problems)
 	}

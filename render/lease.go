@@ -41,6 +41,7 @@ func Lease(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses) (
 	if l.problems.Failed() {
 		return nil, l.problems.Errors().Sorted()
 	}
+	annotateDNS(objects, def, cfg, addrs)
 	return objects, nil
 }
 

@@ -37,6 +37,8 @@ var (
 	Service          = kind("", "v1", "Service", "services")
 	IPAddressPool    = kind("metallb.io", "v1beta1", "IPAddressPool", "ipaddresspools")
 	L2Advertisement  = kind("metallb.io", "v1beta1", "L2Advertisement", "l2advertisements")
+	DNSRecord        = kind("extensions.gardener.cloud", "v1alpha1", "DNSRecord", "dnsrecords")
+	DNSEndpoint      = kind("externaldns.k8s.io", "v1alpha1", "DNSEndpoint", "dnsendpoints")
 
 	// The kinds that NGINX Gateway Fabric reads beside the Gateway API's.
 	SnippetsFilter       = kind("gateway.nginx.org", "v1alpha1", "SnippetsFilter", "snippetsfilters")

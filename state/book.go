@@ -66,6 +66,7 @@ type Book struct {
 	Leases []LeaseRow `json:"leases,omitzero"`
 	Pools  []PoolRow  `json:"pools,omitzero"`
 	Routes []RouteRow `json:"routes,omitzero"`
+	DNS    []DNSRow   `json:"dns,omitzero"`
 	// Problems are what is not as it should be.
 	Problems []Problem `json:"problems,omitzero"`
 }
@@ -127,6 +128,8 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 			b.Pools = f.pools(in.Claims, in.Services, in.Pools)
 		case SubjectRoutes:
 			b.Routes = routeRows(cfg, in)
+		case SubjectDNS:
+			b.DNS = f.records(in.Records)
 		}
 	}
 	return b
@@ -179,6 +182,7 @@ func (b *Book) Select(selector labels.Selector, namespace string) {
 	b.IPs = slices.DeleteFunc(b.IPs, func(r IPRow) bool { return drop(r.Tenant) })
 	b.Leases = slices.DeleteFunc(b.Leases, func(r LeaseRow) bool { return drop(r.Tenant) })
 	b.Routes = slices.DeleteFunc(b.Routes, func(r RouteRow) bool { return !keep(r.labels, r.Namespace) })
+	b.DNS = slices.DeleteFunc(b.DNS, func(r DNSRow) bool { return drop(r.Tenant) })
 }
 
 // Changes is the book of the rows that are new or different since an earlier book. A row that is
@@ -192,6 +196,7 @@ func (b *Book) Changes(earlier *Book) *Book {
 		Leases: changes(earlier.Leases, b.Leases, LeaseRow.key, func(r *LeaseRow) { r.State = StateReleased }),
 		Pools:  changes(earlier.Pools, b.Pools, PoolRow.key, nil),
 		Routes: changes(earlier.Routes, b.Routes, RouteRow.key, (*RouteRow).release),
+		DNS:    changes(earlier.DNS, b.DNS, DNSRow.key, func(r *DNSRow) { r.State = StateReleased }),
 	}
 	out.IPs = slices.DeleteFunc(out.IPs, func(gone IPRow) bool {
 		return gone.State == StateReleased && !gone.Address.IsValid() && slices.ContainsFunc(b.IPs, gone.samePort)
@@ -219,7 +224,7 @@ func (b *Book) NextEnd(now time.Time) time.Time {
 
 // Empty is true for a book without rows.
 func (b *Book) Empty() bool {
-	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Routes)+len(b.Problems) == 0
+	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Routes)+len(b.DNS)+len(b.Problems) == 0
 }
 
 func changes[R any](before, now []R, key func(R) string, gone func(*R)) []R {

@@ -24,6 +24,8 @@ type Contents struct {
 	Services []ServiceObject
 	// Pools are MetalLB's IPAddressPools.
 	Pools []PoolObject
+	// Records are the DNS records.
+	Records []RecordObject
 	// Routes are the hosts and paths of all live routes, whoever wrote them.
 	Routes []admission.Route
 	// Namespaces are the labels of namespaces.

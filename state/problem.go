@@ -33,6 +33,8 @@ const (
 	OldManagedFields   = "OldManagedFields"
 	UnreadableClaim    = "UnreadableClaim"
 	StaleReport        = "StaleReport"
+	StrayRecord        = "StrayRecord"
+	RecordDiffers      = "RecordDiffers"
 )
 
 // Problem is one thing that is not as it should be, and what mends it.
@@ -63,7 +65,10 @@ type Mend struct {
 	Take *Hold
 	// Rewrite is a route that is to lead where the claim says.
 	Rewrite *ObjectRef
-	Part    Part
+	// Part is what a lease holds of the host of Rewrite or Record.
+	Part Part
+	// Record is the host whose DNS records are to say what they should.
+	Record string
 	// Pool is the address for which the pool is to be made.
 	Pool netip.Addr
 	// Clear is a route in whose status stale reports stand.
@@ -110,6 +115,7 @@ type ProblemFacts struct {
 	*Circumstances
 	Contents   Contents
 	Objects    []OwnObject
+	Records    []OwnRecord
 	Namespaces map[string]bool
 	// CrashedAfter is how long a claim with a run's mark may stand still.
 	CrashedAfter time.Duration

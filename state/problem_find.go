@@ -40,6 +40,7 @@ func Problems(f ProblemFacts) []Problem {
 		}
 	}
 	p.routes()
+	p.records()
 	p.pools()
 	slices.SortFunc(p.found, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Thing, b.Thing), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Message, b.Message))

@@ -44,6 +44,7 @@ type ProviderConfig struct {
 	Gateway           Gateway
 	Hosts             Hosts
 	IP                IP
+	DNS               DNS
 	CommitLevels      CommitLevels
 	// Shards are the routers that share the cluster's routes; without any there is one for all.
 	Shards []Shard
@@ -157,5 +158,6 @@ func Default() *ProviderConfig {
 			Mode: ModeRange, Families: []Family{IPv4}, Pool: "default",
 			MetalLBNamespace: "metallb-system", AnnotationPrefix: "metallb.universe.tf",
 		},
+		DNS: DNS{Form: DNSNone, Sources: []string{FromStatus}, AnnotationPrefix: "external-dns.alpha.kubernetes.io"},
 	}
 }

@@ -22,6 +22,10 @@ var (
 	listenerKeys = []string{"http", "https", "passthrough"}
 	hostsKeys    = []string{"blocked", "deniedDomains", "allowedDomains", "wildcards", "namespaceOwnership", "generated"}
 	ipKeys       = []string{"mode", "ranges", "families", "pool", "metallbNamespace", "annotationPrefix"}
+	dnsKeys      = []string{"form", "sources", "targets", "ttl", "ownership", "annotationPrefix", "gardener"}
+	gardenerKeys = []string{"type", "class", "secretRef", "region", "zone", "zones"}
+	zoneKeys     = []string{"domain", "zone", "region", "secretRef"}
+	secretKeys   = []string{"name", "namespace"}
 	commitKeys   = []string{"cpu", "memory", "storage"}
 	shardKeys    = []string{"name", "selector", "namespaceSelector"}
 )
@@ -80,7 +84,7 @@ func readConfig(c document.Cursor, cfg *ProviderConfig) {
 	readGateway(spec.Get("gateway"), &cfg.Gateway)
 	readHosts(spec.Get("hosts"), &cfg.Hosts)
 	readIP(spec.Get("ip"), &cfg.IP)
-	spec.Get("dns").Mapping(nil)
+	readDNS(spec.Get("dns"), cfg)
 	commit := spec.Get("commitLevels").Mapping(commitKeys)
 	level(commit.Get("cpu"), &cfg.CommitLevels.CPU)
 	level(commit.Get("memory"), &cfg.CommitLevels.Memory)

@@ -43,6 +43,17 @@ func TestReadFull(t *testing.T) {
 		IP: IP{
 			Mode: ModeDedicated, Families: []Family{IPv6, IPv4}, Pool: "public", MetalLBNamespace: "metallb", AnnotationPrefix: "metallb.io",
 		},
+		DNS: DNS{
+			Form: DNSGardener, Sources: []string{FromAddress, FromDomain}, TTL: 300, Ownership: true, AnnotationPrefix: "external-dns.kubernetes.io",
+			Gardener: Gardener{
+				Type: "aws-route53", Class: "garden",
+				ZoneAccess: ZoneAccess{Secret: SecretRef{"dns", "garden"}, Region: "eu-west-1", Zone: "Z0"},
+				Zones: []Zone{
+					{"example.com", ZoneAccess{Zone: "Z1"}},
+					{"dev.example.com", ZoneAccess{Zone: "Z2", Region: "eu-central-1", Secret: SecretRef{"dev", "garden-dev"}}},
+				},
+			},
+		},
 		CommitLevels: CommitLevels{CPU: 2, Memory: 1.5, Storage: 1},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(IP{}, "Ranges"), cmpopts.IgnoreFields(ProviderConfig{}, "Shards")); diff != "" {
@@ -102,41 +113,63 @@ func TestEmptyIsDefault(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	for spec, want := range map[string]string{
-		"target: ingres":                                 `f:3:16: spec.target: unknown target "ingres"; ingress, httproute and route are known`,
-		"targets: ingress":                               `f:3:8: spec.targets: unknown key "targets"; did you mean "target"?`,
-		"manifestNamespace: A":                           `"A" is not the name of a namespace`,
-		"ingress: {staticHosts: true}":                   "static hosts need ingress.domain",
-		"ingress: {domain: '*.foo.com'}":                 `"*.foo.com" is not a domain`,
-		"ingress: {domain: foo.bar.com-}":                "is not a domain",
-		"ingress: {domain: foo.ba!!!r.com}":              "is not a domain",
-		"gateway: {implementation: standart}":            `unknown implementation "standart"; akash, nginx-gateway-fabric and standard are known; did you mean "standard"?`,
-		"gateway: {listeners: {http: [a, a]}}":           `gateway.listeners.http[1]: the listener "a" is named twice`,
-		"gateway: {listeners: {http: web}}":              `expected a list, found the text "web"`,
-		"gateway: {listeners: {tls: [a]}}":               `unknown key "tls"`,
-		"gateway: {listeners: {https: [A b]}}":           `"A b" is not a name`,
-		`hosts: {generated: "${service}"}`:               "has one label only",
-		`hosts: {generated: "${name}.example.com"}`:      `unknown variable "${name}"`,
-		"gateway: {proxyBufferSize: big}":                `"big" is not a buffer size`,
-		"hosts: {blocked: ['*.x.com']}":                  "blocks nothing",
-		"hosts: {wildcards: maybe}":                      `expected true or false, found the text "maybe"`,
-		"ip: {mode: ranges}":                             `unknown mode "ranges"; range, dedicated and pool are known`,
-		"ip: {families: [IPv5]}":                         `unknown family "IPv5"; IPv4 and IPv6 are known`,
-		"ip: {families: []}":                             "no family is named",
-		"ip: {annotationPrefix: metallb}":                "metallb.universe.tf and metallb.io are known",
-		"ip: {ranges: [203.0.113.1/28]}":                 "has host bits set",
-		"ip: {ranges: [203.0.113.0/28, 203.0.113.15]}":   "203.0.113.15 overlaps with 203.0.113.0/28",
-		"ip: {ranges: [203.0.113.9-203.0.113.1]}":        "ends before it begins",
-		"dns: {server: x}":                               `unknown key "server"`,
-		"commitLevels: {cpu: 0}":                         "greater than 0",
-		"commitLevels: {cpu: much}":                      `expected a number, found the text "much"`,
-		"target: ingress, target: httproute":             `key "target" is given twice`,
-		"hosts: {deniedDomains: ['*.x.com']}":            `"*.x.com" is not a domain`,
-		"hosts: {allowedDomains: [x.com.]}":              `"x.com." is not a domain`,
-		"shards: [{selector: a=b}]":                      `spec.shards[0]: "name" is missing`,
-		"shards: [{name: A}]":                            `"A" is not a name`,
-		"shards: [{name: a, selector: 'a b'}]":           "spec.shards[0].selector: not a label selector: ",
-		"shards: [{name: a, namespaceSelector: 'a in'}]": "spec.shards[0].namespaceSelector: not a label selector: ",
-		"shards: [{name: a}, {name: a}]":                 `a shard named "a" was given before`,
+		"target: ingres":                                                             `f:3:16: spec.target: unknown target "ingres"; ingress, httproute and route are known`,
+		"targets: ingress":                                                           `f:3:8: spec.targets: unknown key "targets"; did you mean "target"?`,
+		"manifestNamespace: A":                                                       `"A" is not the name of a namespace`,
+		"ingress: {staticHosts: true}":                                               "static hosts need ingress.domain",
+		"ingress: {domain: '*.foo.com'}":                                             `"*.foo.com" is not a domain`,
+		"ingress: {domain: foo.bar.com-}":                                            "is not a domain",
+		"ingress: {domain: foo.ba!!!r.com}":                                          "is not a domain",
+		"gateway: {implementation: standart}":                                        `unknown implementation "standart"; akash, nginx-gateway-fabric and standard are known; did you mean "standard"?`,
+		"gateway: {listeners: {http: [a, a]}}":                                       `gateway.listeners.http[1]: the listener "a" is named twice`,
+		"gateway: {listeners: {http: web}}":                                          `expected a list, found the text "web"`,
+		"gateway: {listeners: {tls: [a]}}":                                           `unknown key "tls"`,
+		"gateway: {listeners: {https: [A b]}}":                                       `"A b" is not a name`,
+		`hosts: {generated: "${service}"}`:                                           "has one label only",
+		`hosts: {generated: "${name}.example.com"}`:                                  `unknown variable "${name}"`,
+		"gateway: {proxyBufferSize: big}":                                            `"big" is not a buffer size`,
+		"hosts: {blocked: ['*.x.com']}":                                              "blocks nothing",
+		"hosts: {wildcards: maybe}":                                                  `expected true or false, found the text "maybe"`,
+		"ip: {mode: ranges}":                                                         `unknown mode "ranges"; range, dedicated and pool are known`,
+		"ip: {families: [IPv5]}":                                                     `unknown family "IPv5"; IPv4 and IPv6 are known`,
+		"ip: {families: []}":                                                         "no family is named",
+		"ip: {annotationPrefix: metallb}":                                            "metallb.universe.tf and metallb.io are known",
+		"ip: {ranges: [203.0.113.1/28]}":                                             "has host bits set",
+		"ip: {ranges: [203.0.113.0/28, 203.0.113.15]}":                               "203.0.113.15 overlaps with 203.0.113.0/28",
+		"ip: {ranges: [203.0.113.9-203.0.113.1]}":                                    "ends before it begins",
+		"dns: {server: x}":                                                           `unknown key "server"`,
+		"commitLevels: {cpu: 0}":                                                     "greater than 0",
+		"commitLevels: {cpu: much}":                                                  `expected a number, found the text "much"`,
+		"target: ingress, target: httproute":                                         `key "target" is given twice`,
+		"hosts: {deniedDomains: ['*.x.com']}":                                        `"*.x.com" is not a domain`,
+		"hosts: {allowedDomains: [x.com.]}":                                          `"x.com." is not a domain`,
+		"shards: [{selector: a=b}]":                                                  `spec.shards[0]: "name" is missing`,
+		"shards: [{name: A}]":                                                        `"A" is not a name`,
+		"shards: [{name: a, selector: 'a b'}]":                                       "spec.shards[0].selector: not a label selector: ",
+		"shards: [{name: a, namespaceSelector: 'a in'}]":                             "spec.shards[0].namespaceSelector: not a label selector: ",
+		"shards: [{name: a}, {name: a}]":                                             `a shard named "a" was given before`,
+		"dns: {form: route53}":                                                       `unknown form of DNS records "route53"; none, gardener, endpoint, annotations are known`,
+		"dns: {form: gardener}":                                                      "needs gardener.type",
+		"dns: {form: gardener, gardener: {type: aws}}":                               "needs gardener.secretRef",
+		"dns: {gardener: {secretRef: {name: a}}}":                                    `"namespace" is missing`,
+		"dns: {gardener: {region: ' x'}}":                                            "is no identifier",
+		"dns: {gardener: {zones: [{domain: a.b}]}}":                                  `"zone" is missing`,
+		"dns: {gardener: {zones: [{domain: a.b., zone: z}]}}":                        `"a.b." is not a domain`,
+		"dns: {gardener: {zones: [{domain: a.b, zone: z}, {domain: a.b, zone: y}]}}": "has two zones",
+		"dns: {sources: [dns]}":                                                      `unknown source "dns"; address, status, target, domain are known`,
+		"dns: {sources: []}":                                                         "no source is named",
+		"dns: {sources: [address]}":                                                  "add another after address",
+		"dns: {sources: [address, address]}":                                         "is named twice",
+		"dns: {sources: [target]}":                                                   "needs dns.targets",
+		"dns: {sources: [domain]}":                                                   "needs ingress.domain",
+		"dns: {sources: [status, address]}":                                          "the source address is never used",
+		"dns: {targets: [lb.x.com], sources: [status]}":                              "add the source target",
+		"dns: {targets: [192.0.2.1, lb.x.com]}":                                      "one host name alone",
+		"dns: {targets: [lb]}":                                                       "one label",
+		"dns: {ttl: -1}":                                                             "a TTL in seconds",
+		"dns: {ttl: 2147483648}":                                                     "a TTL in seconds",
+		"dns: {form: annotations, ownership: true}":                                  "external-dns writes its own",
+		"dns: {annotationPrefix: example.com}":                                       "unknown annotation prefix",
 	} {
 		text := "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\nspec: {" + spec + "}\n"
 		cfg, problems, err := Read(strings.NewReader(text), "f")
@@ -152,6 +185,40 @@ func TestProblems(t *testing.T) {
 	} {
 		if _, problems, _ := Read(strings.NewReader(text), "f"); !strings.Contains(problems.Error(), want) {
 			t.Errorf("%q: problems %q, want %q", text, problems.Error(), want)
+		}
+	}
+}
+
+// The longest zone of a name counts; what a zone leaves out is as for all.
+func TestZoneAccess(t *testing.T) {
+	g := readFile(t, "testdata/full.yaml").DNS.Gardener
+	for name, want := range map[string]ZoneAccess{
+		"shop.example.org":     {Secret: SecretRef{"dns", "garden"}, Region: "eu-west-1", Zone: "Z0"},
+		"shop.example.com":     {Secret: SecretRef{"dns", "garden"}, Region: "eu-west-1", Zone: "Z1"},
+		"dev.example.com":      {Secret: SecretRef{"dev", "garden-dev"}, Region: "eu-central-1", Zone: "Z2"},
+		"shop.dev.example.com": {Secret: SecretRef{"dev", "garden-dev"}, Region: "eu-central-1", Zone: "Z2"},
+		"shopdev.example.com":  {Secret: SecretRef{"dns", "garden"}, Region: "eu-west-1", Zone: "Z1"},
+	} {
+		if got := g.Access(name); got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestSource(t *testing.T) {
+	for _, c := range []struct {
+		sources        []string
+		routed, leased bool
+		want           string
+	}{
+		{[]string{FromAddress, FromStatus}, true, true, FromAddress},
+		{[]string{FromAddress, FromStatus}, true, false, FromStatus},
+		{[]string{FromStatus}, true, true, FromStatus},
+		{[]string{FromTarget}, false, true, FromAddress},
+		{[]string{FromTarget}, false, false, ""},
+	} {
+		if got := (DNS{Sources: c.sources}).Source(c.routed, c.leased); got != c.want {
+			t.Errorf("%v, routed %v, leased %v: got %q, want %q", c.sources, c.routed, c.leased, got, c.want)
 		}
 	}
 }
@@ -183,6 +250,7 @@ func TestBlockedBy(t *testing.T) {
 type schema struct {
 	Properties map[string]*schema `json:"properties"`
 	Items      *schema            `json:"items"`
+	Defs       map[string]*schema `json:"$defs"`
 }
 
 // TestSchemaNamesTheReadersKeys holds the published schema against the reader.
@@ -204,8 +272,9 @@ func TestSchemaNamesTheReadersKeys(t *testing.T) {
 		"ingress": {spec.Properties["ingress"], ingressKeys}, "gateway": {spec.Properties["gateway"], gatewayKeys},
 		"listeners": {spec.Properties["gateway"].Properties["listeners"], listenerKeys},
 		"hosts":     {spec.Properties["hosts"], hostsKeys}, "ip": {spec.Properties["ip"], ipKeys},
-		"dns": {spec.Properties["dns"], nil}, "commitLevels": {spec.Properties["commitLevels"], commitKeys},
 		"shards": {spec.Properties["shards"].Items, shardKeys},
+		"dns":    {spec.Properties["dns"], dnsKeys}, "dns.gardener": {spec.Properties["dns"].Properties["gardener"], gardenerKeys},
+		"zone": {root.Defs["zone"], zoneKeys}, "secretRef": {root.Defs["secretRef"], secretKeys}, "commitLevels": {spec.Properties["commitLevels"], commitKeys},
 	} {
 		for key := range c.schema.Properties {
 			if !slices.Contains(c.keys, key) {
@@ -247,6 +316,9 @@ func FuzzConfig(f *testing.F) {
 		}
 		if cfg.Ingress.StaticHosts && cfg.Ingress.Domain == "" {
 			t.Error("static hosts without a domain")
+		}
+		if d := cfg.DNS; d.Source(true, false) == "" || d.Form == DNSGardener && (d.Gardener.Type == "" || d.Gardener.Secret == (SecretRef{})) {
+			t.Errorf("DNS records without what they need: %+v", d)
 		}
 	})
 }

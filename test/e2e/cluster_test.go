@@ -119,7 +119,7 @@ func eventually(t *testing.T, what string, check func(context.Context) (bool, er
 func fingerprint(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, resource := range []schema.GroupVersionResource{namespaces, hosts, leasedIPs, ingresses, httpRoutes, services, pools, adverts} {
+	for _, resource := range []schema.GroupVersionResource{namespaces, hosts, leasedIPs, ingresses, httpRoutes, services, pools, adverts, dnsRecords, dnsEndpoints} {
 		versions(t, out, resource, "")
 	}
 	for _, resource := range []schema.GroupVersionResource{claims, configMaps} {

@@ -57,6 +57,10 @@ func setup(ctx context.Context, p *testbed.ControlPlane) error {
 	if err != nil {
 		return err
 	}
+	records, err := programs.DNSCRDs(ctx)
+	if err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return build(ctx) })
 	group.Go(func() error { return p.StartControllerManager(context.WithoutCancel(ctx)) })
@@ -64,7 +68,7 @@ func setup(ctx context.Context, p *testbed.ControlPlane) error {
 		if err := p.StartMetalLB(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}
-		return p.InstallCRDs(gateways, routes, filepath.Join("..", "targets", "testdata"))
+		return p.InstallCRDs(append(records, gateways, routes, filepath.Join("..", "targets", "testdata"))...)
 	})
 	if err := group.Wait(); err != nil {
 		return err

@@ -1,0 +1,68 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// fixedFields are the fields of a DNSRecord that cannot be changed (gardener: the webhook for
+// DNSRecords, and for the class the resource definition).
+var fixedFields = []string{"type", "class", "name", "recordType"}
+
+// fixedFieldChanged says which field of a live DNSRecord differs that cannot be changed, or that it
+// is being deleted already. Of a DNSEndpoint everything can be changed.
+func fixedFieldChanged(o render.Object, live *unstructured.Unstructured) string {
+	if live.GetDeletionTimestamp() != nil {
+		return "it is being deleted"
+	}
+	if o.Kind != render.DNSRecord {
+		return ""
+	}
+	want := rendered(o)
+	for _, name := range fixedFields {
+		was, _, _ := unstructured.NestedString(live.Object, "spec", name)
+		is, _, _ := unstructured.NestedString(want.Object, "spec", name)
+		if was != is {
+			return fmt.Sprintf("its %s cannot be changed from %q to %q", name, was, is)
+		}
+	}
+	return ""
+}
+
+// putRecord writes a record unless the cluster holds it already just so.
+func (r *run) putRecord(ctx context.Context, o render.Object, live *unstructured.Unstructured) (Action, error) {
+	if o.Kind == render.DNSRecord {
+		o = requested(o, live, r.cluster.Now())
+	}
+	if unchanged(o, live, r.manager(o)) {
+		return Unchanged, nil
+	}
+	return r.sendObject(ctx, o, live)
+}
+
+// requested is a DNSRecord with the annotations that ask the extension to act. They are new with a
+// new spec, which the extension would not look at otherwise, and stay as they are with the same: an
+// unchanged record is not written.
+func requested(o render.Object, live *unstructured.Unstructured, now time.Time) render.Object {
+	u := rendered(o)
+	annotations := u.GetAnnotations()
+	if live != nil && reflect.DeepEqual(live.Object["spec"], u.Object["spec"]) {
+		for _, name := range []string{state.GardenerOperation, state.GardenerTimestamp} {
+			if value, set := live.GetAnnotations()[name]; set {
+				annotations[name] = value
+			}
+		}
+	} else {
+		annotations[state.GardenerOperation] = "reconcile"
+		annotations[state.GardenerTimestamp] = now.UTC().Format(time.RFC3339Nano)
+	}
+	u.SetAnnotations(annotations)
+	return render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: u}
+}

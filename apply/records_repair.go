@@ -1,0 +1,140 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// ownRecords are the DNS records of ours, each with what its lease is to have for the host.
+func (s *snapshot) ownRecords(ctx context.Context, a *Applier) ([]state.OwnRecord, error) {
+	var out []state.OwnRecord
+	for _, host := range sortedKeys(s.records) {
+		for _, o := range s.records[host] {
+			own := state.OwnRecord{Ref: refOf(o.kind, o.live), Object: state.RecordObjectOf(o.live)}
+			claim := s.claims[state.HostName(host)]
+			if claim != nil && len(claim.PartsOf(o.group)) > 0 && a.opts.Config.DNS.Records() {
+				r := a.newRun(nil, state.Request{Lease: claim.PartsOf(o.group)[0].Lease})
+				r.snapshot = s
+				wanted, err := r.wantedRecords(ctx, host, claim.PartsOf(o.group)[0])
+				if err != nil {
+					return nil, err
+				}
+				own.Known = len(wanted.Objects) > 0
+				for _, w := range wanted.Objects {
+					own.Want = append(own.Want, state.RecordObjectOf(rendered(w)).Records...)
+				}
+			}
+			out = append(out, own)
+		}
+	}
+	return out, nil
+}
+
+// wantedRecords are the records that a lease is to have for a host, of which it holds the part, as
+// far as claims, routes and configuration tell.
+func (r *run) wantedRecords(ctx context.Context, host string, part state.Part) (render.DNS, error) {
+	e := lease.Expose{Port: part.Port, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: host}}}
+	opts, cfg := r.opts, *r.opts.Config
+	cfg.Ingress.StaticHosts = false // the host is named
+	opts.Config = &cfg
+	own := New(r.cluster, opts).newRun(nil, r.req)
+	own.snapshot = r.snapshot
+	e.IP, own.addresses = r.leasedFor(part)
+	def := &lease.Definition{Lease: part.Lease, Services: []lease.Service{{Name: part.Service, Expose: []lease.Expose{e}}}}
+	for _, o := range r.snapshot.records[host] {
+		if o.group == r.group {
+			def.Hash = o.live.GetAnnotations()[lease.AnnotationDefinition]
+		}
+	}
+	records, err := own.renderRecords(ctx, def, false)
+	if problems := (lease.Problems{}); errors.As(err, &problems) {
+		return render.DNS{}, nil // the next apply of the lease tells of them
+	}
+	return records, err
+}
+
+// leasedFor is the IP endpoint that the service behind a host leases, and its addresses: that of the
+// host's own port or, without one, that of the service's first.
+func (r *run) leasedFor(part state.Part) (endpoint string, addrs render.Addresses) {
+	type port struct {
+		key  string
+		part state.Part
+	}
+	var ports []port
+	addresses := map[string][]netip.Addr{}
+	for _, c := range r.snapshot.held[r.group] {
+		if c.Kind != state.Address || r.opts.Config.IP.Mode == config.ModePool {
+			continue
+		}
+		addresses[c.SharingKey] = append(addresses[c.SharingKey], c.Addr())
+		for _, p := range c.PartsOf(r.group) {
+			if p.Service == part.Service {
+				ports = append(ports, port{c.SharingKey, p})
+			}
+		}
+	}
+	if len(ports) == 0 {
+		return "", nil
+	}
+	other := func(p port) int {
+		if _, n := p.part.ProtocolPort(); n == part.Port {
+			return 0
+		}
+		return 1
+	}
+	first := slices.MinFunc(ports, func(a, b port) int {
+		return cmp.Or(cmp.Compare(other(a), other(b)), cmp.Compare(a.part.Port, b.part.Port), cmp.Compare(a.part.Key, b.part.Key))
+	})
+	endpoint = strings.TrimPrefix(first.key, r.group.Owner+"-ip-")
+	return endpoint, render.Addresses{endpoint: addresses[first.key]}
+}
+
+// rerecord makes the DNS records of a host say what they should, whoever has changed them: pinned to
+// what was read.
+func (r *run) rerecord(ctx context.Context, host string, part state.Part) error {
+	r.req.Lease = part.Lease
+	wanted, err := r.wantedRecords(ctx, host, part)
+	if err != nil {
+		return err
+	}
+	going, replaced := r.going(host, wanted.Objects)
+	for _, o := range r.snapshot.records[host] {
+		if o.group == r.group && !slices.ContainsFunc(wanted.Objects, func(w render.Object) bool { return r.snapshot.find(w) == o.live }) {
+			going = append(going, goingRecord{o, ""})
+		}
+	}
+	for _, g := range going {
+		if err := r.remove(ctx, g.owned, Deleted); err != nil {
+			return err
+		}
+	}
+	if gone, err := r.awaitRemoved(ctx, going); err != nil || !gone {
+		return cmp.Or(err, errors.New("what is to be replaced is still being deleted"))
+	}
+	for _, o := range wanted.Objects {
+		live := r.snapshot.find(o)
+		switch {
+		case live == nil || replaced[o.Name]:
+			_, err = r.putRecord(ctx, o, nil)
+		case !reflect.DeepEqual(live.Object["spec"], rendered(o).Object["spec"]):
+			if o.Kind == render.DNSRecord {
+				o = requested(o, live, r.cluster.Now())
+			}
+			err = r.cluster.seize(ctx, o, r.manager(o), live)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// awaitRecords waits for the values that were not known, writes their records, and waits until all
+// records are served.
+func (r *run) awaitRecords(ctx context.Context, def *lease.Definition) error {
+	if len(r.dns.stuck) > 0 {
+		return &TimeoutError{After: r.opts.Wait.Round(time.Millisecond), Waiting: r.dns.stuck}
+	}
+	if len(r.dns.unknown) > 0 {
+		if err := r.awaitValues(ctx, def); err != nil {
+			return err
+		}
+	}
+	return r.awaitServed(ctx)
+}
+
+// awaitValues waits until the cluster says where hosts are reached. What is known by then is
+// written. The claims are looked at once more after that: the run has left them unguarded.
+func (r *run) awaitValues(ctx context.Context, def *lease.Definition) error {
+	var records render.DNS
+	waited := wait.PollUntilContextTimeout(ctx, pollRecords, r.opts.Wait, true, func(ctx context.Context) (bool, error) {
+		now, err := r.renderRecords(ctx, def, true)
+		if err != nil {
+			return false, err
+		}
+		records = now
+		return len(records.Unknown) == 0, nil
+	})
+	var waiting []string
+	for _, h := range records.Unknown {
+		waiting = append(waiting, "host "+h.Name+": "+r.unknownText(h))
+	}
+	waited = r.timedOut(ctx, waited, waiting)
+	late := slices.DeleteFunc(records.Objects, func(o render.Object) bool {
+		return !slices.ContainsFunc(r.dns.unknown, func(h render.UnknownHost) bool { return h.Name == hostOf(o) })
+	})
+	if len(late) == 0 {
+		return waited
+	}
+	if err := r.putRecords(ctx, late); err != nil {
+		return err
+	}
+	if r.opts.Prune {
+		if err := r.pruneLate(ctx, late); err != nil {
+			return err
+		}
+	}
+	for _, h := range r.holds {
+		h.took = false
+	}
+	if err := r.settleHolds(ctx); err != nil {
+		return err
+	}
+	return waited
+}
+
+// pruneLate removes the records of hosts whose value came late that are not wanted any more.
+func (r *run) pruneLate(ctx context.Context, late []render.Object) error {
+	for _, o := range late {
+		for _, was := range r.snapshot.records[hostOf(o)] {
+			kept := slices.ContainsFunc(r.dns.objects, func(o render.Object) bool {
+				return o.Kind == was.kind && o.Namespace == was.live.GetNamespace() && o.Name == was.live.GetName()
+			})
+			if was.group == r.group && !kept {
+				if err := r.remove(ctx, was, Pruned); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// awaitServed waits until the controller of each record has taken it up. One that says that it
+// cannot ends the wait.
+func (r *run) awaitServed(ctx context.Context) error {
+	waiting := slices.DeleteFunc(slices.Clone(r.dns.objects), func(o render.Object) bool {
+		live := r.snapshot.find(o)
+		return !r.changed && live != nil && state.RecordObjectOf(live).State == state.StateActive
+	})
+	if len(waiting) == 0 {
+		return nil
+	}
+	var texts []string
+	err := wait.PollUntilContextTimeout(ctx, pollRecords, r.opts.Wait, true, func(ctx context.Context) (bool, error) {
+		var left []render.Object
+		var said []string
+		for _, o := range waiting {
+			text, err := r.served(ctx, o)
+			if err != nil {
+				return false, err
+			}
+			if text != "" {
+				left, said = append(left, o), append(said, text)
+			}
+		}
+		waiting, texts = left, said
+		return len(waiting) == 0, nil
+	})
+	return r.timedOut(ctx, err, texts)
+}
+
+// served is empty for a record that is served, and says what is missing for one that is not yet.
+func (r *run) served(ctx context.Context, o render.Object) (string, error) {
+	live, err := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name)
+	if err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("%s %s/%s", o.Kind.Singular, o.Namespace, o.Name)
+	if live == nil {
+		return "", fmt.Errorf("%s was deleted by somebody else while it was waited for; apply again", name)
+	}
+	record := state.RecordObjectOf(live)
+	switch record.State {
+	case state.StateActive:
+		if r.changed {
+			r.event(Served, o.Kind.Singular, o.Namespace, o.Name, valuesText(record))
+		}
+		return "", nil
+	case state.StateFailed:
+		return "", fmt.Errorf("%s: the record was not made (%s): %s", name, record.Operation, record.Message)
+	}
+	last := "its controller has not taken it up yet"
+	if record.Operation != "" {
+		last = "last operation: " + record.Operation
+	}
+	return fmt.Sprintf("%s to be served (%s; see: kubectl -n %s describe %s.%s %s)", name, last, o.Namespace, o.Kind.Plural, o.Kind.Group, o.Name), nil
+}
+
+func valuesText(o state.RecordObject) string {
+	var texts []string
+	for _, r := range o.Records {
+		texts = append(texts, string(r.Type)+" "+strings.Join(r.Values, ", "))
+	}
+	return strings.Join(texts, "; ")
+}

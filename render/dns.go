@@ -1,0 +1,216 @@
+package render
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
+)
+
+// Published is where hosts are reached, by host, as the status of routes, Gateways and Services
+// says: what cannot be known without a cluster.
+type Published map[string]dns.Target
+
+// DNS are the DNS records of a lease.
+type DNS struct {
+	// Objects are DNSRecords or DNSEndpoints, in the order of the hosts. The forms without objects
+	// of their own have none.
+	Objects []Object
+	// Unknown are the hosts whose value is neither in the configuration nor published yet.
+	Unknown []UnknownHost
+}
+
+// UnknownHost is a host whose record has no value yet, and the source that it is to come from.
+type UnknownHost struct {
+	lease.Host
+	Source string
+	// Target is the kind of its route.
+	Target string
+	// Endpoint is the IP endpoint whose address it is, where the source is an address.
+	Endpoint string
+}
+
+// Records renders the DNS records of a lease: for each host that leads somewhere, from the first of
+// the configured sources that applies to it. A host that is reserved and not served has none. The
+// error is of type lease.Problems.
+func Records(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses, published Published) (DNS, error) {
+	l := &leased{id: def.Lease, cfg: cfg, namespace: def.Lease.Namespace(), labels: def.Lease.Labels(), hash: def.Hash}
+	var out DNS
+	var problems lease.Problems
+	for _, h := range namedHosts(def, cfg) {
+		target := h.target(def, cfg, addrs, published)
+		if problem := h.unwritable(cfg); problem != "" {
+			problems.Add(h.At, "%s: %s", h.Name, problem)
+			continue
+		}
+		records := target.Records(h.Name, cfg.DNS.TTL)
+		if cfg.DNS.Ownership {
+			records = append(records, dns.Owner(h.Name, def.Lease.String(), cfg.DNS.TTL))
+		}
+		if err := dns.CheckAll(records); err != nil && cfg.DNS.Records() {
+			problems.Add(h.At, "the DNS records of %s: %s", h.Name, strings.ReplaceAll(err.Error(), "\n", "; "))
+			continue
+		}
+		switch {
+		case !cfg.DNS.Records():
+		case target.Empty():
+			unknown := UnknownHost{Host: h.Host, Source: h.source, Target: h.kind}
+			if h.source == config.FromAddress {
+				unknown.Endpoint = h.endpoint
+			}
+			out.Unknown = append(out.Unknown, unknown)
+		case cfg.DNS.Form == config.DNSGardener:
+			for _, r := range records {
+				out.Objects = append(out.Objects, l.dnsRecord(h.Name, r))
+			}
+		default:
+			out.Objects = append(out.Objects, l.dnsEndpoint(h.Name, records))
+		}
+	}
+	if len(problems) > 0 {
+		return DNS{}, problems
+	}
+	return out, nil
+}
+
+// namedHost is a host that gets records.
+type namedHost struct {
+	lease.Host
+	source string
+	// endpoint is the IP endpoint that its service leases, or empty.
+	endpoint string
+	routed   bool
+	// kind is the kind of its route, a config.Target….
+	kind string
+}
+
+// namedHosts are the hosts that lead somewhere, each once, sorted.
+func namedHosts(def *lease.Definition, cfg *config.ProviderConfig) []namedHost {
+	if cfg.DNS.Form == config.DNSNone {
+		return nil
+	}
+	var all []namedHost
+	add := func(h lease.Host, routed bool, endpoint, kind string) {
+		if source := cfg.DNS.Source(routed, endpoint != ""); source != "" {
+			all = append(all, namedHost{h, source, endpoint, routed, cmp.Or(kind, cfg.Target)})
+		}
+	}
+	for _, s := range def.Services {
+		leased, static := "", false
+		for _, e := range s.Expose {
+			leased = cmp.Or(leased, e.IP)
+		}
+		for _, e := range s.Expose {
+			endpoint := e.IP
+			if e.IsIngress() {
+				endpoint, static = cmp.Or(e.IP, leased), cfg.Ingress.StaticHosts
+			}
+			for _, h := range e.Hosts {
+				add(h, e.IsIngress(), endpoint, s.Target)
+			}
+		}
+		if static {
+			add(lease.Host{Name: def.Lease.StaticHost(s.Name, cfg.Ingress.Domain), At: s.At}, true, leased, s.Target)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b namedHost) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(all, func(a, b namedHost) bool { return a.Name == b.Name })
+}
+
+// target is where the host leads, empty where that is not known yet. In pool mode an address is
+// MetalLB's choice, whatever the definition asks for.
+func (h namedHost) target(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses, published Published) dns.Target {
+	switch h.source {
+	case config.FromTarget:
+		return dns.ParseTarget(cfg.DNS.Targets)
+	case config.FromDomain:
+		return dns.Target{Host: cfg.Ingress.Domain}
+	case config.FromAddress:
+		if cfg.IP.Mode != config.ModePool {
+			return dns.Target{Addresses: slices.Clone(endpointAddresses(def, addrs, h.endpoint))}
+		}
+	}
+	return published[h.Name]
+}
+
+// unwritable says why the form of annotations cannot say where the host leads.
+func (h namedHost) unwritable(cfg *config.ProviderConfig) string {
+	switch {
+	case cfg.DNS.Form != config.DNSAnnotations || !h.routed:
+	case h.kind == config.TargetRoute && (h.source != config.FromStatus || cfg.DNS.TTL > 0):
+		return "nothing is said to external-dns on a Route, which names its host and where it leads by itself: leave out dns.ttl and use dns.sources [status], or use dns.form endpoint"
+	case h.source == config.FromStatus:
+	case h.kind == config.TargetHTTPRoute:
+		return "external-dns takes the target of an HTTPRoute from its Gateway alone; use dns.sources [status], or dns.form endpoint"
+	case h.source == config.FromAddress && cfg.IP.Mode == config.ModePool:
+		return "MetalLB chooses its address (ip.mode: pool), so that no annotation can name it; use dns.form endpoint"
+	}
+	return ""
+}
+
+// dnsRecordSpec is the spec of Gardener's DNSRecord (gardener: pkg/apis/extensions/v1alpha1).
+type dnsRecordSpec struct {
+	Class      string    `json:"class,omitempty"`
+	Name       string    `json:"name"`
+	RecordType string    `json:"recordType"`
+	Region     string    `json:"region,omitempty"`
+	SecretRef  secretRef `json:"secretRef"`
+	TTL        int64     `json:"ttl,omitempty"`
+	Type       string    `json:"type"`
+	Values     []string  `json:"values"`
+	Zone       string    `json:"zone,omitempty"`
+}
+
+type secretRef struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+}
+
+// dnsRecord is one record for Gardener. Its name has the type, which cannot be changed.
+func (l *leased) dnsRecord(host string, r dns.Record) Object {
+	g := l.cfg.DNS.Gardener
+	access := g.Access(strings.TrimPrefix(r.Name, "*."))
+	return newCustom(DNSRecord, l.dnsMeta(host, "-"+strings.ToLower(string(r.Type))), dnsRecordSpec{
+		Class: g.Class, Name: r.Name, RecordType: string(r.Type), Region: access.Region,
+		SecretRef: secretRef{access.Secret.Name, access.Secret.Namespace},
+		TTL:       r.TTL, Type: g.Type, Values: r.Values, Zone: access.Zone,
+	})
+}
+
+// dnsEndpointSpec is the spec of external-dns' DNSEndpoint (external-dns: endpoint/endpoint.go).
+type dnsEndpointSpec struct {
+	Endpoints []endpoint `json:"endpoints"`
+}
+
+type endpoint struct {
+	DNSName    string   `json:"dnsName"`
+	RecordTTL  int64    `json:"recordTTL,omitempty"`
+	RecordType string   `json:"recordType"`
+	Targets    []string `json:"targets"`
+}
+
+// dnsEndpoint is all records of a host for external-dns.
+func (l *leased) dnsEndpoint(host string, records []dns.Record) Object {
+	var spec dnsEndpointSpec
+	for _, r := range records {
+		spec.Endpoints = append(spec.Endpoints, endpoint{r.Name, r.TTL, string(r.Type), r.Values})
+	}
+	return newCustom(DNSEndpoint, l.dnsMeta(host, ""), spec)
+}
+
+// maxName is the longest name of most objects.
+const maxName = 253
+
+// dnsMeta names an object after the host; a host that is too long with the suffix by its hash.
+func (l *leased) dnsMeta(host, suffix string) meta {
+	name := dns.Plain(host) + suffix
+	if len(name) > maxName {
+		name = lease.Hash(host) + suffix
+	}
+	a := l.annotations()
+	a[lease.AnnotationHost] = host
+	return meta{Annotations: a, Labels: l.labelsAnd(lease.LabelOurs, "true"), Name: name, Namespace: l.namespace}
+}
