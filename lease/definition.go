@@ -58,6 +58,9 @@ type Expose struct {
 	// Hosts are the host names that lead here. Those of a port that is no ingress are reserved
 	// and never routed, as Akash does.
 	Hosts []Host
+	// HostsWithheld is true where all hosts that the definition names are withheld: the port is not
+	// one that names none.
+	HostsWithheld bool
 	// Path is the path below which the hosts lead here; empty is the root, which Check writes so.
 	Path string
 	// Routing says more of the hosts' routes; nil where nothing is said.

@@ -23,7 +23,9 @@ type HostWant struct {
 	Path    string
 	Service string
 	Port    uint16
-	At      lease.Place
+	// Own is true for a host below a domain of the provider's, which it gives the lease itself.
+	Own bool
+	At  lease.Place
 }
 
 // refuse says why the provider lets no lease have the host, or is empty.
@@ -87,7 +89,7 @@ func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lea
 			}
 		}
 		for _, own := range cfg.OwnHosts(def.Lease, s) {
-			req.Hosts = append(req.Hosts, HostWant{Host: own.Host, Path: own.Path, Service: s.Name, Port: own.Expose.ExternalPort(), At: s.At})
+			req.Hosts = append(req.Hosts, HostWant{Host: own.Host, Path: own.Path, Service: s.Name, Port: own.Expose.ExternalPort(), Own: true, At: s.At})
 		}
 	}
 	if cfg.IP.Mode != config.ModePool {
@@ -196,6 +198,7 @@ func Granted(def *lease.Definition, withheldHosts map[string]bool, withheldPorts
 		out.Services[i].Expose = slices.Clone(s.Expose)
 		for j, e := range s.Expose {
 			out.Services[i].Expose[j].Hosts = slices.DeleteFunc(slices.Clone(e.Hosts), func(h lease.Host) bool { return withheldHosts[lease.HostPath(h.Name, e.RoutePath())] })
+			out.Services[i].Expose[j].HostsWithheld = len(e.Hosts) > 0 && len(out.Services[i].Expose[j].Hosts) == 0
 			if e.IP != "" && withheldPorts[lease.LeasedIPName(lease.SharingKey(def.Lease.Owner, e.IP), e.Protocol, e.ExternalPort())] {
 				out.Services[i].Expose[j].IP = ""
 			}

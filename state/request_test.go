@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,5 +82,20 @@ func TestWildcardsInARequest(t *testing.T) {
 				t.Errorf("refused: %v (%v), want %v", problems.Failed(), problems, tc.refused)
 			}
 		})
+	}
+}
+
+// A port whose hosts are all withheld gets no host of the provider's in their place: nobody claimed it.
+func TestGrantedGeneratesNoHost(t *testing.T) {
+	cfg := config.Default()
+	cfg.Hosts.Generated = "${service}.apps.example.com"
+	def := pathsDefinition()
+	granted := Granted(def, map[string]bool{"shop.example.com": true}, nil)
+	if own := cfg.OwnHosts(def.Lease, &granted.Services[1]); len(own) > 0 {
+		t.Errorf("%v are rendered, and not claimed", own)
+	}
+	def.Services[1].Expose[0].Hosts = nil
+	if req, problems := NewRequest(def, cfg); len(problems) > 0 || len(req.Hosts) != 3 || !slices.ContainsFunc(req.Hosts, func(w HostWant) bool { return w.Own }) {
+		t.Errorf("%+v, %v", req.Hosts, problems)
 	}
 }

@@ -28,7 +28,7 @@ func (c *ProviderConfig) OwnHosts(id lease.ID, s *lease.Service) []OwnHost {
 			continue
 		}
 		last = e
-		if len(e.Hosts) > 0 || c.Hosts.Generated == "" {
+		if len(e.Hosts) > 0 || e.HostsWithheld || c.Hosts.Generated == "" {
 			continue
 		}
 		own := OwnHost{id.GeneratedHost(c.Hosts.Generated, s.Name, e.ExternalPort()), e.RoutePath(), e}
