@@ -51,6 +51,11 @@ soak: testbed ## leave the ledger to 50 tenants and kills for SOAK (10m), audit 
 	SOAK=$(SOAK) SOAK_RESULTS="$(CURDIR)/bench/results/$$(date -u +%F)-soak.md" \
 	go test -count 1 -timeout 4h -v -run TestSoak ./test/soak
 
+.PHONY: test-traffic
+test-traffic: ## real requests through rendered routes; as root, with iproute2; builds Traefik once, 5 minutes
+	@$(TESTBED) build etcd kubernetes traefik
+	TRAFFIC=1 go test -count=1 -timeout 20m -v ./test/traffic
+
 .PHONY: generate
 generate: ## write the reference of all commands (docs/reference.md)
 	go run ./test/docs/cmd/reference

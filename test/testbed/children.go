@@ -58,13 +58,17 @@ func watchChildren(dir string) (*children, error) {
 
 // start starts a program of the testbed, with a log of its name in the control plane's folder.
 func (c *children) start(ctx context.Context, path string, args ...string) (*child, error) {
-	name := filepath.Base(path)
+	return c.run(ctx, exec.Command(path, args...)) //nolint:gosec // a program that Build made
+}
+
+// run does the same for a command that is prepared already.
+func (c *children) run(ctx context.Context, cmd *exec.Cmd) (*child, error) {
+	name := filepath.Base(cmd.Path)
 	log, err := os.Create(filepath.Join(c.dir, name+".log"))
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()                  //nolint:errcheck // the child has its own handle
-	cmd := exec.Command(path, args...) //nolint:gosec // a program that Build made
+	defer log.Close() //nolint:errcheck // the child has its own handle
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func (c Cluster) Up(ctx context.Context, w io.Writer) error {
 }
 
 func (c Cluster) start(ctx context.Context) error {
-	ports, err := freePorts(4)
+	ports, err := programs.FreePorts(4)
 	if err != nil {
 		return err
 	}
@@ -200,20 +200,4 @@ func (c Cluster) writeKubeconfig(url, token string) error {
 	config.Contexts["testbed"] = &clientcmdapi.Context{Cluster: "testbed", AuthInfo: "admin"}
 	config.CurrentContext = "testbed"
 	return clientcmd.WriteToFile(*config, c.Kubeconfig())
-}
-
-func freePorts(n int) ([]int, error) {
-	taken := map[int]bool{}
-	var ports []int
-	for len(ports) < n {
-		port, err := programs.FreePort()
-		if err != nil {
-			return nil, err
-		}
-		if !taken[port] {
-			taken[port] = true
-			ports = append(ports, port)
-		}
-	}
-	return ports, nil
 }

@@ -39,12 +39,49 @@ func MetalLBFlags(kubeconfig string) []string {
 	}
 }
 
+// TraefikFlags start Traefik for Ingresses (its own, and those written for ingress-nginx) and for the
+// Gateway API, on ports of the loopback address: http and https take requests, ping answers on
+// /ping. It asks nobody outside the machine for
+// anything. Prefixes match whole elements of a path, as Kubernetes says of Ingresses; what is not
+// said here is as Traefik has it.
+func TraefikFlags(http, https, ping int) []string {
+	address := func(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+	return []string{
+		"--global.checknewversion=false",
+		"--global.sendanonymoususage=false",
+		"--entrypoints.web.address=" + address(http),
+		"--entrypoints.web.asdefault=true",
+		"--entrypoints.websecure.address=" + address(https),
+		"--entrypoints.websecure.asdefault=true",
+		"--entrypoints.websecure.http.tls=true",
+		"--entrypoints.ping.address=" + address(ping),
+		"--ping.entrypoint=ping",
+		"--providers.kubernetesingress=true",
+		"--providers.kubernetesingress.strictprefixmatching=true",
+		"--providers.kubernetesingressnginx=true",
+		"--providers.kubernetesgateway=true",
+	}
+}
+
 // FreePort is a TCP port of the loopback address that nobody listens on.
 func FreePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := FreePorts(1)
 	if err != nil {
 		return 0, err
 	}
-	defer listener.Close() //nolint:errcheck // only listened
-	return listener.Addr().(*net.TCPAddr).Port, nil
+	return ports[0], nil
+}
+
+// FreePorts are different ones.
+func FreePorts(n int) ([]int, error) {
+	ports := make([]int, n)
+	for i := range ports {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer listener.Close() //nolint:errcheck // only listened
+		ports[i] = listener.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
 }

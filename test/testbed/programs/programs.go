@@ -48,6 +48,10 @@ var modules = []module{
 		},
 	},
 	{
+		name: "traefik", path: "github.com/traefik/traefik/v3", takes: "5 minutes",
+		programs: map[string]string{"traefik": "github.com/traefik/traefik/v3/cmd/traefik"},
+	},
+	{
 		name: "lint", path: "github.com/golangci/golangci-lint/v2", takes: "2 minutes",
 		programs: map[string]string{"golangci-lint": "github.com/golangci/golangci-lint/v2/cmd/golangci-lint"},
 	},
@@ -104,9 +108,20 @@ func Path(name string) (string, error) {
 	}
 	path := filepath.Join(bin, name)
 	if !exists(path) {
-		return "", fmt.Errorf("%s is missing: run `make testbed`, which builds it from its Go module", path)
+		return "", fmt.Errorf("%s is missing: `go run ./test/testbed/cmd/testbed build%s` builds it from its Go module", path, moduleOf(name))
 	}
 	return path, nil
+}
+
+// moduleOf is the name, after a space, of the module that a program is built from; empty where no
+// module is known to give it.
+func moduleOf(name string) string {
+	for _, m := range modules {
+		if _, ok := m.programs[name]; ok {
+			return " " + m.name
+		}
+	}
+	return ""
 }
 
 // assets is the folder that KUBEBUILDER_ASSETS names, or "" when that is unset or our own.

@@ -1,0 +1,106 @@
+//go:build linux
+
+package traffic
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// domain is above all hosts.
+const domain = "traffic.example.com"
+
+// number is a number that no other test has.
+var number atomic.Int64
+
+// newLease is a lease of a new tenant.
+func newLease() lease.ID {
+	return lease.ID{
+		Owner: "akash1" + lease.Hash(fmt.Sprint("tenant ", number.Add(1)))[:38], DSeq: 1, GSeq: 1, OSeq: 1,
+		Provider: "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0",
+	}
+}
+
+// newHost is a host name that no other test has.
+func newHost(word string) string { return fmt.Sprintf("%s-%d.%s", word, number.Add(1), domain) }
+
+// router is a kind of route, and who reads it: the target and class of a configuration.
+type router struct{ name, spec string }
+
+var routers = []router{
+	// Traefik's own reading of Ingresses.
+	{"ingress", "{target: ingress, ingress: {className: traefik}, hosts: {wildcards: true}}"},
+	// Its reading of those that are written for ingress-nginx, with their annotations.
+	{"ingress-nginx", "{target: ingress, ingress: {className: nginx}, hosts: {wildcards: true}}"},
+	{"httproute", "{target: httproute, gateway: {name: edge, namespace: edge, listeners: {http: [http], https: [https]}}, hosts: {wildcards: true}}"},
+}
+
+// config is the path of the router's configuration.
+func (r router) config() string { return filepath.Join(plane.Dir, r.name+".yaml") }
+
+// akashNet runs the program with the router's configuration. It has to succeed.
+func (r router) akashNet(t *testing.T, args ...string) {
+	t.Helper()
+	if err := akashNet(t.Context(), append(args, "--config", r.config())...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// apply applies the definition of a lease.
+func (r router) apply(t *testing.T, id lease.ID, services ...string) {
+	t.Helper()
+	r.akashNet(t, "apply", "-f", define(t, id, services...))
+}
+
+// serve brings a lease with one host to life: its definition is applied, its workload runs, and the
+// host is answered by the backend.
+func (r router) serve(t *testing.T, id lease.ID, host, backend string) {
+	t.Helper()
+	r.apply(t, id, web(host))
+	deploy(t, id, "web", backend)
+	answers(t, "http://"+host+"/", backend)
+}
+
+// each runs a test with each of the routers.
+func each(t *testing.T, routers []router, test func(t *testing.T, r router)) {
+	t.Parallel()
+	for _, r := range routers {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, r)
+		})
+	}
+}
+
+// service is a workload, in YAML, that serves hosts over HTTP; more is what else its expose says.
+func service(name string, hosts []string, more ...string) string {
+	expose := append([]string{"port: 8080", "as: 80", "global: true", `hosts: ["` + strings.Join(hosts, `", "`) + `"]`}, more...)
+	return fmt.Sprintf("  - {name: %s, expose: [{%s}]}\n", name, strings.Join(expose, ", "))
+}
+
+// web is the workload web with its hosts, api another with its.
+func web(hosts ...string) string { return service("web", hosts) }
+func api(hosts ...string) string { return service("api", hosts) }
+
+// define writes a lease's definition and returns the file's path.
+func define(t *testing.T, id lease.ID, services ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "lease.yaml")
+	text := fmt.Sprintf(`apiVersion: net.akash.network/v1alpha1
+kind: LeaseDefinition
+metadata: {name: test}
+spec:
+  lease: {owner: %s, dseq: %d, gseq: %d, oseq: %d, provider: %s}
+  services:
+%s`, id.Owner, id.DSeq, id.GSeq, id.OSeq, id.Provider, strings.Join(services, ""))
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
