@@ -12,10 +12,13 @@ import (
 )
 
 // The load while something changes: so many clients, each of which asks again when the answer is
-// there and the time between two requests is over. One that has asked so often gives up.
+// there and the time between two requests is over. The change comes when each has asked a number
+// of times, which takes longer than the two seconds for which Traefik collects changes: it is at
+// rest then, and a gap shows at once. A client that has asked too often gives up.
 const (
 	clients  = 4
 	interval = 2 * time.Millisecond
+	rest     = 1_250
 	most     = 30_000
 )
 
@@ -38,7 +41,7 @@ func (h history) String() string {
 }
 
 // hammer asks for a URL without a pause while work is done, and returns what each client got to
-// see: it has its first answer before the work begins, and asks once more when it is done.
+// see: it asks for a while before the work begins, and once more when it is done.
 func hammer(t *testing.T, url string, work func()) []history {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -66,8 +69,8 @@ func hammer(t *testing.T, url string, work func()) []history {
 	return histories[:]
 }
 
-// client asks for a URL until something is done, and then once more. It says when it has its first
-// answer. When the context ends it gives up.
+// client asks for a URL until something is done, and then once more. It says when it has asked for a
+// while. When the context ends it gives up.
 func client(ctx context.Context, url string, started func(), done <-chan struct{}) history {
 	started = sync.OnceFunc(started)
 	defer started()
@@ -82,7 +85,9 @@ func client(ctx context.Context, url string, started func(), done <-chan struct{
 			break
 		}
 		seen = seen.with(answer, asked)
-		started()
+		if seen.requests() >= rest {
+			started()
+		}
 		if over {
 			break
 		}

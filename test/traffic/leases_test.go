@@ -67,7 +67,14 @@ func (r router) serve(t *testing.T, id lease.ID, host, backend string) {
 	answers(t, "http://"+host+"/", backend)
 }
 
-// each runs a test with each of the routers.
+// alone runs a test with each of the routers while no other test changes what they route.
+func alone(t *testing.T, test func(t *testing.T, r router)) {
+	for _, r := range routers {
+		t.Run(r.name, func(t *testing.T) { test(t, r) })
+	}
+}
+
+// each runs a test with each of the routers, side by side with others.
 func each(t *testing.T, routers []router, test func(t *testing.T, r router)) {
 	t.Parallel()
 	for _, r := range routers {

@@ -53,7 +53,7 @@ func TestTheftIsNotSeen(t *testing.T) {
 
 // A host that goes to another workload of its lease is answered all the time.
 func TestChange(t *testing.T) {
-	each(t, routers, func(t *testing.T, r router) {
+	alone(t, func(t *testing.T, r router) {
 		id, host, own := newLease(), newHost("shop"), newHost("own")
 		r.apply(t, id, web(host), api(own))
 		deploy(t, id, "web", "web")

@@ -10,7 +10,7 @@ import (
 // After a transfer the other deployment answers. With HTTPRoutes every request is answered by the
 // one or the other; with Ingresses none has the host for a moment.
 func TestTransfer(t *testing.T) {
-	each(t, routers, func(t *testing.T, r router) {
+	alone(t, func(t *testing.T, r router) {
 		blue, host, own := newLease(), newHost("shop"), newHost("own")
 		green := blue
 		green.DSeq++
