@@ -58,7 +58,8 @@ func ownObject(kind render.Kind, o *unstructured.Unstructured) state.OwnObject {
 	out := state.OwnObject{
 		ObjectRef: refOf(kind, o),
 		Lease:     service.Lease, HasLease: service.HasLease, Since: service.Since,
-		Definition: o.GetAnnotations()[lease.AnnotationDefinition],
+		Definition:  o.GetAnnotations()[lease.AnnotationDefinition],
+		ForOperator: o.GetAnnotations()[lease.AnnotationUpdatedAt] != "",
 	}
 	switch kind {
 	case render.Service:

@@ -101,6 +101,8 @@ func (a *Applier) mend(ctx context.Context, s *snapshot, p state.Problem, there 
 		return r.rerecord(ctx, m.Record, m.Part)
 	case m.Rewrite != nil:
 		return r.rewrite(ctx, *m.Rewrite, m.Part)
+	case m.Reshare != nil:
+		return r.reshare(ctx, *m.Reshare, m.SharingKey)
 	case m.Clear != nil:
 		kind := kindOf(*m.Clear)
 		return a.cluster.clearReports(ctx, kind, s.live[kind.Plural][m.Clear.Namespace+"/"+m.Clear.Name], there)

@@ -69,6 +69,9 @@ type Mend struct {
 	Part Part
 	// Record is the host whose DNS records are to say what they should.
 	Record string
+	// Reshare is a Service that is to ask with SharingKey.
+	Reshare    *ObjectRef
+	SharingKey string
 	// Pool is the address for which the pool is to be made.
 	Pool netip.Addr
 	// Clear is a route in whose status stale reports stand.
@@ -93,6 +96,8 @@ type OwnObject struct {
 	// Definition is the hash of the definition it was rendered from; empty for an object that this
 	// program did not write.
 	Definition string
+	// ForOperator is true for a ProviderHost whose route is left to Akash's hostname operator.
+	ForOperator bool
 	// Uses are the hosts or the addresses that it serves.
 	Uses []Use
 	// Port is the leased port that a Service or a ProviderLeasedIP stands for, SharingKey the IP

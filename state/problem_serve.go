@@ -30,7 +30,7 @@ func (p *problems) use(base Problem, o *OwnObject, u Use) {
 		p.add(base)
 	case u.Address.IsValid() && u.SharingKey != c.SharingKey:
 		base.Problem, base.Message = SharingKeyMismatch, fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey)
-		base.Plan, base.Manual = "by hand: apply the lease's definition again", true
+		base.Plan, base.Mend = "let "+where+" ask with the sharing key of the claim", Mend{Reshare: &o.ObjectRef, SharingKey: c.SharingKey}
 		p.add(base)
 	case part == nil:
 		p.unclaimed(base, o, u)
@@ -74,7 +74,8 @@ func (p *problems) leasedIP(base Problem, o *OwnObject) {
 	}
 	group, key := o.Lease.Group(), PortKey(o.Port.Protocol, o.Port.ExternalPort)
 	service := slices.ContainsFunc(p.Contents.Services, func(s ServiceObject) bool {
-		return s.of(group) && s.SharingKey == o.SharingKey && s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
+		// One with another sharing key serves it too, and is a problem of its own.
+		return s.of(group) && (s.SharingKey == o.SharingKey || s.Service == o.Port.Service) && s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
 	})
 	for _, c := range p.Claims {
 		if o.standsForPort(c) {
@@ -112,7 +113,10 @@ func (p *problems) notServed(base Problem, o *OwnObject, part *Part) {
 		return
 	}
 	base.Problem, base.Message = NotServed, fmt.Sprintf("%s stands for it, and nothing serves it: a run did not end", o)
-	base.Plan, base.Manual = "by hand: apply the lease's definition again, or release the lease", true
+	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o), Mend{Delete: []ObjectRef{o.ObjectRef}}
+	if o.ForOperator {
+		base.Plan, base.Mend, base.Manual = "by hand: Akash's hostname operator has not routed it; look at its log and its /ignore-list", Mend{}, true
+	}
 	p.add(base)
 }
 

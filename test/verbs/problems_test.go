@@ -126,15 +126,23 @@ func TestProblems(t *testing.T) {
 			name := lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.TCP, 7001)
 			return produced{thing: "providerleasedip/" + name, touched: []string{"providerleasedips lease/" + name}}
 		}},
+		{state.NotServed, false, func(t *testing.T, id lease.ID, host string) produced {
+			apply(t, id, web("web", 8080, host))
+			remove(t, ingresses, id.Namespace(), host)
+			return produced{thing: host, touched: []string{"providerhosts lease/" + host}}
+		}},
 		{state.NotServed, true, func(t *testing.T, id lease.ID, host string) produced {
 			apply(t, id, web("web", 8080, host))
 			remove(t, ingresses, id.Namespace(), host)
+			change(t, hosts, "lease", host, func(o *object) {
+				o.SetAnnotations(with(o.GetAnnotations(), lease.AnnotationUpdatedAt, "2026-11-21T10:00:00Z"))
+			})
 			return produced{thing: host}
 		}},
-		{state.NotServed, true, func(t *testing.T, id lease.ID, _ string) produced {
+		{state.NotServed, false, func(t *testing.T, id lease.ID, _ string) produced {
 			apply(t, id, leased("game", "public", 7001))
 			remove(t, services, id.Namespace(), lease.IPServiceName("game", 7001, lease.TCP))
-			return produced{thing: addressOf(t, id.Owner)}
+			return produced{thing: addressOf(t, id.Owner), touched: []string{"providerleasedips lease/" + lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.TCP, 7001)}}
 		}},
 		{state.AddressWithoutPool, false, func(t *testing.T, id lease.ID, _ string) produced {
 			apply(t, id, leased("game", "public", 7001))
@@ -146,12 +154,12 @@ func TestProblems(t *testing.T) {
 			}
 			return produced{thing: address, touched: touched}
 		}},
-		{state.SharingKeyMismatch, true, func(t *testing.T, id lease.ID, _ string) produced {
+		{state.SharingKeyMismatch, false, func(t *testing.T, id lease.ID, _ string) produced {
 			apply(t, id, leased("game", "public", 7001))
 			change(t, services, id.Namespace(), lease.IPServiceName("game", 7001, lease.TCP), func(o *object) {
 				o.SetAnnotations(with(o.GetAnnotations(), "metallb.universe.tf/allow-shared-ip", "guessed"))
 			})
-			return produced{thing: addressOf(t, id.Owner)}
+			return produced{thing: addressOf(t, id.Owner), touched: []string{"services " + id.Namespace() + "/" + lease.IPServiceName("game", 7001, lease.TCP)}}
 		}},
 		{state.BlockedHost, true, func(t *testing.T, id lease.ID, host string) produced {
 			apply(t, id, web("web", 8080, host))

@@ -24,6 +24,24 @@ func (r *run) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part)
 	return r.cluster.seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
 }
 
+// reshare makes a Service ask MetalLB with a sharing key; all else that it says stays.
+func (r *run) reshare(ctx context.Context, ref state.ObjectRef, sharingKey string) error {
+	kind := kindOf(ref)
+	live := r.snapshot.live[kind.Plural][ref.Namespace+"/"+ref.Name]
+	o := applied(live, lease.FieldManager)
+	annotations := o.GetAnnotations()
+	annotations[r.opts.Config.IP.AnnotationPrefix+"/allow-shared-ip"] = sharingKey
+	o.SetAnnotations(annotations)
+	unstructured.RemoveNestedField(o.Object, "spec", "clusterIP") // what the API server gave stays its own
+	unstructured.RemoveNestedField(o.Object, "spec", "clusterIPs")
+	if ports, ok := o.Object["spec"].(map[string]any)["ports"].([]any); ok {
+		for _, port := range ports {
+			unstructured.RemoveNestedField(port.(map[string]any), "nodePort")
+		}
+	}
+	return r.cluster.seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
+}
+
 // applied is what a manager sends to apply an object again as it is: its spec, and of its labels and
 // annotations those that are the manager's.
 func applied(live *unstructured.Unstructured, manager string) *unstructured.Unstructured {
