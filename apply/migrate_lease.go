@@ -312,6 +312,7 @@ func (m *migration) stayed() error {
 // end removes the old routes whose new ones are accepted, then what went with them.
 func (m *migration) end(ctx context.Context, keep bool) error {
 	if keep {
+		m.tellDone("prepared")
 		return nil
 	}
 	gone := map[*unstructured.Unstructured]bool{}
@@ -333,9 +334,7 @@ func (m *migration) end(ctx context.Context, keep bool) error {
 			return err
 		}
 	}
-	if !slices.ContainsFunc(m.routes, func(c *crossing) bool { return !c.ready }) {
-		m.tellDone()
-	}
+	m.tellDone("migrated")
 	return nil
 }
 
@@ -358,7 +357,11 @@ func (m *migration) needed(gone map[*unstructured.Unstructured]bool) map[string]
 	return needed
 }
 
-func (m *migration) tellDone() {
+// tellDone ends the events of a lease of which no route had to stay.
+func (m *migration) tellDone(how string) {
+	if slices.ContainsFunc(m.routes, func(c *crossing) bool { return !c.ready }) {
+		return
+	}
 	hosts := []string{}
 	for _, c := range m.routes {
 		hosts = append(hosts, c.use.Host)
@@ -369,7 +372,7 @@ func (m *migration) tellDone() {
 		}
 	}
 	slices.Sort(hosts)
-	m.send(Event{Time: time.Now(), Action: Done, Lease: m.req.Lease, Kind: "lease", Name: m.req.Lease.String(), Message: "migrated",
+	m.send(Event{Time: time.Now(), Action: Done, Lease: m.req.Lease, Kind: "lease", Name: m.req.Lease.String(), Message: how,
 		Summary: &Summary{Hosts: slices.Compact(hosts), Changed: m.changed, Took: time.Since(m.start)}})
 }
 

@@ -243,6 +243,9 @@ func (r *reader) shares(all []lease.Backend) error {
 	if len(all) > 4 {
 		return fmt.Errorf("%d services share its traffic; at most 4 can be said", len(all))
 	}
+	if len(all) == 1 && all[0].Weight == 0 {
+		return fmt.Errorf("its only service has the weight 0: it serves nothing")
+	}
 	r.leads(all[0].Service, all[0].Port)
 	if len(all) == 1 {
 		return nil

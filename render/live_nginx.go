@@ -42,7 +42,7 @@ func GatewayAnnotations(ingress map[string]string) map[string]string {
 // wholeNumber is a number rounded up, or the other one where the text is none.
 func wholeNumber(text string, otherwise int64) int64 {
 	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(n) || n < 0 || n > math.MaxInt32 {
+	if err != nil || math.IsNaN(n) || n < 0 || n > math.MaxUint32 {
 		return otherwise
 	}
 	return int64(math.Ceil(n))
