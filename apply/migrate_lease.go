@@ -324,6 +324,9 @@ func (m *migration) end(ctx context.Context, keep bool) error {
 			return err
 		}
 		gone[c.old.live] = true
+		if len(m.snapshot.records[c.use.Host]) > 0 {
+			m.event(Left, "dns", "", c.use.Host, "its record leads where it did until the next apply")
+		}
 	}
 	needed := m.needed(gone)
 	for _, o := range m.companions {

@@ -104,7 +104,7 @@ func ReadRoute(o *unstructured.Unstructured, cfg *config.ProviderConfig, s Surro
 		Surroundings: s, cfg: cfg, annotations: map[string]string{},
 	}
 	for k, v := range o.GetAnnotations() {
-		if !working(k) {
+		if !working(k) && !said(k, cfg) {
 			r.annotations[k] = v
 		}
 	}
@@ -155,6 +155,13 @@ func working(key string) bool {
 		"kubectl.kubernetes.io/last-applied-configuration",
 		"cert-manager.io/certificate-revision", "cert-manager.io/next-private-key",
 	}, key)
+}
+
+// said is true for what the provider's configuration has said to external-dns: it says it of the new
+// form too.
+func said(key string, cfg *config.ProviderConfig) bool {
+	prefix := cfg.DNS.AnnotationPrefix + "/"
+	return cfg.DNS.Form == config.DNSAnnotations && (key == prefix+"ttl" || key == prefix+"target")
 }
 
 // take is an annotation that is understood from here on.

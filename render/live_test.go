@@ -199,9 +199,41 @@ func wholeSeconds(def *lease.Definition) *lease.Definition {
 		for _, d := range []*time.Duration{&e.HTTP.ReadTimeout, &e.HTTP.SendTimeout, &e.HTTP.NextTimeout} {
 			*d = d.Truncate(time.Second)
 		}
+		if r := e.Routing; r != nil && r.TLS != nil && r.TLS.Issuer != nil {
+			r.TLS.SecretName = "" // cert-manager writes the certificate into a Route itself
+		}
 		if r := e.Routing; r != nil && r.Sticky != nil && (r.Sticky.Disabled || *r.Sticky == lease.Sticky{}) {
 			r.Sticky = nil
 		}
 	}
 	return def
+}
+
+// What the configuration says to external-dns it says of the new form too.
+func TestMigrateAnnotatesForDNS(t *testing.T) {
+	def := definition(web("shop.example.com"))
+	from, to := config.Default(), config.Default()
+	for _, cfg := range []*config.ProviderConfig{from, to} {
+		cfg.DNS.Form, cfg.DNS.TTL, cfg.DNS.Sources = config.DNSAnnotations, 300, []string{config.FromStatus}
+	}
+	to.Target = config.TargetHTTPRoute
+	for range 2 { // there and back
+		objects, err := render.Lease(def, from, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := render.Lease(def, to, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		migrated, err := clusterOf(objects[1:]).migrate(def, from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, told := objectsOf(migrated)
+		if diff := cmp.Diff(clusterOf(want[1:]), clusterOf(got)); diff != "" || len(told) > 0 {
+			t.Errorf("%v (-applied +migrated):\n%s", told, diff)
+		}
+		from, to = to, from
+	}
 }

@@ -36,12 +36,18 @@ func Migrate(lives, beside []*Live, cfg *config.ProviderConfig, s Surroundings) 
 		m.Objects, m.Lost, m.Refused = fit(live, taken, issued, cfg, s)
 		if len(m.Refused) == 0 {
 			m.Lost = append(m.carried(cfg), m.Lost...)
+			annotateDNS(m.Objects, live.definition(), cfg, nil)
 			taken = append(taken, m.Live)
 			markIssued(issued, m.Live, cfg)
 		}
 		out[i] = m
 	}
 	return out
+}
+
+// definition is one that says no more than the route.
+func (l *Live) definition() *lease.Definition {
+	return &lease.Definition{Lease: l.Lease, Hash: l.Hash, Services: []lease.Service{{Name: l.Service, Expose: []lease.Expose{l.Expose}}}}
 }
 
 // carried are the losses of reading, without what Akash's form of a Gateway's route takes as it is.

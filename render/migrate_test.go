@@ -95,7 +95,7 @@ func TestMigrateTells(t *testing.T) {
 		"TLS only":               {liveRoute(t, "HTTPRoute", "", "", httpRule(", sectionName: https-custom", "")), "ingress", []string{"refused: ingress-nginx answers requests without TLS"}},
 		"TLS only, to a Route":   {liveRoute(t, "HTTPRoute", "", "", httpRule(", sectionName: https-custom", "")), "route", nil},
 		"nginx.org":              {liveRoute(t, "HTTPRoute", "", `nginx.org/proxy-read-timeout: "30", nginx.org/proxy-buffer-size: 16k, nginx.org/client-max-body-size: 10m, nginx.org/other: x`, httpRule("", "")), "ingress", []string{"lost: nginx.org/other"}},
-		"weights to an Ingress":  {liveRoute(t, "Route", "", "", routeTo+", alternateBackends: [{kind: Service, name: api, weight: 10}]"), "ingress", []string{"refused: an Ingress leads to one service", "refused: an Ingress leads to one service"}},
+		"weights to an Ingress":  {liveRoute(t, "Route", "", "", routeTo+", alternateBackends: [{kind: Service, name: api, weight: 10}]"), "ingress", []string{"refused: an Ingress leads to one service"}},
 		"too great a weight":     {liveRoute(t, "HTTPRoute", "", "", strings.ReplaceAll(httpRule("", ""), "weight: 1", "weight: 1000")), "route", []string{`stays: service "web" has the weight 1000`}},
 		"router's settings":      {liveRoute(t, "Route", "", "haproxy.router.openshift.io/balance: leastconn, haproxy.router.openshift.io/timeout: 5s", routeTo), "ingress", []string{"lost: settings of OpenShift's router: haproxy.router.openshift.io/balance is a setting"}},
 		"allowed addresses":      {liveRoute(t, "Route", "", "haproxy.router.openshift.io/ip_allowlist: 10.0.0.1", routeTo), "ingress", []string{"refused: haproxy.router.openshift.io/ip_allowlist"}},
