@@ -73,7 +73,6 @@ func newMigrate(c *cli) *cobra.Command {
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Migrate the leases whose labels (Akash's, akash.network/lease.id.…) match")
 	cmd.Flags().BoolVar(&f.all, "all", false, "Migrate all leases, after a question")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
-	cobra.CheckErr(cmd.MarkFlagRequired("to"))
 	return cmd
 }
 

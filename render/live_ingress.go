@@ -61,6 +61,17 @@ func (r *reader) ingressSticky() {
 	}
 }
 
+// deciding are ingress-nginx's annotations that let requests in or lead them elsewhere, or may do so: a
+// route without them would be another one.
+var deciding = []string{
+	"whitelist-source-range", "denylist-source-range", "satisfy",
+	"auth-type", "auth-secret", "auth-url", "auth-snippet", "auth-tls-secret", "enable-global-auth", "enable-modsecurity", "modsecurity-snippet",
+	"configuration-snippet", "server-snippet", "stream-snippet",
+	"rewrite-target", "app-root", "use-regex", "server-alias", "upstream-vhost", "default-backend", "canary", "mirror-target",
+	"permanent-redirect", "temporal-redirect", "from-to-www-redirect",
+}
+
+// ingressTLS reads how TLS ends.
 func (r *reader) ingressTLS(spec netv1.IngressSpec) error {
 	const prefix = nginxPrefix
 	insecure := lease.InsecurePolicy("")
@@ -74,7 +85,7 @@ func (r *reader) ingressTLS(spec netv1.IngressSpec) error {
 	if protocol != "" && protocol != "HTTP" && protocol != "HTTPS" {
 		return fmt.Errorf("its backend speaks %s (%sbackend-protocol), for which there is no word", protocol, prefix)
 	}
-	for _, key := range []string{"whitelist-source-range", "denylist-source-range", "auth-url", "auth-type", "auth-tls-secret", "rewrite-target", "canary", "permanent-redirect", "temporal-redirect"} {
+	for _, key := range deciding {
 		if value := r.annotations[prefix+key]; value != "" {
 			return fmt.Errorf("%s%s: %s decides who reaches what, and there is no word for it", prefix, key, value)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/grammar"
 )
 
 // Migrated is a route in its new form.
@@ -184,7 +185,7 @@ var tuning = []option{
 
 // admits is true for settings that decide who is let in.
 func admits(key string) bool {
-	return strings.HasSuffix(key, "_allowlist") || strings.HasSuffix(key, "_whitelist") || strings.Contains(key, "rate-limit")
+	return key == grammar.Allowlist || key == grammar.Whitelist
 }
 
 func inRouting(drop func(*lease.Routing) bool) func(*Live) bool {
