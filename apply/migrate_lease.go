@@ -100,7 +100,9 @@ func (m *migration) plan() {
 			}
 			c.why += refused
 		}
-		c.objects = r.Objects
+		if c.objects = r.Objects; c.why != "" || m.superseded(c) {
+			continue
+		}
 		for _, lost := range r.Lost {
 			o := c.main()
 			m.event(Lacks, o.Kind.Singular, o.Namespace, o.Name, lost.String())

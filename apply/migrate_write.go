@@ -20,6 +20,8 @@ import (
 // writeRoute writes a route's new form, in the order in which it works from its first moment on.
 func (m *migration) writeRoute(ctx context.Context, c *crossing, seen map[string]bool) error {
 	if m.superseded(c) {
+		o := c.main()
+		m.event(Unchanged, o.Kind.Singular, o.Namespace, o.Name, "it is there already")
 		return nil
 	}
 	for _, stage := range stages {
@@ -37,15 +39,18 @@ func (m *migration) writeRoute(ctx context.Context, c *crossing, seen map[string
 	return nil
 }
 
-// superseded is true where the new form is there and was written later, from another definition:
-// what it says holds.
+// superseded is true where the new form is there and is not this run's to write: Akash's provider wrote
+// it for the lease, or it was written since, from another definition (times have whole seconds). What it says holds.
 func (m *migration) superseded(c *crossing) bool {
 	live := m.snapshot.find(c.main())
 	if live == nil {
 		return false
 	}
+	if id, ok := lease.IDFromLabels(live.GetLabels()); ok && id.Group() == m.group && theirsToo(live) {
+		return true
+	}
 	was, is := c.old.live.GetAnnotations()[lease.AnnotationDefinition], live.GetAnnotations()[lease.AnnotationDefinition]
-	return was != "" && is != "" && was != is && lastApplied(live).After(lastApplied(c.old.live))
+	return was != "" && is != "" && was != is && !lastApplied(live).Before(lastApplied(c.old.live))
 }
 
 // lastApplied is when this program last wrote an object.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -126,6 +125,7 @@ func TestMigrateDryRun(t *testing.T) {
 			"httproute/"+host+" created"+suffix, "ingress/"+host+" deleted"+suffix)
 	}
 	user.do(t, "migrate", "--to=httproute", "-l", lease.LabelOwner+"="+id.Owner, "--dry-run=client", "-o", "events").prints(t, `"action":"lacks"`, `"message":"nginx.ingress.kubernetes.io/limit-rps"`)
+	user.run(t, "migrate", "--to=httproute", "--all").exits(t, 1).says(t, "Migrate ", "nothing was migrated; -y answers the question")
 	if diff := cmp.Diff(before, fingerprint(t)); diff != "" {
 		t.Errorf("the dry runs changed the cluster (-before +after):\n%s", diff)
 	}
@@ -150,6 +150,35 @@ func TestMigrateAkashsRoute(t *testing.T) {
 	user.do(t, migrate("ingress", id)...)
 	if diff := cmp.Diff(ingress.Object["spec"], need(t, ingresses, id.Namespace(), host).Object["spec"]); diff != "" {
 		t.Errorf("the Ingress (-before +after):\n%s", diff)
+	}
+}
+
+// Where Akash's provider has made the new route already, it stays as it is, and the old one goes.
+func TestMigrateFindsAkashsNewRoute(t *testing.T) {
+	t.Parallel()
+	host, id := newHost("migrate"), leaseOf(newTenant(), 1)
+	deployHost(t, id, host)
+	was := create(t, providerServices, httpRoutes, fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute,
+		metadata: {name: %s, namespace: %s, labels: %s, annotations: {nginx.org/proxy-buffer-size: 32k}},
+		spec: {parentRefs: [{name: none, namespace: default}], hostnames: [%s], rules: [{backendRefs: [{name: web, port: 80}]}]}}`, host, id.Namespace(), labelsOf(id), host))
+	admin().run(t, "state", "--problems").exits(t, 1).prints(t, "MigrationUnderWay", host)
+	admin().with(configure(t, nowhere)).do(t, migrate("httproute", id)...).prints(t, "httproute/"+host+" unchanged (it is there already)", "ingress/"+host+" deleted")
+	absent(t, ingresses, id.Namespace(), host)
+	if now := need(t, httpRoutes, id.Namespace(), host); now.GetResourceVersion() != was.GetResourceVersion() {
+		t.Errorf("the provider's HTTPRoute is %v", now.Object)
+	}
+}
+
+// What a later definition says of the new route is not undone by the old one.
+func TestMigrateKeepsWhatIsNewer(t *testing.T) {
+	t.Parallel()
+	host, id := newHost("migrate"), leaseOf(newTenant(), 1)
+	admin().do(t, "apply", "-f", define(t, id, service("web", routed(80, "http: {readTimeout: 10s}", host))))
+	user := admin().with(configure(t, nowhere, "target: httproute"))
+	user.do(t, "apply", "--prune=false", "-f", define(t, id, service("web", routed(80, "http: {readTimeout: 20s}", host))))
+	user.do(t, migrate("httproute", id)...).prints(t, "ingress/"+host+" deleted")
+	if got := need(t, httpRoutes, id.Namespace(), host).GetAnnotations()["nginx.org/proxy-read-timeout"]; got != "20" {
+		t.Errorf("the read timeout is %s", got)
 	}
 }
 
@@ -229,83 +258,4 @@ func TestMigrateLeavesWhatDoesNotFit(t *testing.T) {
 	if got := routesOf(t, id); !slices.Equal(got, slices.Sorted(slices.Values([]string{"httproute/" + host, "ingress/tls." + host}))) {
 		t.Errorf("the routes are %v", got)
 	}
-}
-
-// A run that is killed before any of its writes leaves the host with a route, and the same command
-// finishes the work.
-func TestMigrateKilled(t *testing.T) {
-	for _, to := range []string{"httproute", "ingress"} {
-		t.Run("to "+to, func(t *testing.T) {
-			t.Parallel()
-			fabric := "gateway: {implementation: nginx-gateway-fabric, name: none, namespace: default}"
-			from := map[string]string{"httproute": "ingress", "ingress": "httproute"}[to]
-			more := "http: {maxBodySize: 2097152, readTimeout: 30s}, tls: {termination: reencrypt, insecure: Redirect}"
-			for cut := int32(1); ; cut++ {
-				id, host := leaseOf(newTenant(), 1), newHost("migrate")
-				admin().with(configure(t, fabric, "target: "+from)).do(t, "apply", "-f", define(t, id, service("web", routed(80, more, host))))
-				r := record(t)
-				r.config = configure(t, fabric)
-				if !killAt(t, r, cut, migrate(to, id, "--concurrency=1")) {
-					if cut < 3 {
-						t.Errorf("the migration has %d writes only", cut-1)
-					}
-					return
-				}
-				if find(t, ingresses, id.Namespace(), host) == nil && find(t, httpRoutes, id.Namespace(), host) == nil {
-					t.Errorf("killed at write %d, the host has no route", cut)
-				}
-				r.do(t, migrate(to, id)...)
-				want := []string{"ingress/" + host}
-				if to == "httproute" {
-					want = []string{"backendtlspolicy/web", "clientsettingspolicy/" + host, "httproute/" + host, "httproute/" + lease.RedirectName(host), "proxysettingspolicy/" + host, "snippetsfilter/" + host}
-				}
-				if got := routesOf(t, id); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
-					t.Errorf("killed at write %d, and run again, the routes are %v", cut, got)
-				}
-			}
-		})
-	}
-}
-
-// killAt runs the program and kills it when its nth write arrives, which is carried out. It is false
-// where the run ended before.
-func killAt(t *testing.T, r *recorder, nth int32, args []string) bool {
-	t.Helper()
-	reached, killed, carriedOut := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	var seen, done atomic.Int32
-	var held string
-	r.hold(func(ctx context.Context, q request) {
-		if q.writes() && seen.Add(1) == nth {
-			held = q.String()
-			close(reached)
-			pass(t.Context(), t, killed)
-		}
-	}, func(_ context.Context, q request) {
-		if q.writes() && seen.Load() >= nth && q.String() == held && done.Add(1) == 1 {
-			close(carriedOut)
-		}
-	})
-	cmd := r.command(t.Context(), args...)
-	ended := make(chan struct{})
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(ended)
-		_ = cmd.Wait() // killed
-	}()
-	select {
-	case <-reached:
-	case <-ended:
-		r.hold(nil, nil)
-		return false
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	<-ended
-	close(killed)
-	arrives(t, held+" is carried out", carriedOut)
-	r.hold(nil, nil)
-	return true
 }
