@@ -29,12 +29,14 @@ const (
 	Granted     Action = "granted"
 	// Accepted is said of a route that a router has taken.
 	Accepted Action = "accepted"
-	Failed   Action = "failed"
 	// Replaced is said of an object that goes because another takes its place, which cannot be had
 	// by changing it.
 	Replaced Action = "replaced"
 	// Served is said of a DNS record that its controller has taken up.
 	Served Action = "served"
+	// Lacks is said of a migrated route, with what its new form does not have.
+	Lacks  Action = "lacks"
+	Failed Action = "failed"
 	// Repaired is said of a problem that was mended, or would be.
 	Repaired Action = "repaired"
 	// Free and Held are the answers of a check: the thing may be taken, or the lease has it.

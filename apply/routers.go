@@ -89,30 +89,34 @@ func (r *run) awaitRoutes(ctx context.Context, desired []render.Object) error {
 		if !slices.Contains(reportingKinds, o.Kind) || r.snapshot.operators.theirs(o) || !r.changed && r.acceptedAlready(o) {
 			continue
 		}
-		reports, err := r.reportsOn(ctx, o)
-		if err != nil {
+		if err := r.awaitRoute(ctx, o, state.Accepted); err != nil {
 			return err
 		}
-		if !reports {
-			continue
-		}
-		var last []state.Report
-		err = r.poll(ctx, func(ctx context.Context) (bool, error) {
-			live, err := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name)
-			if live != nil {
-				last = state.Reports(live, state.Routers{})
-			}
-			return state.Accepted(last), err
-		})
-		if errors.Is(err, errTimedOut) {
-			return &TimeoutError{After: r.opts.Wait, Waiting: []string{refusal(o, last)}}
-		}
-		if err != nil {
-			return err
-		}
-		r.tellAccepted(o, last)
 	}
 	return nil
+}
+
+// awaitRoute waits until a route's reports are as they are to be, where there is somebody to report.
+func (r *run) awaitRoute(ctx context.Context, o render.Object, done func([]state.Report) bool) error {
+	reports, err := r.reportsOn(ctx, o)
+	if err != nil || !reports {
+		return err
+	}
+	var last []state.Report
+	err = r.poll(ctx, func(ctx context.Context) (bool, error) {
+		live, err := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name)
+		if live != nil {
+			last = state.Reports(live, state.Routers{})
+		}
+		return done(last), err
+	})
+	if errors.Is(err, errTimedOut) {
+		return &TimeoutError{After: r.opts.Wait, Waiting: []string{refusal(o, last)}}
+	}
+	if err == nil {
+		r.tellAccepted(o, last)
+	}
+	return err
 }
 
 func (r *run) acceptedAlready(o render.Object) bool {
@@ -171,7 +175,7 @@ func (r *run) tellAccepted(o render.Object, reports []state.Report) {
 
 func refusal(o render.Object, reports []state.Report) string {
 	for _, report := range reports {
-		if report.Stale == "" && report.Verdict == state.RouteRefused {
+		if report.Stale == "" && (report.Verdict == state.RouteRefused || report.Unresolved != "") {
 			return fmt.Sprintf("%s %s/%s to be accepted: %s", o.Kind.Singular, o.Namespace, o.Name, report)
 		}
 	}

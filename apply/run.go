@@ -228,7 +228,7 @@ func (r *run) event(action Action, kind, namespace, name, message string) {
 	}
 	e := Event{Time: time.Now(), Action: action, Lease: r.req.Lease, Kind: kind, Namespace: namespace, Name: name, Message: message}
 	switch action {
-	case Unchanged, Withheld, Granted, Accepted, Served, Left, Free, Held, Proved, Unproved:
+	case Unchanged, Withheld, Granted, Accepted, Served, Left, Lacks, Free, Held, Proved, Unproved:
 	case Done:
 		e.Summary = r.summary()
 	default:

@@ -18,7 +18,7 @@ func canonical(d *Definition) {
 			if e.As == e.Port {
 				e.As = 0
 			}
-			e.HTTP = e.HTTP.withoutDefaults()
+			e.HTTP = e.HTTP.WithoutDefaults()
 			if e.Path == "/" {
 				e.Path = ""
 			}
@@ -39,8 +39,8 @@ func compareExpose(a, b Expose) int {
 	return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol), globalFirst, cmp.Compare(a.Path, b.Path))
 }
 
-// withoutDefaults is the reverse of WithDefaults.
-func (o HTTPOptions) withoutDefaults() HTTPOptions {
+// WithoutDefaults is the reverse of WithDefaults: what equals Akash's defaults is left out.
+func (o HTTPOptions) WithoutDefaults() HTTPOptions {
 	d := HTTPOptions{}.WithDefaults()
 	if o.MaxBodySize == d.MaxBodySize {
 		o.MaxBodySize = 0

@@ -169,7 +169,7 @@ func (c *checker) labels(r *Routing) {
 		value := r.Labels[key]
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
 			c.problems.Add(r.At.Labels, "%q is not a label: %s", clip(key), problems[0])
-		} else if domain := reservedDomain(key); domain != "" {
+		} else if domain := ReservedDomain(key); domain != "" {
 			c.problems.Add(r.At.Labels, "the label %q is not yours to set: %s is reserved", key, domain)
 		}
 		if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
@@ -178,9 +178,9 @@ func (c *checker) labels(r *Routing) {
 	}
 }
 
-// reservedDomain is the domain of a label that Akash, Kubernetes or this tool gives a meaning.
+// ReservedDomain is the domain of a label that Akash, Kubernetes or this tool gives a meaning.
 // Akash has a label that is the domain itself.
-func reservedDomain(key string) string {
+func ReservedDomain(key string) string {
 	domain, _, _ := strings.Cut(key, "/")
 	for _, reserved := range []string{LabelManaged, "kubernetes.io", "k8s.io"} {
 		if domain == reserved || strings.HasSuffix(domain, "."+reserved) {

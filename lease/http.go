@@ -21,6 +21,9 @@ var nextCases = []string{"error", "timeout", "500", "502", "503", "504", "403", 
 // listedCases is nextCases for messages.
 var listedCases = strings.Join(nextCases, ", ")
 
+// IsNextCase is true for an outcome that Akash knows.
+func IsNextCase(s string) bool { return slices.Contains(nextCases, s) }
+
 func (c *checker) http(e *Expose) {
 	o, at := &e.HTTP, e.HTTPAt
 	if at == nil {
@@ -33,7 +36,7 @@ func (c *checker) http(e *Expose) {
 	c.timeout(at.SendTimeout, "send timeout", o.SendTimeout, TimeoutLimit)
 	c.timeout(at.NextTimeout, "next timeout", o.NextTimeout, nextTimeoutLimit)
 	for _, n := range o.NextCases {
-		if !slices.Contains(nextCases, n) {
+		if !IsNextCase(n) {
 			c.problems.Add(at.NextCases, "next case %q is unknown; known are %s", n, listedCases)
 		}
 	}

@@ -64,7 +64,7 @@ func (e *events) report(event apply.Event) {
 		e.json(event)
 	case outputName:
 		switch event.Action {
-		case apply.Failed, apply.Done, apply.Proved, apply.Unproved: // what becomes of a host is said by another event
+		case apply.Failed, apply.Done, apply.Lacks, apply.Proved, apply.Unproved: // what becomes of a host is said by another event
 		default:
 			fmt.Fprintf(e.c.Out, "%s/%s\n", event.Kind, event.Name)
 		}
@@ -86,6 +86,8 @@ func (e *events) text(event apply.Event) {
 		fmt.Fprintln(e.c.Out, summary(event, e.suffix))
 	case apply.Unproved: // why is said at the end
 		fmt.Fprintf(e.c.Out, "%s/%s %s%s\n", event.Kind, event.Name, event.Action, e.suffix)
+	case apply.Lacks:
+		fmt.Fprintf(e.c.Out, "%s/%s lacks %s%s\n", event.Kind, event.Name, event.Message, e.suffix)
 	case apply.Granted:
 		fmt.Fprintf(e.c.Out, "%s/%s granted %s\n", event.Kind, event.Name, event.Message)
 	default:

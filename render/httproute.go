@@ -29,7 +29,7 @@ func (l *leased) appendHTTPRoute(objects []Object, r route) []Object {
 	case config.GatewayStandard:
 		l.standardRule(r, rule)
 	default:
-		l.akashOptions(annotations, r.http)
+		l.akashOptions(annotations, r)
 	}
 	objects = l.appendBackendTLS(objects, r)
 	name := r.name()

@@ -1,15 +1,22 @@
 package render
 
 import (
+	"maps"
 	"strconv"
-
-	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // akashOptions are the HTTP options as Akash's gateway provider writes them. NGINX Gateway Fabric
 // does not read them.
-func (l *leased) akashOptions(a map[string]string, o lease.HTTPOptions) {
-	const prefix = "nginx.org/"
+func (l *leased) akashOptions(a map[string]string, r route) {
+	const prefix = gatewayPrefix
+	if size := l.cfg.Gateway.ProxyBufferSize; size != "" {
+		a[prefix+"proxy-buffer-size"] = size
+	}
+	if r.nginx != nil {
+		maps.Copy(a, GatewayAnnotations(r.nginx))
+		return
+	}
+	o := r.http
 	a[prefix+"client-max-body-size"] = strconv.FormatUint(uint64(o.MaxBodySize), 10)
 	a[prefix+"proxy-read-timeout"] = seconds(o.ReadTimeout)
 	a[prefix+"proxy-send-timeout"] = seconds(o.SendTimeout)
@@ -17,8 +24,5 @@ func (l *leased) akashOptions(a map[string]string, o lease.HTTPOptions) {
 	a[prefix+"proxy-next-upstream"] = nextCases(o.NextCases)
 	if o.NextTimeout > 0 {
 		a[prefix+"proxy-next-upstream-timeout"] = seconds(o.NextTimeout) + "s"
-	}
-	if size := l.cfg.Gateway.ProxyBufferSize; size != "" {
-		a[prefix+"proxy-buffer-size"] = size
 	}
 }

@@ -21,6 +21,8 @@ type route struct {
 	// routing is what the definition says beyond Akash's options; nil where it says nothing.
 	routing *lease.Routing
 	at      lease.Place
+	// nginx are the annotations of the Ingress that the route was, if it was one.
+	nginx map[string]string
 }
 
 // routes lists what is routed, by host and path: the hosts of the definition and the provider's own.

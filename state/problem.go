@@ -35,6 +35,7 @@ const (
 	StaleReport        = "StaleReport"
 	StrayRecord        = "StrayRecord"
 	RecordDiffers      = "RecordDiffers"
+	MigrationUnderWay  = "MigrationUnderWay"
 )
 
 // Problem is one thing that is not as it should be, and what mends it.

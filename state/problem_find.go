@@ -212,7 +212,7 @@ func rivals(uses []Use) []Use {
 func (p *problems) routes() {
 	for host, uses := range p.Uses {
 		serving := rivals(uses)
-		if len(serving) < 2 {
+		if len(serving) < 2 || p.migrating(host, serving) {
 			continue
 		}
 		stray := slices.ContainsFunc(p.found, func(x Problem) bool { return x.Thing == host && x.Problem == StrayRoute })
@@ -227,4 +227,23 @@ func (p *problems) routes() {
 			p.add(x)
 		}
 	}
+}
+
+// migrating notes routes of one deployment group that differ in their kind: a migration that is under
+// way, or that somebody has to end.
+func (p *problems) migrating(host string, serving []Use) bool {
+	forms := map[string]bool{}
+	for _, u := range serving {
+		form := u.Kind + " " + u.Path
+		if !u.HasLease || u.Lease.Group() != serving[0].Lease.Group() || forms[form] {
+			return false
+		}
+		forms[form] = true
+	}
+	slices.SortFunc(serving, func(a, b Use) int { return cmp.Compare(a.String(), b.String()) })
+	g := serving[0].Lease.Group()
+	p.add(Problem{Problem: MigrationUnderWay, Thing: host, Namespace: serving[0].Namespace, Lease: serving[0].Lease.String(),
+		Message: fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", serving[0], serving[1]),
+		Plan:    "by hand: run the migration again, \"migrate --to KIND " + g.String() + "\", with the kind that is to stay", Manual: true})
+	return true
 }

@@ -196,6 +196,11 @@ func Accepted(reports []Report) bool {
 	return slices.ContainsFunc(reports, func(r Report) bool { return r.Stale == "" && r.Verdict == RouteAccepted })
 }
 
+// Serves is true where a router accepts the route and finds its backends.
+func Serves(reports []Report) bool {
+	return slices.ContainsFunc(reports, func(r Report) bool { return r.Stale == "" && r.Verdict == RouteAccepted && r.Unresolved == "" })
+}
+
 // WithoutStale is the list of reports of a route's status without the stale ones, and the name of
 // its field below status.
 func WithoutStale(o *unstructured.Unstructured, there Routers) (field string, kept []any) {

@@ -103,6 +103,21 @@ func HostUses(o *unstructured.Unstructured) []Use {
 	return uses
 }
 
+// Backends are the Services to which an HTTPRoute or a TLSRoute leads.
+func Backends(o *unstructured.Unstructured) []string {
+	var names []string
+	rules, _ := field(o.Object, "spec", "rules").([]any)
+	for _, rule := range rules {
+		refs, _ := field(rule, "backendRefs").([]any)
+		for _, ref := range refs {
+			if name, ok := field(ref, "name").(string); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // routeHosts is the host of an OpenShift Route. With the wildcard policy Subdomain it stands for all
 // hosts one label below its domain.
 func routeHosts(o *unstructured.Unstructured) []string {

@@ -173,6 +173,11 @@ func TestProblems(t *testing.T) {
 			})
 			return produced{thing: host}
 		}},
+		{state.MigrationUnderWay, true, func(t *testing.T, id lease.ID, host string) produced {
+			apply(t, id, web("web", 8080, host))
+			net(t, 0, "migrate", "--config", plain, "--to=httproute", "--keep-old", "--wait=false", id.Group().String())
+			return produced{thing: host}
+		}},
 		{state.MixedDefinitions, true, func(t *testing.T, id lease.ID, host string) produced {
 			apply(t, id, web("web", 8080, host))
 			change(t, ingresses, id.Namespace(), host, func(o *object) {

@@ -1,0 +1,177 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// MigrateOptions say how routes move to another kind.
+type MigrateOptions struct {
+	// Overlap is how long both routes stay once the new one is accepted: routers need a moment to load
+	// what they have accepted, and not all say that they have.
+	Overlap time.Duration
+	// KeepOld leaves the old routes. Run again without it, the migration ends.
+	KeepOld bool
+}
+
+// Migration moves the routes of leases to the kind that is the configuration's target. Nothing but
+// routes and what goes with them is written: claims and ProviderHosts stay as they are. Any step may
+// be the last; the same migration, run again, goes on where it ended.
+type Migration struct {
+	*Applier
+	opts   MigrateOptions
+	leases []*migration
+}
+
+// migration is the work on one lease.
+type migration struct {
+	*run
+	// routes are those that are to move, companions what belongs to routes of their kinds.
+	routes     []*crossing
+	companions []owned
+	// there are the routes that have the target's kind already.
+	there []*unstructured.Unstructured
+}
+
+// crossing is one route on its way to its new form.
+type crossing struct {
+	old     owned
+	use     state.Use
+	live    *render.Live
+	objects []render.Object
+	// why is set where the route stays as it is.
+	why string
+	// ready is true when the new form has been accepted: the old may go.
+	ready bool
+}
+
+// StayedError says that routes could not be moved; the events told why.
+type StayedError struct {
+	Lease  lease.ID
+	Routes []string
+}
+
+func (e *StayedError) Error() string {
+	return fmt.Sprintf("lease %s: %d of its routes stay as they are: %s", e.Lease, len(e.Routes), strings.Join(e.Routes, ", "))
+}
+
+// kindsOf are the kinds of route that a target has.
+func kindsOf(target string) []render.Kind {
+	switch target {
+	case config.TargetHTTPRoute:
+		return []render.Kind{render.HTTPRoute, render.TLSRoute}
+	case config.TargetRoute:
+		return []render.Kind{render.Route}
+	}
+	return []render.Kind{render.Ingress}
+}
+
+// Migration reads the cluster and finds the leases that are chosen and have routes. Nothing is
+// written.
+func (a *Applier) Migration(ctx context.Context, choose func(lease.ID) bool, opts MigrateOptions) (*Migration, error) {
+	snapshot, err := a.read(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	byLease := map[lease.ID]*migration{}
+	of := func(id lease.ID) *migration {
+		m := byLease[id]
+		if m == nil {
+			m = &migration{run: a.newRun(nil, state.Request{Lease: id})}
+			m.snapshot, m.pools = snapshot, newPools(a, snapshot)
+			byLease[id] = m
+		}
+		return m
+	}
+	targets := kindsOf(a.opts.Config.Target)
+	for _, kind := range slices.Concat(hostKinds, filterKinds, policyKinds) {
+		for _, name := range sortedKeys(snapshot.live[kind.Plural]) {
+			o := snapshot.live[kind.Plural][name]
+			id, ok := lease.IDFromLabels(o.GetLabels())
+			if !ok || o.GetNamespace() != id.Namespace() || !choose(id) || !written(o) {
+				continue
+			}
+			_, _, redirect := lease.ParseRouteName(o.GetName())
+			switch m := of(id); {
+			case slices.Contains(hostKinds, kind) && !redirect && slices.Contains(targets, kind):
+				m.there = append(m.there, o)
+			case slices.Contains(hostKinds, kind) && !redirect:
+				if uses := state.HostUses(o); len(uses) > 0 {
+					m.routes = append(m.routes, &crossing{old: owned{kind: kind, live: o, group: id.Group()}, use: uses[0]})
+				}
+			case a.opts.Config.Target != config.TargetHTTPRoute:
+				m.companions = append(m.companions, owned{kind: kind, live: o, group: id.Group()})
+			}
+		}
+	}
+	out := &Migration{Applier: a, opts: opts}
+	for _, m := range byLease {
+		out.leases = append(out.leases, m)
+	}
+	slices.SortFunc(out.leases, func(x, y *migration) int { return x.req.Lease.Compare(y.req.Lease) })
+	return out, nil
+}
+
+// written is true for what this program or Akash's provider wrote for a lease.
+func written(o *unstructured.Unstructured) bool {
+	return o.GetAnnotations()[lease.AnnotationDefinition] != "" || o.GetLabels()[lease.LabelManaged] == "true"
+}
+
+// Leases are the leases that have routes, Routes is how many are to move.
+func (m *Migration) Leases() []lease.ID {
+	ids := make([]lease.ID, len(m.leases))
+	for i, l := range m.leases {
+		ids[i] = l.req.Lease
+	}
+	return ids
+}
+
+// Routes is how many routes are to move.
+func (m *Migration) Routes() (n int) {
+	for _, l := range m.leases {
+		n += len(l.routes)
+	}
+	return n
+}
+
+// Run moves the routes. First the new ones are written and, where somebody says so, accepted; then the
+// old ones go. Leases are independent; the error joins those of all.
+func (m *Migration) Run(ctx context.Context) error {
+	runs := make([]*run, len(m.leases))
+	for i, l := range m.leases {
+		runs[i] = l.run
+	}
+	err := m.each(runs, func(i int, _ *run) error { return m.leases[i].bring(ctx) })
+	if overlapped := m.overlap(ctx); overlapped != nil {
+		return failures([]error{err, overlapped})
+	}
+	return failures([]error{err, m.each(runs, func(i int, _ *run) error { return m.leases[i].end(ctx, m.opts.KeepOld) })})
+}
+
+// overlap lets both routes stand for a while, where there are two.
+func (m *Migration) overlap(ctx context.Context) error {
+	ready := slices.ContainsFunc(m.leases, func(l *migration) bool {
+		return slices.ContainsFunc(l.routes, func(c *crossing) bool { return c.ready })
+	})
+	if !ready || m.Applier.opts.DryRun != "" || m.opts.KeepOld || m.opts.Overlap == 0 {
+		return nil
+	}
+	timer := time.NewTimer(m.opts.Overlap)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

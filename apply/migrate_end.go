@@ -1,0 +1,127 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// end removes the old routes whose new ones are accepted, then what went with them.
+func (m *migration) end(ctx context.Context, keep bool) error {
+	if keep {
+		m.tellDone("prepared")
+		return nil
+	}
+	gone := map[*unstructured.Unstructured]bool{}
+	for _, c := range m.routes {
+		if !c.ready {
+			continue
+		}
+		if err := m.removeOld(ctx, c.old); err != nil {
+			return err
+		}
+		gone[c.old.live] = true
+		if len(m.snapshot.records[c.use.Host]) > 0 {
+			m.event(Left, "dns", "", c.use.Host, "its record leads where it did until the next apply")
+		}
+	}
+	needed := m.needed(gone)
+	for _, o := range m.companions {
+		if needed[o.kind.Plural+"/"+o.live.GetName()] {
+			continue
+		}
+		if err := m.remove(ctx, o, Deleted); err != nil {
+			return err
+		}
+	}
+	m.tellDone("migrated")
+	return nil
+}
+
+// needed are the objects that belong to routes which stay.
+func (m *migration) needed(gone map[*unstructured.Unstructured]bool) map[string]bool {
+	needed := map[string]bool{}
+	for _, c := range m.routes {
+		if gone[c.old.live] || c.old.kind != render.HTTPRoute && c.old.kind != render.TLSRoute {
+			continue
+		}
+		name := c.old.live.GetName()
+		for _, kind := range slices.Concat(filterKinds, policyKinds) {
+			needed[kind.Plural+"/"+name] = true
+		}
+		needed[render.HTTPRoute.Plural+"/"+lease.RedirectName(name)] = true
+		for _, service := range state.Backends(c.old.live) {
+			needed[render.BackendTLSPolicy.Plural+"/"+service] = true
+		}
+	}
+	return needed
+}
+
+// tellDone ends the events of a lease of which no route had to stay.
+func (m *migration) tellDone(how string) {
+	if slices.ContainsFunc(m.routes, func(c *crossing) bool { return !c.ready }) {
+		return
+	}
+	hosts := []string{}
+	for _, c := range m.routes {
+		hosts = append(hosts, c.use.Host)
+	}
+	for _, o := range m.there {
+		for _, u := range state.HostUses(o) {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	slices.Sort(hosts)
+	m.send(Event{Time: time.Now(), Action: Done, Lease: m.req.Lease, Kind: "lease", Name: m.req.Lease.String(), Message: how,
+		Summary: &Summary{Hosts: slices.Compact(hosts), Changed: m.changed, Took: time.Since(m.start)}})
+}
+
+// removeOld deletes an old route, whoever wrote it, as long as it is what was read: else its new form
+// says something else.
+func (m *migration) removeOld(ctx context.Context, o owned) error {
+	live, name := o.live, o.live.GetNamespace()+"/"+o.live.GetName()
+	if m.opts.DryRun == DryRunClient {
+		m.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), "")
+		return nil
+	}
+	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		err := m.cluster.deletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), m.opts.DryRun == DryRunServer)
+		if err == nil {
+			m.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), "")
+			return true, nil
+		}
+		if !isOvertaken(err) && !isUnclear(err) {
+			return false, m.cluster.explain(err, "delete", o.kind.Resource())
+		}
+		now, err := m.cluster.get(ctx, o.kind, live.GetNamespace(), live.GetName())
+		switch {
+		case err != nil:
+			return false, err
+		case now == nil || now.GetUID() != live.GetUID():
+			return true, nil
+		case !sameRoute(now, o.live):
+			return false, fmt.Errorf("%s %s was changed meanwhile; it stays, and the same command carries the change over", o.kind.Singular, name)
+		}
+		live = now
+		return false, nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("%s %s changes faster than it can be deleted; try again", o.kind.Singular, name)
+	}
+	return err
+}
+
+// sameRoute is true where nothing but the status has changed.
+func sameRoute(a, b *unstructured.Unstructured) bool {
+	return contains(a.Object["spec"], b.Object["spec"]) && contains(b.Object["spec"], a.Object["spec"]) &&
+		maps.Equal(a.GetAnnotations(), b.GetAnnotations()) && maps.Equal(a.GetLabels(), b.GetLabels())
+}

@@ -1,0 +1,169 @@
+package apply
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// bring writes the new routes of a lease and waits until they are accepted.
+func (m *migration) bring(ctx context.Context) error {
+	if err := m.mayMove(); err != nil {
+		return err
+	}
+	m.plan()
+	var errs []error
+	seen := map[string]bool{}
+	for _, c := range m.routes {
+		if c.why != "" {
+			m.event(Left, c.old.kind.Singular, c.old.live.GetNamespace(), c.old.live.GetName(), c.why)
+			continue
+		}
+		if err := m.writeRoute(ctx, c, seen); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		c.ready = true
+	}
+	errs = append(errs, m.accepted(ctx), m.confirm(ctx), m.stayed())
+	return failures(errs)
+}
+
+// mayMove refuses a lease before anything is written: beside an operator that makes routes of its
+// own kind, and with hosts that somebody else holds.
+func (m *migration) mayMove() error {
+	if m.snapshot.operators.hostname && len(m.routes) > 0 {
+		return &OperatorError{Lease: m.req.Lease, Why: "Akash's hostname operator makes its routes, of the kind that its flag --ingress-mode says: " +
+			"change that, and it makes the others"}
+	}
+	refused := &HeldError{Lease: m.req.Lease}
+	for _, c := range m.routes {
+		claim := m.snapshot.claims[state.HostName(c.use.Host)]
+		switch {
+		case claim == nil || claim.Deleting || len(claim.Parts) == 0 && claim.Unreadable == "":
+			for _, u := range m.snapshot.hostUses[c.use.Host] {
+				if u.HasLease && u.Lease.Owner != m.group.Owner || !u.HasLease {
+					refused.Held = append(refused.Held, HeldThing{Kind: state.Host, Thing: c.use.Host, By: state.Holder{Object: u.String(), Since: u.Since, Namespace: u.Namespace}})
+					break
+				}
+			}
+		case claim.Unreadable != "" || claim.Owner != m.group.Owner:
+			refused.Held = append(refused.Held, HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()})
+		default:
+			if part := claim.Part(state.RouteKey(c.use.Path)); part == nil || part.Lease.Group() != m.group {
+				c.why = "the lease does not hold " + lease.HostPath(c.use.Host, c.use.Path) + ": \"repair\" removes what was left behind"
+			}
+		}
+	}
+	if len(refused.Held) > 0 {
+		return refused
+	}
+	return nil
+}
+
+// plan reads the routes back and renders their new forms.
+func (m *migration) plan() {
+	around := m.surroundings()
+	hash := m.hash()
+	var lives, beside []*render.Live
+	var moving []*crossing
+	for _, o := range m.there {
+		if live, err := render.ReadRoute(o, m.opts.Config, around); err == nil {
+			beside = append(beside, live)
+		}
+	}
+	for _, c := range m.routes {
+		if c.why != "" {
+			continue
+		}
+		live, err := render.ReadRoute(c.old.live, m.opts.Config, around)
+		if err != nil {
+			c.why = err.Error()
+			continue
+		}
+		if live.Hash == "" {
+			live.Hash = hash
+		}
+		c.live = live
+		lives, moving = append(lives, live), append(moving, c)
+	}
+	for i, r := range render.Migrate(lives, beside, m.opts.Config, around) {
+		c := moving[i]
+		for _, refused := range r.Refused {
+			if c.why != "" {
+				c.why += "; "
+			}
+			c.why += refused
+		}
+		if c.objects = r.Objects; c.why != "" || m.superseded(c) {
+			continue
+		}
+		for _, lost := range r.Lost {
+			o := c.main()
+			m.event(Lacks, o.Kind.Singular, o.Namespace, o.Name, lost.String())
+		}
+	}
+}
+
+// main is the route itself among the objects of its new form.
+func (c *crossing) main() render.Object {
+	i := slices.IndexFunc(c.objects, func(o render.Object) bool {
+		return slices.Contains(hostKinds, o.Kind) && o.Name == c.old.live.GetName()
+	})
+	return c.objects[i]
+}
+
+// hash is that of the definition of which the lease's objects are; where Akash's provider wrote all
+// of them, one that stands for the lease.
+func (m *migration) hash() string {
+	for _, o := range m.snapshot.written[m.group] {
+		return o.live.GetAnnotations()[lease.AnnotationDefinition]
+	}
+	return lease.Hash("migrated " + m.req.Lease.String())
+}
+
+// surroundings are what the cluster has beside the routes of the lease.
+func (m *migration) surroundings() render.Surroundings {
+	namespace := m.req.Lease.Namespace()
+	s := render.Surroundings{
+		Ports: map[string][]render.ServicePort{},
+		Find: func(kind render.Kind, name string) *unstructured.Unstructured {
+			return m.snapshot.live[kind.Plural][namespace+"/"+name]
+		},
+	}
+	for _, name := range sortedKeys(m.snapshot.live[render.Service.Plural]) {
+		o := m.snapshot.live[render.Service.Plural][name]
+		if o.GetNamespace() != namespace {
+			continue
+		}
+		ports, _, _ := unstructured.NestedSlice(o.Object, "spec", "ports")
+		for _, v := range ports {
+			if p, ok := v.(map[string]any); ok && (p["protocol"] == "TCP" || p["protocol"] == nil) {
+				port, _ := p["port"].(int64)
+				container, _ := p["targetPort"].(int64)
+				name, _ := p["name"].(string)
+				s.Ports[o.GetName()] = append(s.Ports[o.GetName()], render.ServicePort{Name: name, Port: uint16(port), Container: uint16(container)})
+			}
+		}
+	}
+	return s
+}
+
+// stayed is the error of routes that could not be moved.
+func (m *migration) stayed() error {
+	var names []string
+	for _, c := range m.routes {
+		if c.why != "" {
+			names = append(names, c.old.kind.Singular+"/"+c.old.live.GetName())
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return &StayedError{Lease: m.req.Lease, Routes: names}
+}

@@ -1,0 +1,158 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// writeRoute writes a route's new form, in the order in which it works from its first moment on.
+func (m *migration) writeRoute(ctx context.Context, c *crossing, seen map[string]bool) error {
+	if m.superseded(c) {
+		o := c.main()
+		m.event(Unchanged, o.Kind.Singular, o.Namespace, o.Name, "it is there already")
+		return nil
+	}
+	for _, stage := range stages {
+		var objects []render.Object
+		for _, o := range c.objects {
+			if slices.Contains(stage, o.Kind) && !seen[o.String()] {
+				seen[o.String()] = true
+				objects = append(objects, o)
+			}
+		}
+		if err := m.writeAll(ctx, objects); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// superseded is true where the new form is there and is not this run's to write: Akash's provider wrote
+// it for the lease, or it was written since, from another definition (times have whole seconds). What it says holds.
+func (m *migration) superseded(c *crossing) bool {
+	live := m.snapshot.find(c.main())
+	if live == nil {
+		return false
+	}
+	if id, ok := lease.IDFromLabels(live.GetLabels()); ok && id.Group() == m.group && theirsToo(live) {
+		return true
+	}
+	was, is := c.old.live.GetAnnotations()[lease.AnnotationDefinition], live.GetAnnotations()[lease.AnnotationDefinition]
+	return was != "" && is != "" && was != is && !lastApplied(live).Before(lastApplied(c.old.live))
+}
+
+// lastApplied is when this program last wrote an object.
+func lastApplied(o *unstructured.Unstructured) time.Time {
+	for _, f := range o.GetManagedFields() {
+		if f.Manager == lease.FieldManager && f.Operation == metav1.ManagedFieldsOperationApply && f.Time != nil {
+			return f.Time.Time
+		}
+	}
+	return time.Time{}
+}
+
+// accepted waits until routers have accepted the new routes, all at a time. Those that are not leave
+// their old ones in place.
+func (m *migration) accepted(ctx context.Context) error {
+	if m.opts.DryRun != "" || m.opts.Wait == 0 {
+		return nil
+	}
+	var mu sync.Mutex
+	var waiting []string
+	var group errgroup.Group
+	for _, c := range m.routes {
+		if !c.ready {
+			continue
+		}
+		group.Go(func() error {
+			err := m.awaitAccepted(ctx, c)
+			mu.Lock()
+			defer mu.Unlock()
+			if timeout := (*TimeoutError)(nil); errors.As(err, &timeout) {
+				waiting = append(waiting, timeout.Waiting...)
+				err = nil
+				c.ready = false
+			}
+			if err != nil {
+				c.ready = false
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	if len(waiting) > 0 {
+		slices.Sort(waiting)
+		err = errors.Join(err, &TimeoutError{After: m.opts.Wait, Waiting: waiting})
+	}
+	return err
+}
+
+// awaitAccepted waits until each route of a new form is accepted and its backend found.
+func (m *migration) awaitAccepted(ctx context.Context, c *crossing) error {
+	for _, o := range c.objects {
+		if !slices.Contains(reportingKinds, o.Kind) {
+			continue
+		}
+		if err := m.awaitRoute(ctx, o, state.Serves); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirm reads the claims once more: a run that stood still may find that the lease has given up, or
+// somebody else has got, what it has just routed.
+func (m *migration) confirm(ctx context.Context) error {
+	if m.opts.DryRun != "" {
+		return nil
+	}
+	var errs []error
+	for _, c := range m.routes {
+		before := m.snapshot.claims[state.HostName(c.use.Host)]
+		if c.why != "" || before == nil || len(m.made) == 0 {
+			continue
+		}
+		claim, err := m.ledger.get(ctx, before.Name())
+		if err != nil {
+			c.ready = false
+			errs = append(errs, err)
+			continue
+		}
+		part := claim.Part(state.RouteKey(c.use.Path))
+		if part != nil && !claim.Deleting && part.Lease.Group() == m.group {
+			continue
+		}
+		c.ready = false
+		errs = append(errs, m.takeBack(ctx, c), m.overtaken(&held{want: state.Hold{Kind: before.Kind, Thing: before.Thing}}))
+	}
+	return errors.Join(errs...)
+}
+
+// takeBack deletes what the run has made for a route.
+func (m *migration) takeBack(ctx context.Context, c *crossing) error {
+	var others []madeObject
+	mine := m.made[:0:0]
+	for _, made := range m.made {
+		if slices.ContainsFunc(c.objects, func(o render.Object) bool { return o.Kind == made.object.Kind && o.Name == made.object.Name }) {
+			mine = append(mine, made)
+		} else {
+			others = append(others, made)
+		}
+	}
+	m.made = mine
+	err := m.retract(ctx)
+	m.made = others
+	return err
+}

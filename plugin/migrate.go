@@ -1,0 +1,169 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// migrateFlags are the flags of migrate as they are typed.
+type migrateFlags struct {
+	to          string
+	output      string
+	dryRun      string
+	operators   string
+	wait        bool
+	timeout     time.Duration
+	overlap     time.Duration
+	keepOld     bool
+	concurrency int
+	selector    string
+	all, yes    bool
+}
+
+func newMigrate(c *cli) *cobra.Command {
+	f := &migrateFlags{}
+	cmd := &cobra.Command{
+		Use:   "migrate --to KIND (LEASE... | -l SELECTOR | --all)",
+		Short: "Move routes to another kind: Ingress, HTTPRoute or OpenShift Route",
+		Long: `
+			Move the routes of leases to another kind, without a moment in which a host has none: each route
+			is read from the cluster and written in its new form; when a router has accepted that, the old one
+			goes. Routes that Akash's provider wrote move too. Claims and ProviderHosts stay as they are.
+
+			What only tunes a route, and the new kind does not have, is named and left out. A route that
+			would let other requests through is named and stays, with exit code 1. A run that ends early is
+			completed by running it again, and taken back with the old kind for --to.`,
+		Example: `
+			# What would be done, and what the new routes would lack
+			kubectl akash-net migrate --to httproute --all --dry-run=server
+
+			# One lease
+			kubectl akash-net migrate --to httproute akash1…/8438017/1
+
+			# First the new routes of all leases, then, when DNS leads to the Gateway, the end of the old
+			kubectl akash-net migrate --to httproute --all --keep-old
+			kubectl akash-net migrate --to httproute --all`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(args); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), c, args)
+		},
+		ValidArgsFunction: c.completeLeases,
+	}
+	cmd.Flags().StringVar(&f.to, "to", "", "The kind of route to move to: ingress, httproute or route (OpenShift)")
+	completeFlag(cmd, "to", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute)
+	addDryRun(cmd, &f.dryRun)
+	addOutput(cmd, &f.output)
+	addOperators(cmd, &f.operators)
+	addWait(cmd, &f.wait, &f.timeout, "for the new routes to be accepted, where routers say so, before the old ones go")
+	cmd.Flags().DurationVar(&f.overlap, "overlap", 5*time.Second, "How long both routes stay once the new ones are accepted: routers need a moment to load them")
+	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Leave the old routes; the same command without it removes them")
+	addConcurrency(cmd, &f.concurrency)
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Migrate the leases whose labels (Akash's, akash.network/lease.id.…) match")
+	cmd.Flags().BoolVar(&f.all, "all", false, "Migrate all leases, after a question")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
+	return cmd
+}
+
+func (f *migrateFlags) check(args []string) error {
+	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
+		if check != nil {
+			return check
+		}
+	}
+	if err := checkTarget(f.to); err != nil || f.to == "" {
+		return usage("--to must be 'ingress', 'httproute' or 'route', not %q", f.to)
+	}
+	if err := oneOf(len(args) > 0, f.selector != "", f.all); err != nil {
+		return err
+	}
+	if _, err := labels.Parse(f.selector); err != nil {
+		return usage("--selector: %w", err)
+	}
+	if f.overlap < 0 {
+		return usage("--overlap must not be negative")
+	}
+	if !f.wait {
+		f.timeout = 0
+	}
+	return nil
+}
+
+func oneOf(ways ...bool) error {
+	n := 0
+	for _, given := range ways {
+		if given {
+			n++
+		}
+	}
+	if n != 1 {
+		return usage("name the leases to migrate (OWNER/DSEQ/GSEQ), or use one of -l and --all")
+	}
+	return nil
+}
+
+// chosen says which leases are meant.
+func (f *migrateFlags) chosen(args []string) (func(lease.ID) bool, error) {
+	groups := make([]lease.Group, len(args))
+	for i, arg := range args {
+		var err error
+		if groups[i], err = lease.ParseGroup(arg); err != nil {
+			return nil, &usageError{err}
+		}
+	}
+	selector, err := labels.Parse(f.selector)
+	if err != nil {
+		return nil, err
+	}
+	return func(id lease.ID) bool {
+		return selector.Matches(labels.Set(id.Labels())) && (len(groups) == 0 || slices.Contains(groups, id.Group()))
+	}, nil
+}
+
+func (f *migrateFlags) run(ctx context.Context, c *cli, args []string) error {
+	chosen, err := f.chosen(args)
+	if err != nil {
+		return err
+	}
+	cluster, err := c.connect(f.concurrency)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.configuration(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	configured := cfg.Target
+	cfg.Target = f.to
+	events := newEvents(c, f.output, f.dryRun)
+	migration, err := apply.New(cluster, apply.Options{
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: events.report,
+	}).Migration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, KeepOld: f.keepOld})
+	if err != nil {
+		return err
+	}
+	if len(migration.Leases()) == 0 {
+		fmt.Fprintln(c.ErrOut, "No lease has a route.")
+		return nil
+	}
+	if f.all && !f.yes && f.dryRun == "" && migration.Routes() > 0 &&
+		!c.ask(fmt.Sprintf("Migrate %s of %s?", count(migration.Routes(), "route"), count(len(migration.Leases()), "lease"))) {
+		return errors.New("nothing was migrated; -y answers the question")
+	}
+	err = migration.Run(ctx)
+	if configured != f.to {
+		fmt.Fprintf(c.ErrOut, "Note: the provider's configuration says \"target: %s\", and the next apply writes that kind again. Write \"target: %s\" there.\n", configured, f.to)
+	}
+	return err
+}

@@ -1,0 +1,219 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// httpRoute reads an HTTPRoute with one host, one rule and one path, and the objects that say more of
+// it: its redirect, and what NGINX Gateway Fabric reads.
+func (r *reader) httpRoute() error {
+	o, err := as[gwv1.HTTPRoute](r.Route)
+	if err != nil {
+		return err
+	}
+	if len(o.Spec.Hostnames) != 1 || len(o.Spec.Rules) != 1 || len(o.Spec.Rules[0].Matches) != 1 {
+		return fmt.Errorf("it does not have exactly one host and one rule with one path")
+	}
+	rule, match := o.Spec.Rules[0], o.Spec.Rules[0].Matches[0]
+	switch {
+	case match.Path == nil || match.Path.Type == nil || *match.Path.Type != gwv1.PathMatchPathPrefix || match.Path.Value == nil:
+		return fmt.Errorf("its path is not of type PathPrefix")
+	case len(match.Headers)+len(match.QueryParams) > 0 || match.Method != nil:
+		return fmt.Errorf("it asks for more than the path of a request (headers, parameters or a method)")
+	}
+	r.Host, r.Expose.Path = string(o.Spec.Hostnames[0]), *match.Path.Value
+	refs := make([]gwv1.BackendRef, len(rule.BackendRefs))
+	for i, b := range rule.BackendRefs {
+		if len(b.Filters) > 0 {
+			return fmt.Errorf("a backend has filters of its own")
+		}
+		refs[i] = b.BackendRef
+	}
+	if err := r.backendRefs(refs); err != nil {
+		return err
+	}
+	if err := r.filters(rule.Filters); err != nil {
+		return err
+	}
+	if t := rule.Timeouts; t != nil {
+		if t.BackendRequest == nil || !readSeconds(string(*t.BackendRequest), &r.Expose.HTTP.ReadTimeout) {
+			r.lose("timeouts.backendRequest", "")
+		}
+		if t.Request != nil {
+			r.lose("timeouts.request", "")
+		}
+	}
+	if rule.Retry != nil {
+		r.lose("retry", "")
+	}
+	if rule.SessionPersistence != nil {
+		r.lose("sessionPersistence", "")
+	}
+	r.readNGINX(gatewayPrefix, "client-max-body-size")
+	if r.annotations[gatewayPrefix+"proxy-buffer-size"] == r.cfg.Gateway.ProxyBufferSize {
+		r.take(gatewayPrefix + "proxy-buffer-size") // the configuration's
+	}
+	r.policies()
+	if err := r.endsTLS(o.Spec.ParentRefs); err != nil {
+		return err
+	}
+	return r.backendTLS()
+}
+
+// tlsRoute reads a TLSRoute with one host and one rule.
+func (r *reader) tlsRoute() error {
+	o, err := as[gwv1.TLSRoute](r.Route)
+	if err != nil {
+		return err
+	}
+	if len(o.Spec.Hostnames) != 1 || len(o.Spec.Rules) != 1 {
+		return fmt.Errorf("it does not have exactly one host and one rule")
+	}
+	r.Host = string(o.Spec.Hostnames[0])
+	r.tls().Termination = lease.Passthrough
+	if r.beside(HTTPRoute, lease.RedirectName(r.Route.GetName())) != nil {
+		r.tls().Insecure = lease.InsecureRedirect
+	}
+	return r.backendRefs(o.Spec.Rules[0].BackendRefs)
+}
+
+func (r *reader) backendRefs(refs []gwv1.BackendRef) error {
+	var all []lease.Backend
+	for _, b := range refs {
+		if b.Kind != nil && *b.Kind != "Service" || b.Group != nil && *b.Group != "" || b.Port == nil ||
+			b.Namespace != nil && string(*b.Namespace) != r.Route.GetNamespace() {
+			return fmt.Errorf("it leads to something else than a port of a Service of the lease")
+		}
+		weight := int32(1)
+		if b.Weight != nil {
+			weight = *b.Weight
+		}
+		if weight < 0 || weight > 256 {
+			return fmt.Errorf("service %q has the weight %d; at most 256 can be said", b.Name, weight)
+		}
+		all = append(all, lease.Backend{Service: string(b.Name), Port: uint16(*b.Port), Weight: uint16(weight)})
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("it leads to no Service")
+	}
+	return r.shares(all)
+}
+
+// filters reads the header rules and the filter of NGINX Gateway Fabric that this program writes.
+func (r *reader) filters(filters []gwv1.HTTPRouteFilter) error {
+	routing := r.Expose.Routing
+	for _, f := range filters {
+		switch {
+		case f.RequestHeaderModifier != nil && routing.RequestHeaders == nil:
+			routing.RequestHeaders = headerRules(f.RequestHeaderModifier)
+			if len(f.RequestHeaderModifier.Add) > 0 {
+				return fmt.Errorf("it adds headers; only to set and to delete them can be said")
+			}
+		case f.ResponseHeaderModifier != nil && routing.ResponseHeaders == nil:
+			routing.ResponseHeaders = headerRules(f.ResponseHeaderModifier)
+			if len(f.ResponseHeaderModifier.Add) > 0 {
+				return fmt.Errorf("it adds headers; only to set and to delete them can be said")
+			}
+		case f.ExtensionRef != nil && string(f.ExtensionRef.Kind) == SnippetsFilter.Kind && string(f.ExtensionRef.Name) == r.Route.GetName():
+			if err := r.snippets(); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("it has a filter of type %s, for which there is no word", f.Type)
+		}
+	}
+	return nil
+}
+
+// headerRules are in the form of OpenShift's router, where a percent sign is written twice.
+func headerRules(f *gwv1.HTTPHeaderFilter) []lease.HeaderRule {
+	rules := []lease.HeaderRule{}
+	for _, h := range f.Set {
+		rules = append(rules, lease.HeaderRule{Name: string(h.Name), Value: strings.ReplaceAll(h.Value, "%", "%%")})
+	}
+	for _, name := range f.Remove {
+		rules = append(rules, lease.HeaderRule{Name: name, Delete: true})
+	}
+	return rules
+}
+
+// snippets reads the SnippetsFilter as nginxDirectives writes it.
+func (r *reader) snippets() error {
+	o := r.beside(SnippetsFilter, r.Route.GetName())
+	if o == nil {
+		return fmt.Errorf("its SnippetsFilter is not there or not of this lease")
+	}
+	filter, err := as[custom[snippetsFilterSpec]](o)
+	if err != nil {
+		return err
+	}
+	for _, s := range filter.Spec.Snippets {
+		for _, line := range strings.Split(s.Value, "\n") {
+			name, value, _ := strings.Cut(strings.TrimSuffix(line, ";"), " ")
+			r.annotations[gatewayPrefix+strings.ReplaceAll(name, "_", "-")] = value
+		}
+	}
+	return nil
+}
+
+// policies reads what stands in policies of NGINX Gateway Fabric.
+func (r *reader) policies() {
+	name := r.Route.GetName()
+	if o := r.beside(ClientSettingsPolicy, name); o != nil {
+		policy, err := as[custom[clientSettingsSpec]](o)
+		if err != nil || !readSize(policy.Spec.Body.MaxSize, &r.Expose.HTTP.MaxBodySize) {
+			r.lose("clientsettingspolicy "+name, "")
+		}
+	}
+	r.beside(ProxySettingsPolicy, name) // the configuration's
+}
+
+// endsTLS learns from the listeners to which the route attaches by name how TLS ends.
+func (r *reader) endsTLS(parents []gwv1.ParentReference) error {
+	var named []string
+	for _, p := range parents {
+		if p.SectionName != nil {
+			named = append(named, string(*p.SectionName))
+		}
+	}
+	redirect := r.beside(HTTPRoute, lease.RedirectName(r.Route.GetName())) != nil
+	if len(named) == 0 {
+		return nil
+	}
+	for _, name := range named {
+		if !slices.Contains(r.cfg.Gateway.Listeners.HTTPS, name) {
+			return fmt.Errorf("it attaches to the listener %q, which is not among gateway.listeners.https of the provider's configuration", name)
+		}
+	}
+	tls := r.tls()
+	tls.Termination, tls.Insecure = lease.Edge, lease.InsecureNone
+	if redirect {
+		tls.Insecure = lease.InsecureRedirect
+	}
+	return nil
+}
+
+// backendTLS reads the policy by which a Gateway speaks TLS to the route's service.
+func (r *reader) backendTLS() error {
+	o := r.beside(BackendTLSPolicy, r.Service)
+	if o == nil {
+		return nil
+	}
+	policy, err := as[gwv1.BackendTLSPolicy](o)
+	if err != nil {
+		return err
+	}
+	r.tls().Termination = lease.Reencrypt
+	if refs := policy.Spec.Validation.CACertificateRefs; len(refs) == 1 && refs[0].Kind == "Secret" {
+		r.tls().DestinationCASecretName = string(refs[0].Name)
+	} else if len(refs) > 0 {
+		return fmt.Errorf("the CA of its backend is not one Secret")
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package render
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/grammar"
+)
+
+// Migrated is a route in its new form.
+type Migrated struct {
+	*Live
+	// Objects are those of the new form, in the order in which they are to be written; none where
+	// the route is Refused.
+	Objects []Object
+	// Lost is what the new form does not have.
+	Lost []Loss
+	// Refused says why the target cannot take the route: what it would have to leave out decides who
+	// reaches what.
+	Refused []string
+}
+
+// Migrate renders live routes of one lease for the configuration's target. What only tunes a route,
+// and the target does not have, is left out and told; a route of which more would have to be left
+// out is refused. Routes of the lease that have the target's form already (beside) count where a
+// thing is said once for several routes.
+func Migrate(lives, beside []*Live, cfg *config.ProviderConfig, s Surroundings) []Migrated {
+	var taken []*Live
+	taken = append(taken, beside...)
+	issued := map[string]bool{}
+	out := make([]Migrated, len(lives))
+	for i, live := range lives {
+		m := Migrated{Live: live}
+		m.Objects, m.Lost, m.Refused = fit(live, taken, issued, cfg, s)
+		if len(m.Refused) == 0 {
+			m.Lost = append(m.carried(cfg), m.Lost...)
+			annotateDNS(m.Objects, live.definition(), cfg, nil)
+			taken = append(taken, m.Live)
+			markIssued(issued, m.Live, cfg)
+		}
+		out[i] = m
+	}
+	return out
+}
+
+// definition is one that says no more than the route.
+func (l *Live) definition() *lease.Definition {
+	return &lease.Definition{Lease: l.Lease, Hash: l.Hash, Services: []lease.Service{{Name: l.Service, Expose: []lease.Expose{l.Expose}}}}
+}
+
+// carried are the losses of reading, without what Akash's form of a Gateway's route takes as it is.
+func (m Migrated) carried(cfg *config.ProviderConfig) []Loss {
+	if m.nginx == nil || cfg.Target != config.TargetHTTPRoute || cfg.Gateway.Implementation != config.GatewayAkash {
+		return m.Live.Lost
+	}
+	return slices.DeleteFunc(slices.Clone(m.Live.Lost), func(l Loss) bool {
+		return l.What == nginxPrefix+"proxy-body-size" || l.What == nginxPrefix+"proxy-next-upstream"
+	})
+}
+
+// fit renders a route, leaving out what must be left out.
+func fit(live *Live, taken []*Live, issued map[string]bool, cfg *config.ProviderConfig, s Surroundings) (objects []Object, lost []Loss, refused []string) {
+	objects, problems := attempt(live, taken, issued, cfg, s)
+	for _, option := range tuning {
+		if len(problems) == 0 {
+			break
+		}
+		without := live.clone()
+		if !option.drop(without) {
+			continue
+		}
+		fewer, still := attempt(without, taken, issued, cfg, s)
+		if len(still) < len(problems) {
+			lost = append(lost, Loss{What: option.what, Why: vanished(problems, still)})
+			*live, objects, problems = *without, fewer, still
+		}
+	}
+	for _, p := range problems {
+		refused = append(refused, p.Message)
+	}
+	if len(refused) > 0 {
+		return nil, nil, refused
+	}
+	return objects, lost, nil
+}
+
+// attempt renders one route as it would be among those that are taken.
+func attempt(live *Live, taken []*Live, issued map[string]bool, cfg *config.ProviderConfig, s Surroundings) ([]Object, lease.Problems) {
+	l := newLeased(&lease.Definition{Lease: live.Lease, Hash: live.Hash, Services: s.services()}, cfg)
+	l.issued = maps.Clone(issued)
+	r := live.route(cfg.Target)
+	if cfg.Target == config.TargetRoute && r.expose.Port == 0 {
+		l.refuse(r, r.at, "which port of the containers is behind port %d of Service %s cannot be seen, and a Route names that one: the Service is not there, or names it",
+			r.port, r.service)
+	}
+	all := make([]route, 0, len(taken)+1)
+	for _, t := range taken {
+		all = append(all, t.route(cfg.Target))
+	}
+	l.findBackends(append(all, r))
+	objects := l.appendRoute(nil, r)
+	return objects, l.problems.Errors()
+}
+
+// services are the cluster's, as a definition would have them.
+func (s Surroundings) services() []lease.Service {
+	var all []lease.Service
+	for _, name := range slices.Sorted(maps.Keys(s.Ports)) {
+		service := lease.Service{Name: name}
+		for _, p := range s.Ports[name] {
+			if p.Container != 0 {
+				service.Expose = append(service.Expose, lease.Expose{Port: p.Container, As: p.Port, Protocol: lease.TCP})
+			}
+		}
+		all = append(all, service)
+	}
+	return all
+}
+
+// vanished are the messages of the problems that are no more.
+func vanished(before, after lease.Problems) string {
+	var texts []string
+	for _, p := range before {
+		if !slices.ContainsFunc(after, func(q lease.Problem) bool { return q.Message == p.Message }) {
+			texts = append(texts, p.Message)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// markIssued notes the Secret into which cert-manager writes for an Ingress.
+func markIssued(issued map[string]bool, live *Live, cfg *config.ProviderConfig) {
+	if r := live.Expose.Routing; cfg.Target == config.TargetIngress && r != nil && r.TLS != nil && r.TLS.Issuer != nil && r.TLS.SecretName != "" {
+		issued[r.TLS.SecretName] = true
+	}
+}
+
+// clone is a copy of which options can be dropped.
+func (l *Live) clone() *Live {
+	out := *l
+	if r := l.Expose.Routing; r != nil {
+		routing := *r
+		if r.TLS != nil {
+			tls := *r.TLS
+			routing.TLS = &tls
+		}
+		out.Expose.Routing = &routing
+	}
+	return &out
+}
+
+// option is something that a route may do without: it is served as before to the same people, less
+// well tuned. drop is false where the route does not have it.
+type option struct {
+	what string
+	drop func(*Live) bool
+}
+
+// tuning lists what may be left out. All else that a route says decides which requests reach which
+// backend, and what the backend is told: TLS and its policies, CAs, weights, header rules, lists of
+// addresses.
+var tuning = []option{
+	{"maxBodySize", func(l *Live) bool { return zero(&l.Expose.HTTP.MaxBodySize) }},
+	{"readTimeout", func(l *Live) bool { return zero(&l.Expose.HTTP.ReadTimeout) }},
+	{"sendTimeout", func(l *Live) bool { return zero(&l.Expose.HTTP.SendTimeout) }},
+	{"nextTries", func(l *Live) bool { return zero(&l.Expose.HTTP.NextTries) }},
+	{"nextTimeout", func(l *Live) bool { return zero(&l.Expose.HTTP.NextTimeout) }},
+	{"nextCases", func(l *Live) bool {
+		had := len(l.Expose.HTTP.NextCases) > 0
+		l.Expose.HTTP.NextCases = nil
+		return had
+	}},
+	{"sticky", inRouting(func(r *lease.Routing) bool { return zero(&r.Sticky) })},
+	{"settings of OpenShift's router", inRouting(func(r *lease.Routing) bool {
+		before := len(r.Annotations)
+		r.Annotations = slices.DeleteFunc(slices.Clone(r.Annotations), func(a lease.RouteAnnotation) bool { return !admits(a.Key) })
+		return len(r.Annotations) < before
+	})},
+	{"tls.secretName", inTLS(func(t *lease.TLS) bool { return zero(&t.SecretName) })},
+	{"tls.issuer", inTLS(func(t *lease.TLS) bool { return zero(&t.Issuer) })},
+}
+
+// admits is true for settings that decide who is let in.
+func admits(key string) bool {
+	return key == grammar.Allowlist || key == grammar.Whitelist
+}
+
+func inRouting(drop func(*lease.Routing) bool) func(*Live) bool {
+	return func(l *Live) bool {
+		if l.Expose.Routing == nil || !drop(l.Expose.Routing) {
+			return false
+		}
+		l.Expose.Routing = worded(l.Expose.Routing)
+		return true
+	}
+}
+
+func inTLS(drop func(*lease.TLS) bool) func(*Live) bool {
+	return inRouting(func(r *lease.Routing) bool { return r.TLS != nil && drop(r.TLS) })
+}
+
+// zero takes a value away, if there is one.
+func zero[T comparable](v *T) bool {
+	var none T
+	had := *v != none
+	*v = none
+	return had
+}

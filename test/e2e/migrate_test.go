@@ -1,0 +1,261 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// nowhere is of a configuration whose Gateway nobody serves, so that no router is waited for.
+const nowhere = "gateway: {name: none, namespace: default}"
+
+// migrate is the command that moves a lease's routes, without letting two of them stand for a while.
+func migrate(to string, id lease.ID, more ...string) []string {
+	return append([]string{"migrate", "--to=" + to, "--overlap=0", id.Group().String()}, more...)
+}
+
+// same fails the test where two states of an object differ in what somebody wrote.
+func same(t *testing.T, was, is *unstructured.Unstructured) {
+	t.Helper()
+	for _, diff := range []string{
+		cmp.Diff(was.Object["spec"], is.Object["spec"]), cmp.Diff(was.GetAnnotations(), is.GetAnnotations()), cmp.Diff(was.GetLabels(), is.GetLabels()),
+	} {
+		if diff != "" {
+			t.Errorf("%s %s (-before +after):\n%s", was.GetKind(), was.GetName(), diff)
+		}
+	}
+}
+
+// makeService makes what Akash's provider makes of a workload's port.
+func makeService(t *testing.T, id lease.ID, name string) {
+	t.Helper()
+	create(t, providerServices, services, fmt.Sprintf(`{apiVersion: v1, kind: Service, metadata: {name: %s, namespace: %s},
+		spec: {ports: [{name: 0-80, port: 80, targetPort: 8080}], selector: {akash.network/manifest-service: %s}}}`, name, id.Namespace(), name))
+}
+
+// A route goes to another kind and back. There it is what apply writes, back it is what it was; claims
+// and ProviderHosts are not touched, and to do it again writes nothing.
+func TestMigrateThereAndBack(t *testing.T) {
+	for _, to := range []string{"httproute", "route"} {
+		t.Run(to, func(t *testing.T) {
+			t.Parallel()
+			kind := map[string]render.Kind{"httproute": render.HTTPRoute, "route": render.Route}[to]
+			id, host := leaseOf(newTenant(), 1), newHost("migrate")
+			path := lease.RouteName(host, "/v1")
+			definition := define(t, id, service("web", routed(80, "http: {readTimeout: 30s}", host), routed(80, "path: /v1, labels: {shard: eu}", host)))
+			admin().do(t, "apply", "-f", definition)
+			makeService(t, id, "web")
+			wasRoot, wasPath := need(t, ingresses, id.Namespace(), host), need(t, ingresses, id.Namespace(), path)
+			claim, providerHost := need(t, claims, ledger, host), need(t, hosts, manifests, host)
+			r := record(t)
+			r.config = configure(t, nowhere)
+			r.do(t, migrate(to, id)...).prints(t, to+"/"+host+" created", "ingress/"+host+" deleted", "is migrated: 1 host").
+				says(t, `configuration says "target: ingress"`, `Write "target: `+to+`" there`)
+			if got, want := routesOf(t, id), []string{to + "/" + path, to + "/" + host}; !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+				t.Errorf("the routes are %v", got)
+			}
+			now := need(t, kind.Resource(), id.Namespace(), host)
+			admin().with(configure(t, nowhere, "target: "+to)).do(t, "apply", "-f", definition).prints(t, "unchanged")
+			if need(t, kind.Resource(), id.Namespace(), host).GetResourceVersion() != now.GetResourceVersion() {
+				t.Error("apply writes the migrated route again")
+			}
+			r.sent()
+			r.do(t, migrate(to, id)...).prints(t, "is migrated: 1 host, unchanged")
+			if writes := writesOf(r.sent()); len(writes) > 0 {
+				t.Errorf("the second migration writes %v", writes)
+			}
+
+			r.do(t, migrate("ingress", id)...).prints(t, "ingress/"+host+" created", to+"/"+host+" deleted")
+			if got := routesOf(t, id); !slices.Equal(got, slices.Sorted(slices.Values([]string{"ingress/" + path, "ingress/" + host}))) {
+				t.Errorf("back, the routes are %v", got)
+			}
+			same(t, wasRoot, need(t, ingresses, id.Namespace(), host))
+			same(t, wasPath, need(t, ingresses, id.Namespace(), path))
+			if diff := cmp.Diff(claim.Object, need(t, claims, ledger, host).Object) + cmp.Diff(providerHost.Object, need(t, hosts, manifests, host).Object); diff != "" {
+				t.Errorf("claim and ProviderHost (-before +after):\n%s", diff)
+			}
+			admin().do(t, "apply", "-f", definition).prints(t, "unchanged")
+		})
+	}
+}
+
+// What NGINX Gateway Fabric reads beside an HTTPRoute comes and goes with it.
+func TestMigrateWithPolicies(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("migrate")
+	fabric := "gateway: {implementation: nginx-gateway-fabric, name: none, namespace: default}"
+	admin().with(configure(t, fabric)).do(t, "apply", "-f", define(t, id, service("web",
+		routed(80, "http: {maxBodySize: 2097152, readTimeout: 30s, nextTries: 5}, tls: {termination: reencrypt, insecure: Redirect}, sticky: {cookie: c}", host))))
+	was := need(t, ingresses, id.Namespace(), host)
+	user := admin().with(configure(t, fabric))
+	user.do(t, migrate("httproute", id)...).prints(t, "httproute/"+host+" lacks sticky: NGINX Gateway Fabric has sticky sessions by cookie only with NGINX Plus")
+	want := []string{"backendtlspolicy/web", "clientsettingspolicy/" + host, "httproute/" + host, "httproute/" + lease.RedirectName(host), "proxysettingspolicy/" + host, "snippetsfilter/" + host}
+	if got := routesOf(t, id); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+		t.Errorf("the routes are %v", got)
+	}
+	user.do(t, migrate("ingress", id)...)
+	if got := routesOf(t, id); !slices.Equal(got, []string{"ingress/" + host}) {
+		t.Errorf("back, the routes are %v", got)
+	}
+	if diff := cmp.Diff(was.Object["spec"], need(t, ingresses, id.Namespace(), host).Object["spec"]); diff != "" {
+		t.Errorf("the Ingress (-before +after):\n%s", diff)
+	}
+}
+
+// A dry run tells what would be done, and what would be lost, and writes nothing.
+func TestMigrateDryRun(t *testing.T) {
+	host, id := newHost("migrate"), leaseOf(newTenant(), 1)
+	admin().do(t, "apply", "-f", define(t, id, web(host)))
+	ingress := need(t, ingresses, id.Namespace(), host)
+	ingress.SetAnnotations(map[string]string{"nginx.ingress.kubernetes.io/limit-rps": "5", lease.AnnotationDefinition: ingress.GetAnnotations()[lease.AnnotationDefinition]})
+	update(t, "administrator", ingresses, ingress)
+	before := fingerprint(t)
+	user := admin().with(configure(t, nowhere))
+	for mode, suffix := range map[string]string{"client": " (dry run)", "server": " (server dry run)"} {
+		user.do(t, migrate("httproute", id, "--dry-run="+mode)...).prints(t, "httproute/"+host+" lacks nginx.ingress.kubernetes.io/limit-rps"+suffix,
+			"httproute/"+host+" created"+suffix, "ingress/"+host+" deleted"+suffix)
+	}
+	user.do(t, "migrate", "--to=httproute", "-l", lease.LabelOwner+"="+id.Owner, "--dry-run=client", "-o", "events").prints(t, `"action":"lacks"`, `"message":"nginx.ingress.kubernetes.io/limit-rps"`)
+	user.run(t, "migrate", "--to=httproute", "--all").exits(t, 1).says(t, "Migrate ", "nothing was migrated; -y answers the question")
+	if diff := cmp.Diff(before, fingerprint(t)); diff != "" {
+		t.Errorf("the dry runs changed the cluster (-before +after):\n%s", diff)
+	}
+}
+
+// A route that Akash's provider wrote moves too, and comes back as this program writes it.
+func TestMigrateAkashsRoute(t *testing.T) {
+	t.Parallel()
+	host, id := newHost("migrate"), leaseOf(newTenant(), 1)
+	providerHost, ingress := deployHost(t, id, host)
+	user := admin().with(configure(t, nowhere))
+	user.run(t, migrate("httproute", id, "--operators=on")...).exits(t, 1).says(t, "--ingress-mode", "--operators=off")
+	user.do(t, migrate("httproute", id)...).prints(t, "httproute/"+host+" created", "ingress/"+host+" deleted")
+	absent(t, ingresses, id.Namespace(), host)
+	now := need(t, httpRoutes, id.Namespace(), host)
+	if a := now.GetAnnotations(); a["nginx.org/client-max-body-size"] != "1048576" || a["nginx.org/proxy-read-timeout"] != "60" || now.GetLabels()[lease.LabelManaged] != "true" {
+		t.Errorf("the HTTPRoute is %v", now.Object)
+	}
+	if diff := cmp.Diff(providerHost.Object, need(t, hosts, manifests, host).Object); diff != "" {
+		t.Errorf("the ProviderHost (-before +after):\n%s", diff)
+	}
+	user.do(t, migrate("ingress", id)...)
+	if diff := cmp.Diff(ingress.Object["spec"], need(t, ingresses, id.Namespace(), host).Object["spec"]); diff != "" {
+		t.Errorf("the Ingress (-before +after):\n%s", diff)
+	}
+}
+
+// Where Akash's provider has made the new route already, it stays as it is, and the old one goes.
+func TestMigrateFindsAkashsNewRoute(t *testing.T) {
+	t.Parallel()
+	host, id := newHost("migrate"), leaseOf(newTenant(), 1)
+	deployHost(t, id, host)
+	was := create(t, providerServices, httpRoutes, fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute,
+		metadata: {name: %s, namespace: %s, labels: %s, annotations: {nginx.org/proxy-buffer-size: 32k}},
+		spec: {parentRefs: [{name: none, namespace: default}], hostnames: [%s], rules: [{backendRefs: [{name: web, port: 80}]}]}}`, host, id.Namespace(), labelsOf(id), host))
+	admin().run(t, "state", "--problems").exits(t, 1).prints(t, "MigrationUnderWay", host)
+	admin().with(configure(t, nowhere)).do(t, migrate("httproute", id)...).prints(t, "httproute/"+host+" unchanged (it is there already)", "ingress/"+host+" deleted")
+	absent(t, ingresses, id.Namespace(), host)
+	if now := need(t, httpRoutes, id.Namespace(), host); now.GetResourceVersion() != was.GetResourceVersion() {
+		t.Errorf("the provider's HTTPRoute is %v", now.Object)
+	}
+}
+
+// What a later definition says of the new route is not undone by the old one.
+func TestMigrateKeepsWhatIsNewer(t *testing.T) {
+	t.Parallel()
+	host, id := newHost("migrate"), leaseOf(newTenant(), 1)
+	admin().do(t, "apply", "-f", define(t, id, service("web", routed(80, "http: {readTimeout: 10s}", host))))
+	user := admin().with(configure(t, nowhere, "target: httproute"))
+	user.do(t, "apply", "--prune=false", "-f", define(t, id, service("web", routed(80, "http: {readTimeout: 20s}", host))))
+	user.do(t, migrate("httproute", id)...).prints(t, "ingress/"+host+" deleted")
+	if got := need(t, httpRoutes, id.Namespace(), host).GetAnnotations()["nginx.org/proxy-read-timeout"]; got != "20" {
+		t.Errorf("the read timeout is %s", got)
+	}
+}
+
+// As long as the Gateway has not accepted the new route, the old one stays; so it does when the Gateway
+// does not find the backend.
+func TestMigrateWaitsForTheGateway(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("migrate")
+	user := admin().with(makeGateway(t, "migrating"))
+	admin().do(t, "apply", "-f", define(t, id, web(host)))
+	user.run(t, migrate("httproute", id, "--timeout=300ms")...).exits(t, 5).says(t, "httproute "+id.Namespace()+"/"+host+" to be accepted by a router")
+	need(t, ingresses, id.Namespace(), host)
+	admin().run(t, "state", "--problems").exits(t, 1).prints(t, "MigrationUnderWay", host)
+
+	setStatus(t, httpRoutes, id.Namespace(), host, strings.Replace(judgement("migrating", "True", "Accepted", ""), "conditions: [",
+		`conditions: [{type: ResolvedRefs, status: "False", reason: BackendNotFound, message: "no service web", observedGeneration: 1, lastTransitionTime: "2026-11-21T10:00:00Z"},`, 1))
+	user.run(t, migrate("httproute", id, "--timeout=300ms")...).exits(t, 5).says(t, "no service web")
+	need(t, ingresses, id.Namespace(), host)
+
+	setStatus(t, httpRoutes, id.Namespace(), host, judgement("migrating", "True", "Accepted", ""))
+	user.do(t, migrate("httproute", id, "--keep-old")...).prints(t, "is prepared: 1 host, unchanged")
+	need(t, ingresses, id.Namespace(), host)
+	user.do(t, migrate("httproute", id)...).prints(t, "ingress/"+host+" deleted")
+	absent(t, ingresses, id.Namespace(), host)
+	user.do(t, "release", id.Group().String())
+}
+
+// A host that another owner holds by now is not routed anew.
+func TestMigrateLeavesOthersHosts(t *testing.T) {
+	t.Parallel()
+	host, id, other := newHost("migrate"), leaseOf(newTenant(), 1), leaseOf(newTenant(), 2)
+	user := admin().with(configure(t, nowhere))
+	admin().do(t, "apply", "-f", define(t, id, web(host)))
+	ingress := need(t, ingresses, id.Namespace(), host)
+	admin().do(t, "release", id.Group().String())
+	admin().do(t, "reserve", host, "--lease", other.String())
+	ingress.SetResourceVersion("") // a route that was left behind
+	ingress.SetUID("")
+	ingress.SetManagedFields(nil)
+	body, err := ingress.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, "akash-net", ingresses, string(body))
+	user.run(t, migrate("httproute", id)...).exits(t, 4).says(t, host+" is held by another lease", other.Group().String(), "Nothing was changed")
+	need(t, ingresses, id.Namespace(), host)
+	absent(t, httpRoutes, id.Namespace(), host)
+}
+
+// A lease that is released while its route moves has none in the end.
+func TestMigrateOfReleased(t *testing.T) {
+	t.Parallel()
+	host, id := newHost("migrate"), leaseOf(newTenant(), 1)
+	admin().do(t, "apply", "-f", define(t, id, web(host)))
+	r := record(t)
+	r.config = configure(t, nowhere)
+	var once sync.Once
+	r.hold(func(ctx context.Context, q request) {
+		if q.String() == "PATCH httproutes/"+host {
+			once.Do(func() { admin().execute(ctx, nil, "release", id.Group().String()) })
+		}
+	}, nil)
+	r.run(t, migrate("httproute", id)...).exits(t, 1).prints(t, "httproute/"+host+" deleted (taken back)").says(t, host+" was released")
+	if got := append(routesOf(t, id), claimsOf(t, id.Owner)...); len(got) > 0 {
+		t.Errorf("there is %v", got)
+	}
+}
+
+// What the new kind cannot say of who reaches what stays, with the reason; the lease's other routes move.
+func TestMigrateLeavesWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("migrate")
+	user := admin().with(configure(t, nowhere))
+	user.do(t, "apply", "-f", define(t, id, web(host), service("tls", routed(443, "tls: {termination: passthrough}", "tls."+host))))
+	user.run(t, migrate("httproute", id)...).exits(t, 1).prints(t, "ingress/tls."+host+" left (the provider's configuration names no listener", "ingress/"+host+" deleted").
+		says(t, "1 of its routes stay as they are: ingress/tls."+host)
+	if got := routesOf(t, id); !slices.Equal(got, slices.Sorted(slices.Values([]string{"httproute/" + host, "ingress/tls." + host}))) {
+		t.Errorf("the routes are %v", got)
+	}
+}
