@@ -1,0 +1,26 @@
+//go:build linux
+
+package traffic
+
+import "testing"
+
+// While routes move from Ingress to the Gateway API and back, no request fails: the two routers of
+// Traefik serve the same host, at the same address.
+func TestMigrate(t *testing.T) {
+	for _, from := range routers[:2] {
+		t.Run(from.name, func(t *testing.T) {
+			gateway := routers[2]
+			id, host := newLease(), newHost("moving")
+			from.serve(t, id, host, "web")
+			for _, move := range []struct {
+				by router
+				to string
+			}{{gateway, "httproute"}, {from, "ingress"}} {
+				histories := hammer(t, "http://"+host+"/", func() {
+					move.by.akashNet(t, "migrate", "--to", move.to, id.Group().String())
+				})
+				saw(t, histories, "web")
+			}
+		})
+	}
+}
