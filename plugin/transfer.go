@@ -35,8 +35,11 @@ func newTransfer(c *cli) *cobra.Command {
 		Example: `
 			kubectl akash-net transfer blue.example.com --to akash1…/8438020/1/1/akash1…`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case len(args) == 0:
 				return usage("name the hosts or addresses to transfer")
+			case f.to == "":
+				return usage("--to is missing: the lease that is to hold them")
 			}
 			return nil
 		},
@@ -49,7 +52,6 @@ func newTransfer(c *cli) *cobra.Command {
 	addOutput(cmd, &f.output)
 	addOperators(cmd, &f.operators)
 	addConcurrency(cmd, &f.concurrency)
-	cobra.CheckErr(cmd.MarkFlagRequired("to"))
 	return cmd
 }
 
