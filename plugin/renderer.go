@@ -29,18 +29,28 @@ type renderer struct {
 	problems lease.Problems
 	seed     maphash.Seed
 	seen     map[uint64]compactPlace
-	files    []string
-	used     map[netip.Addr]bool
+	// held are hosts and addresses, which one holder may name several times.
+	held  map[uint64]compactHolder
+	files []string
+	used  map[netip.Addr]bool
 	// poolNames are the pools for which an address stands in used.
 	poolNames map[string]bool
 }
 
 func newRenderer(cfg *config.ProviderConfig) *renderer {
-	return &renderer{cfg: cfg, seed: maphash.MakeSeed(), seen: map[uint64]compactPlace{}, used: map[netip.Addr]bool{}, poolNames: map[string]bool{}}
+	return &renderer{cfg: cfg, seed: maphash.MakeSeed(), seen: map[uint64]compactPlace{}, held: map[uint64]compactHolder{}, used: map[netip.Addr]bool{}, poolNames: map[string]bool{}}
 }
 
 // compactPlace is where a thing was claimed first.
 type compactPlace struct{ file, line uint32 }
+
+// compactHolder is where a host or an address was claimed first, for which owner or sharing key, and
+// whether a host's root path is claimed.
+type compactHolder struct {
+	compactPlace
+	holder uint32
+	root   bool
+}
 
 // lease renders a lease; what is wrong with its definition is added to the problems.
 func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
@@ -121,37 +131,50 @@ func (r *renderer) addresses(owner string, e state.EndpointWant) ([]netip.Addr, 
 }
 
 // once refuses a thing that an earlier lease of the same run has claimed.
-func (r *renderer) once(thing string, at lease.Place) bool {
+func (r *renderer) once(thing string, at lease.Place) {
 	key := maphash.String(r.seed, thing)
-	first, twice := r.seen[key]
-	if !twice {
-		r.seen[key] = r.compact(at)
-		return true
+	if first, twice := r.seen[key]; twice {
+		r.twice(thing, at, first)
+		return
 	}
+	r.seen[key] = r.compact(at)
+}
+
+func (r *renderer) twice(thing string, at lease.Place, first compactPlace) {
 	where := lease.Place{File: r.files[first.file], Line: int(first.line), Column: 1}
 	r.problems.Add(at, "%s is claimed twice in one run (first near %s)", thing, where)
-	return false
 }
 
 // onceByOwner refuses a host of another owner, and a path of it that an earlier lease has.
 func (r *renderer) onceByOwner(h state.HostWant, owner string) {
-	if !r.once("host "+lease.HostPath(h.Host, h.Path), h.At) {
+	key, by := maphash.String(r.seed, h.Host), uint32(maphash.String(r.seed, owner))
+	root := lease.HostPath(h.Host, h.Path) == h.Host
+	first, known := r.held[key]
+	switch {
+	case known && (first.holder != by || root && first.root):
+		r.twice("host "+h.Host, h.At, first.compactPlace)
 		return
+	case !known:
+		first = compactHolder{compactPlace: r.compact(h.At), holder: by}
 	}
-	key := maphash.String(r.seed, h.Host+" of "+owner)
-	if _, known := r.seen[key]; !known {
-		r.seen[key] = r.compact(h.At)
-		r.once("any path of host "+h.Host, h.At)
+	first.root = first.root || root
+	r.held[key] = first
+	if !root {
+		r.once("path "+lease.HostPath(h.Host, h.Path), h.At)
 	}
 }
 
 // onceByKey refuses an address that an IP endpoint with another sharing key has: MetalLB would
 // let only one of the two have it.
 func (r *renderer) onceByKey(a netip.Addr, e state.EndpointWant) {
-	key := maphash.String(r.seed, "address "+a.String()+" of "+e.SharingKey)
-	if _, known := r.seen[key]; !known {
-		r.seen[key] = r.compact(e.At)
-		r.once("address "+a.String(), e.At)
+	thing := "address " + a.String()
+	key, by := maphash.String(r.seed, thing), uint32(maphash.String(r.seed, e.SharingKey))
+	first, known := r.held[key]
+	switch {
+	case !known:
+		r.held[key] = compactHolder{compactPlace: r.compact(e.At), holder: by}
+	case first.holder != by:
+		r.twice(thing, e.At, first.compactPlace)
 	}
 }
 
