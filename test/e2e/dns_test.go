@@ -457,15 +457,17 @@ func TestRecordProblems(t *testing.T) {
 	e := extend(t, id, "")
 	u.do(t, "apply", "-f", definition)
 	problems := func(u user) []string {
-		var book struct{ Problems []map[string]string }
+		var book struct {
+			Problems []struct{ Problem, Thing, Message, Plan string }
+		}
 		r := u.run(t, "state", "--problems", "-o", "json")
 		if err := json.Unmarshal([]byte(r.stdout), &book); err != nil {
 			t.Fatal(err, r)
 		}
 		var out []string
 		for _, p := range book.Problems {
-			if p["thing"] == stray || p["thing"] == drifted {
-				out = append(out, p["problem"]+" "+p["thing"]+": "+p["message"]+"; "+p["plan"])
+			if p.Thing == stray || p.Thing == drifted {
+				out = append(out, p.Problem+" "+p.Thing+": "+p.Message+"; "+p.Plan)
 			}
 		}
 		return out
