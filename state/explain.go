@@ -215,45 +215,6 @@ func addressOf(r IPRow) string {
 	return ""
 }
 
-// Lease explains a lease: each thing that it holds or waits for, one pending not hiding the others.
-func (c *Circumstances) Lease(g lease.Group) Explanation {
-	x := Explanation{Subject: g.String()}
-	states := map[string]int{}
-	of := func(t *Tenant) bool { return t.Owner == g.Owner && t.DSeq == g.DSeq && t.GSeq == g.GSeq }
-	for _, r := range c.Book.Hosts {
-		if of(r.Tenant) {
-			states[r.State]++
-			y := Explanation{}
-			c.hostRow(&y, r)
-			x.take(r.Host, y)
-			if !r.Claimed && r.State != StateWithheld {
-				x.fact("%s: no claim; it is left over, or Akash's provider wrote it.", r.Host)
-			}
-		}
-	}
-	for _, r := range c.Book.IPs {
-		if of(r.Tenant) {
-			states[r.State]++
-			y := Explanation{}
-			c.ipRow(&y, r)
-			x.take(cmp.Or(addressOf(r), "no address yet"), y)
-		}
-	}
-	total := 0
-	var words []string
-	for _, s := range []string{StateActive, StatePending, StateReserved, StateExpired, StateClaiming, StateWithheld, StateTerminating, StateUnreadable} {
-		total += states[s]
-		if states[s] > 0 {
-			words = append(words, fmt.Sprintf("%d %s", states[s], strings.ToLower(s)))
-		}
-	}
-	x.Summary = fmt.Sprintf("lease %s holds nothing", g)
-	if total > 0 {
-		x.Summary = fmt.Sprintf("lease %s: %s", g, strings.Join(words, ", "))
-	}
-	return x
-}
-
 func (x *Explanation) take(subject string, y Explanation) {
 	for _, f := range y.Facts {
 		x.fact("%s: %s", subject, f)
