@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -146,9 +147,9 @@ func TestOperatorsAreFound(t *testing.T) {
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	create(t, "helm", deployments, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: operator-hostname, namespace: akash-services},
 		spec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: x, image: x}]}}}}`)
-	t.Cleanup(func() {
-		if err := client().Resource(deployments).Namespace("akash-services").Delete(t.Context(), "operator-hostname", metav1.DeleteOptions{}); err != nil {
-			t.Log(err)
+	t.Cleanup(func() { // the test's own context has ended by then
+		if err := client().Resource(deployments).Namespace("akash-services").Delete(context.Background(), "operator-hostname", metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
 		}
 	})
 	admin().do(t, "apply", "--wait=false", "-f", definition).prints(t, "ingress/"+host+" left (to Akash's operator)")
