@@ -78,7 +78,8 @@ func TestAudit(t *testing.T) {
 			w.leases[1] = lease("wc--any.example.com", "wildcard", one, map[string]part{root: web})
 		}, []string{"pending"}},
 		"host free":    {func(w *world) { w.leases = w.leases[1:] }, []string{"no claim"}},
-		"address free": {func(w *world) { w.leases = w.leases[:2] }, []string{"half", "no claim"}},
+		"address free": {func(w *world) { w.leases = w.leases[:2] }, []string{"no claim"}},
+		"half free":    {func(w *world) { w.leases, w.routes = w.leases[:2], w.routes[:3] }, []string{"half", "no claim"}},
 		"another's": {func(w *world) {
 			w.leases[0] = lease("a.example.com", "host", other, map[string]part{root: {Lease: other + "/1/1/1/p"}})
 		}, []string{"another's claim", "wildcard"}},

@@ -162,10 +162,20 @@ func (a *audit) ended(p part) bool {
 }
 
 // place gives a ProviderLeasedIP, which names no address, the one of its endpoint's that has its port.
+// Where no claim has it, that is the address at which its lease serves the port.
 func (a *audit) place(r *route) {
+	if r.kind != "ProviderLeasedIP" {
+		return
+	}
 	for _, c := range a.claims {
-		if r.kind == "ProviderLeasedIP" && c.sharingKey == r.sharingKey && c.parts[r.key].group == r.group {
+		if c.sharingKey == r.sharingKey && c.parts[r.key].group == r.group {
 			r.thing = c.thing
+			return
+		}
+	}
+	for _, s := range a.routes {
+		if s.kind == "Service" && s.group == r.group && s.key == r.key {
+			r.thing = s.thing
 		}
 	}
 }
@@ -205,22 +215,16 @@ func (a *audit) judgeRoutes() {
 
 // judgeRoute wants the part that an object rests on to be its deployment group's.
 func (a *audit) judgeRoute(r route) {
-	if r.kind == "ProviderLeasedIP" { // where it names an address, a claim of its endpoint has the port
-		if strings.HasPrefix(r.thing, "providerleasedip/") {
-			a.find("no claim", r.thing, r.group, "%s rests on no claim of its lease", r)
-		}
-		return
-	}
 	c, claimed := a.claims[r.thing]
 	p, held := c.parts[r.key]
 	switch {
 	case !claimed:
-		a.find("no claim", r.thing, r.group, "%s serves it", r)
+		a.find("no claim", r.thing, r.group, "%s serves it, or stands for it", r)
 	case c.owner != r.owner:
 		a.find("another's claim", r.thing, r.group, "%s serves what %s holds", r, c.owner)
 	case !held || p.group != r.group:
 		a.find("another lease's claim", r.thing, r.group, "%s serves what the lease does not hold (%q)", r, p.group)
-	case p.Service != "" && (p.Service != r.service || p.Port != r.port) && r.kind != "ProviderHost":
+	case p.Service != "" && (p.Service != r.service || p.Port != r.port) && r.kind != "ProviderHost" && r.kind != "ProviderLeasedIP":
 		a.find("backend", r.thing, r.group, "%s leads to %s:%d, the claim says %s:%d", r, r.service, r.port, p.Service, p.Port)
 	case r.sharingKey != c.sharingKey:
 		a.find("sharing key", r.thing, r.group, "%s has %q, the claim %q", r, r.sharingKey, c.sharingKey)
