@@ -47,6 +47,9 @@ type claim struct {
 type Client struct {
 	Owner uint8
 	Thing int
+	// Fails is true for a client that cannot have something else that it wants: when it has taken its
+	// thing it gives it back.
+	Fails bool
 	// Releases is true for a client that may give up what it has won.
 	Releases bool
 }
@@ -194,6 +197,8 @@ func (w *World) moves(s state, i int) []state {
 		}
 	case Settle:
 		switch {
+		case c.Fails:
+			r.phase = Undo
 		case now.uid != r.saw.uid:
 			r.phase = Undo
 		case w.OldMark && now.mark != s.run(i):

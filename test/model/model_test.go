@@ -32,6 +32,14 @@ var worlds = map[string]World{
 		Clients: []Client{{Owner: 1, Thing: HostA}, {Owner: 1, Thing: HostA}, {Owner: 2, Thing: WildcardX, Releases: true}},
 		Over:    [2]int{WildcardX, WildcardX},
 	},
+	"two runs of one lease, one in vain, and a wildcard that is released": {
+		Clients: []Client{{Owner: 1, Thing: HostA}, {Owner: 1, Thing: HostA, Fails: true}, {Owner: 2, Thing: WildcardX, Releases: true}},
+		Over:    [2]int{WildcardX, WildcardX},
+	},
+	"two runs for one wildcard in vain, and a host": {
+		Clients: []Client{{Owner: 1, Thing: WildcardX, Fails: true}, {Owner: 1, Thing: WildcardX, Fails: true}, {Owner: 2, Thing: HostA}},
+		Over:    [2]int{WildcardX, WildcardX},
+	},
 	"two runs for one wildcard and a host that is released": {
 		Clients: []Client{{Owner: 1, Thing: WildcardX}, {Owner: 1, Thing: WildcardX}, {Owner: 2, Thing: HostA, Releases: true}},
 		Over:    [2]int{WildcardX, WildcardX},
@@ -43,7 +51,7 @@ var worlds = map[string]World{
 func (w *World) runsTwice() bool {
 	seen := map[Client]bool{}
 	for _, c := range w.Clients {
-		if seen[c] {
+		if c.Fails = false; seen[c] {
 			return true
 		}
 		seen[c] = true
@@ -75,6 +83,7 @@ func TestProtocol(t *testing.T) {
 				t.Logf("%d states", r.States)
 				fails(t, "two owners win", r.TwoWinners)
 				fails(t, "a claim that was won is gone", r.Vanished)
+				fails(t, "a claim is left that nobody has won", r.Left)
 				fails(t, "somebody cannot come to an end", r.Stuck)
 				if !rules.GiveUp && !w.runsTwice() {
 					fails(t, "all lose", r.AllLost)
@@ -97,6 +106,7 @@ func TestBrokenProtocol(t *testing.T) {
 		{"a wildcard does not list: two win", "a host and a wildcard", Rules{NoList: true}, func(r Result) []string { return r.TwoWinners }},
 		{"a stale wildcard is removed unpinned: a claim is gone", "a host and a wildcard", Rules{Crashes: 1, Unpinned: true}, func(r Result) []string { return r.Vanished }},
 		{"runs leave no mark: a claim is gone", "two runs of one lease and a wildcard that is released", Rules{NoMark: true}, func(r Result) []string { return r.Vanished }},
+		{"a run puts back another's mark: a claim is left", "two runs for one wildcard in vain, and a host", Rules{OldMark: true}, func(r Result) []string { return r.Left }},
 		{"a run puts back another's mark: a claim is gone", "two runs for one wildcard and a host that is released", Rules{Crashes: 1, OldMark: true}, func(r Result) []string { return r.Vanished }},
 		{"a run puts back another's mark: somebody waits for ever", "two runs for one wildcard and a host that is released", Rules{OldMark: true}, func(r Result) []string { return r.Stuck }},
 	}

@@ -8,9 +8,9 @@ type Result struct {
 	States int
 	// TwoWinners, Vanished, AllLost and Stuck are ways to a bad state, empty where there is none: a
 	// host below another owner's bound wildcard; a lease without the claim that it has won; an end
-	// at which no client has won, though none has crashed; a state from which not all clients can
-	// come to an end.
-	TwoWinners, Vanished, AllLost, Stuck []string
+	// at which no client has won, or at which a claim is left that none has won, though none has
+	// crashed; a state from which not all clients can come to an end.
+	TwoWinners, Vanished, AllLost, Left, Stuck []string
 }
 
 // Search walks through all states that the clients of the world can reach.
@@ -47,6 +47,7 @@ func (w *World) Search() Result {
 			nodes[i].good = true
 			ends = append(ends, i)
 			note(&result.AllLost, s.crashes == 0 && w.count(&s, Won)+w.count(&s, Released) == 0, i)
+			note(&result.Left, s.crashes == 0 && w.left(&s), i)
 		}
 		for _, step := range w.next(s) {
 			to, known := index[step.to]
@@ -133,6 +134,20 @@ func (w *World) vanished(s *state) bool {
 			released = released || d.Owner == c.Owner && d.Thing == c.Thing && s.runners[j].phase == Released
 		}
 		if !released {
+			return true
+		}
+	}
+	return false
+}
+
+// left is true where a claim stands at the end that none of its owner's clients has won.
+func (w *World) left(s *state) bool {
+	for thing, c := range s.claims {
+		won := c.uid == 0
+		for i, d := range w.Clients {
+			won = won || d.Owner == c.owner && d.Thing == thing && s.runners[i].phase == Won
+		}
+		if !won {
 			return true
 		}
 	}
