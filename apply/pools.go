@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,13 +25,18 @@ func newPools(a *Applier, s *snapshot) *pools {
 	return &pools{applier: a, snapshot: s, done: map[string]error{}}
 }
 
-// ensure makes the pools that serve the run's addresses. A pool of somebody else that overlaps is
+// ensure makes the pools that serve the run's addresses. An address that the configuration gives no
+// pool, because it was excluded since it was leased, is left to the pool that has it. A pool of somebody else that overlaps is
 // refused before MetalLB sees it: one overlap makes it drop its whole configuration, so that no
 // tenant gets an address.
 func (p *pools) ensure(ctx context.Context, r *run) error {
 	var addresses []netip.Addr
 	for _, as := range r.addresses {
-		addresses = append(addresses, as...)
+		for _, a := range as {
+			if _, pooled := r.opts.Config.PoolFor(a); pooled || !p.served(a) {
+				addresses = append(addresses, a)
+			}
+		}
 	}
 	objects, err := render.Pools(r.opts.Config, addresses)
 	if err != nil {
@@ -42,6 +48,16 @@ func (p *pools) ensure(ctx context.Context, r *run) error {
 		}
 	}
 	return nil
+}
+
+// served is true for an address that some pool has.
+func (p *pools) served(a netip.Addr) bool {
+	for _, live := range p.snapshot.live[render.IPAddressPool.Plural] {
+		if slices.ContainsFunc(poolRanges(live), func(r config.Range) bool { return r.Contains(a) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *pools) once(ctx context.Context, r *run, o render.Object) error {

@@ -18,7 +18,7 @@ func (c *ProviderConfig) PoolFor(a netip.Addr) (name string, ok bool) {
 		}
 		return r.PoolName(), true
 	case ModeDedicated:
-		return AddressPoolName(a), inRange || len(c.IP.Ranges.Include) == 0
+		return AddressPoolName(a), inRange || len(c.IP.Ranges.Include) == 0 && !c.IP.Ranges.Excludes(a)
 	}
 	return "", false
 }

@@ -91,9 +91,27 @@ func (r Range) Overlaps(o Range) bool {
 	return r.First.BitLen() == o.First.BitLen() && !r.Last.Less(o.First) && !o.Last.Less(r.First)
 }
 
+// Intersect is what the two share; ok is false where that is nothing.
+func (r Range) Intersect(o Range) (shared Range, ok bool) {
+	shared = r
+	if r.First.Less(o.First) {
+		shared.First = o.First
+	}
+	if o.Last.Less(r.Last) {
+		shared.Last = o.Last
+	}
+	shared.Text = shared.MetalLB()
+	return shared, r.Overlaps(o)
+}
+
+// Excludes is true for an address that is not to be leased, whatever range it is in.
+func (rs Ranges) Excludes(a netip.Addr) bool {
+	return slices.ContainsFunc(rs.Exclude, func(r Range) bool { return r.Contains(a) })
+}
+
 // Find is the range that leases the address: the first that contains it, unless it is excluded.
 func (rs Ranges) Find(a netip.Addr) (Range, bool) {
-	if slices.ContainsFunc(rs.Exclude, func(r Range) bool { return r.Contains(a) }) {
+	if rs.Excludes(a) {
 		return Range{}, false
 	}
 	if i := slices.IndexFunc(rs.Include, func(r Range) bool { return r.Contains(a) }); i >= 0 {
