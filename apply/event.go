@@ -58,6 +58,8 @@ type Event struct {
 	Kind, Namespace, Name string
 	// Message says why, where that is not plain.
 	Message string
+	// Next is the command that goes on from here, where there is one.
+	Next string
 	// Summary is set with Done.
 	Summary *Summary
 	Err     error

@@ -15,6 +15,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
+// Overlap is how long both routes usually stay once the new one is accepted.
+const Overlap = 5 * time.Second
+
 // MigrateOptions say how routes move to another kind.
 type MigrateOptions struct {
 	// Overlap is how long both routes stay once the new one is accepted: routers need a moment to load

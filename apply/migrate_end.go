@@ -2,13 +2,11 @@ package apply
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -88,36 +86,7 @@ func (m *migration) tellDone(how string) {
 // removeOld deletes an old route, whoever wrote it, as long as it is what was read: else its new form
 // says something else.
 func (m *migration) removeOld(ctx context.Context, o owned) error {
-	live, name := o.live, o.live.GetNamespace()+"/"+o.live.GetName()
-	if m.opts.DryRun == DryRunClient {
-		m.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), "")
-		return nil
-	}
-	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
-		err := m.cluster.deletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), m.opts.DryRun == DryRunServer)
-		if err == nil {
-			m.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), "")
-			return true, nil
-		}
-		if !isOvertaken(err) && !isUnclear(err) {
-			return false, m.cluster.explain(err, "delete", o.kind.Resource())
-		}
-		now, err := m.cluster.get(ctx, o.kind, live.GetNamespace(), live.GetName())
-		switch {
-		case err != nil:
-			return false, err
-		case now == nil || now.GetUID() != live.GetUID():
-			return true, nil
-		case !sameRoute(now, o.live):
-			return false, fmt.Errorf("%s %s was changed meanwhile; it stays, and the same command carries the change over", o.kind.Singular, name)
-		}
-		live = now
-		return false, nil
-	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("%s %s changes faster than it can be deleted; try again", o.kind.Singular, name)
-	}
-	return err
+	return m.removeAsRead(ctx, o, "the same command carries the change over")
 }
 
 // sameRoute is true where nothing but the status has changed.

@@ -85,12 +85,16 @@ func runs(deployments []*unstructured.Unstructured, names []string) bool {
 // read takes the snapshot, and finds the operators and what they go by: the Manifests of Akash's
 // provider.
 func (a *Applier) read(ctx context.Context, withAddresses bool) (*snapshot, error) {
+	return a.readWith(ctx, withAddresses, recordsOf(a.opts.Config))
+}
+
+func (a *Applier) readWith(ctx context.Context, withAddresses bool, further []render.Kind) (*snapshot, error) {
 	var s *snapshot
 	var found operators
 	manifests := map[string]*unstructured.Unstructured{}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		s, err = read(groupCtx, a.cluster, a.ledger, withAddresses, recordsOf(a.opts.Config)...)
+		s, err = read(groupCtx, a.cluster, a.ledger, withAddresses, further...)
 		return err
 	})
 	group.Go(func() (err error) {

@@ -145,6 +145,41 @@ func (r *run) removeFor(ctx context.Context, o owned, action Action, why string)
 	return err
 }
 
+// removeAsRead deletes a route, whoever wrote it, as long as it says what was read. Next is what is to
+// be done where it does not.
+func (r *run) removeAsRead(ctx context.Context, o owned, next string) error {
+	live, name := o.live, o.live.GetNamespace()+"/"+o.live.GetName()
+	if r.opts.DryRun == DryRunClient {
+		r.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), "")
+		return nil
+	}
+	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		err := r.cluster.deletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), r.opts.DryRun == DryRunServer)
+		if err == nil {
+			r.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), "")
+			return true, nil
+		}
+		if !isOvertaken(err) && !isUnclear(err) {
+			return false, r.cluster.explain(err, "delete", o.kind.Resource())
+		}
+		now, err := r.cluster.get(ctx, o.kind, live.GetNamespace(), live.GetName())
+		switch {
+		case err != nil:
+			return false, err
+		case now == nil || now.GetUID() != live.GetUID():
+			return true, nil
+		case !sameRoute(now, o.live):
+			return false, fmt.Errorf("%s %s was changed meanwhile; it stays, and %s", o.kind.Singular, name, next)
+		}
+		live = now
+		return false, nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("%s %s changes faster than it can be deleted; try again", o.kind.Singular, name)
+	}
+	return err
+}
+
 // akashManager is the field manager of Akash's provider: the name of its program.
 const akashManager = "provider-services"
 

@@ -1,168 +1,204 @@
 package apply
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Unmended says that problems are left which only people can decide on.
+// RepairOptions say what is mended, and with what.
+type RepairOptions struct {
+	// CrashedAfter is how long a claim with a run's mark may stand still.
+	CrashedAfter time.Duration
+	// Problems are the names of those that are to be mended; without any it is all that need nobody's
+	// word.
+	Problems []string
+	// Definitions are those of leases: a problem that an application mends is mended so where the
+	// definition of its lease is among them.
+	Definitions []*lease.Definition
+	// ConfigFile is the file that the configuration was read from; empty where it was the cluster's.
+	ConfigFile string
+}
+
+// Unmended says that problems are left.
 type Unmended struct{ Problems int }
 
 func (e *Unmended) Error() string {
-	return fmt.Sprintf("%d problems are left that need a hand; the lines above say which", e.Problems)
+	if e.Problems == 1 {
+		return "1 problem is left; its line says what mends it"
+	}
+	return fmt.Sprintf("%d problems are left; their lines say what mends them", e.Problems)
 }
 
-// Repair mends the problems that it can, each for itself, and says of the others what to do. It
-// touches nothing that belongs to a live claim: each write is pinned to what was read, and what
-// has changed since is left for the next call.
-func (a *Applier) Repair(ctx context.Context, crashedAfter time.Duration) error {
-	s, err := read(ctx, a.cluster, a.ledger, true, recordKinds...)
+// NoProblemError says that there are no problems of some names.
+type NoProblemError struct{ Names []string }
+
+func (e *NoProblemError) Error() string {
+	verb := "is no problem"
+	if len(e.Names) > 1 {
+		verb = "are no problems"
+	}
+	return fmt.Sprintf("%s %s of this cluster now, and nothing was changed; \"kubectl akash-net repair --dry-run\" lists those that there are", strings.Join(e.Names, ", "), verb)
+}
+
+// Repair mends problems, each for itself, and says of those that are left what mends them. It
+// touches nothing that belongs to a live claim, unless it was named: each write is pinned to what was
+// read, and what has changed since is left for the next call.
+func (a *Applier) Repair(ctx context.Context, opts RepairOptions) error {
+	if _, err := a.prepare(opts.Definitions); err != nil {
+		return err
+	}
+	snapshot, err := a.readWith(ctx, true, recordKinds)
 	if err != nil {
 		return err
 	}
-	there, err := a.cluster.routers(ctx, s)
+	there, err := a.cluster.routers(ctx, snapshot)
 	if err != nil {
 		return err
 	}
-	facts, err := s.facts(ctx, a, crashedAfter, there)
+	facts, err := snapshot.facts(ctx, a, opts.CrashedAfter, there)
 	if err != nil {
 		return err
 	}
-	problems := state.Problems(facts)
-	left := 0
-	for _, p := range problems {
-		e := Event{Time: time.Now(), Action: Repaired, Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan}
-		switch {
-		case p.Manual:
-			left++
-			e.Action, e.Message = Left, p.Message+"; "+p.Plan
-		case a.opts.DryRun == "":
-			if err := a.mend(ctx, s, p, there); err != nil {
-				left++
-				e.Action, e.Message = Left, fmt.Sprintf("%s failed: %v", p.Plan, err)
+	r := &repair{Applier: a, asked: opts, snapshot: snapshot, there: there, defs: map[lease.Group]*lease.Definition{}, ended: map[lease.Group]error{}}
+	for _, def := range opts.Definitions {
+		r.defs[def.Lease.Group()] = def
+	}
+	problems, err := r.chosen(state.Problems(facts))
+	if err != nil {
+		return err
+	}
+	return r.run(ctx, problems)
+}
+
+// repair is the work on the problems of one moment.
+type repair struct {
+	*Applier
+	asked    RepairOptions
+	snapshot *snapshot
+	there    state.Routers
+	defs     map[lease.Group]*lease.Definition
+	// ended are the deployment groups whose definition was applied, or whose routes were moved, with
+	// what came of it.
+	ended map[lease.Group]error
+	left  int
+}
+
+// chosen are the problems that are named; all where none is.
+func (r *repair) chosen(problems []state.Problem) ([]state.Problem, error) {
+	if len(r.asked.Problems) == 0 {
+		return problems, nil
+	}
+	unknown := slices.DeleteFunc(slices.Clone(r.asked.Problems), func(name string) bool {
+		return slices.ContainsFunc(problems, func(p state.Problem) bool { return p.Name() == name })
+	})
+	if len(unknown) > 0 {
+		return nil, &NoProblemError{Names: unknown}
+	}
+	return slices.DeleteFunc(problems, func(p state.Problem) bool { return !slices.Contains(r.asked.Problems, p.Name()) }), nil
+}
+
+// run mends the problems. Definitions come last, when what they may need has been given up.
+func (r *repair) run(ctx context.Context, problems []state.Problem) error {
+	defined := func(p state.Problem) bool { return p.Mend.Definition && r.defs[p.Mend.Group] != nil }
+	for _, apply := range []bool{false, true} {
+		for _, p := range problems {
+			if defined(p) != apply {
+				continue
 			}
-		}
-		a.send(e)
-	}
-	if left > 0 {
-		return &Unmended{Problems: left}
-	}
-	return nil
-}
-
-func (a *Applier) mend(ctx context.Context, s *snapshot, p state.Problem, there state.Routers) error {
-	m := p.Mend
-	r := a.newRun(nil, state.Request{Lease: lease.ID{Owner: m.Group.Owner, DSeq: m.Group.DSeq, GSeq: m.Group.GSeq}})
-	r.snapshot, r.pools, r.quiet = s, newPools(a, s), true
-	for _, ref := range m.Delete {
-		kind := kindOf(ref)
-		if live := s.live[kind.Plural][ref.Namespace+"/"+ref.Name]; live != nil {
-			if err := r.remove(ctx, owned{kind: kind, live: live}, Deleted); err != nil {
+			if err := r.one(ctx, p, apply); err != nil {
 				return err
 			}
 		}
 	}
-	named := func(p state.Part) bool { return slices.Contains(m.Keys, p.Key) }
-	switch {
-	case m.Leave != nil:
-		_, err := a.ledger.leave(ctx, m.Leave.Name(), m.Group, named)
-		return err
-	case m.Unmark != nil:
-		return a.ledger.unmark(ctx, m.Unmark, m.Group, named)
-	case m.Take != nil:
-		r.req.Lease = m.Take.Parts[0].Lease
-		r.group = r.req.Lease.Group()
-		err := r.take(ctx, *m.Take)
-		if err == nil {
-			err = r.checkWildcards(ctx)
-		}
-		if err != nil {
-			return r.giveUp(ctx, err)
-		}
-		return r.settle(ctx)
-	case m.Pool.IsValid():
-		r.addresses = render.Addresses{"": []netip.Addr{m.Pool}}
-		return r.pools.ensure(ctx, r)
-	case m.Record != "":
-		return r.rerecord(ctx, m.Record, m.Part)
-	case m.Rewrite != nil:
-		return r.rewrite(ctx, *m.Rewrite, m.Part)
-	case m.Reshare != nil:
-		return r.reshare(ctx, *m.Reshare, m.SharingKey)
-	case m.Clear != nil:
-		kind := kindOf(*m.Clear)
-		return a.cluster.clearReports(ctx, kind, s.live[kind.Plural][m.Clear.Namespace+"/"+m.Clear.Name], there)
-	case m.Migrate != nil:
-		return a.cluster.dropOldManagers(ctx, kindOf(*m.Migrate), s.live[kindOf(*m.Migrate).Plural][m.Migrate.Namespace+"/"+m.Migrate.Name])
+	if r.left > 0 {
+		return &Unmended{Problems: r.left}
 	}
 	return nil
 }
 
-func kindOf(ref state.ObjectRef) render.Kind {
-	for _, k := range slices.Concat(leaseKinds, recordKinds) {
-		if k.Singular == ref.Kind {
-			return k
-		}
+// one mends a problem, or says why it is left. The error is one after which there is no going on.
+func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
+	e := Event{Time: time.Now(), Action: Repaired, Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan}
+	named := len(r.asked.Problems) > 0
+	if apply {
+		e.Message = "apply the definition at " + place(r.defs[p.Mend.Group].At) + " again"
 	}
-	return render.Kind{}
-}
-
-// unmark ends the run of a group on a claim that stands as it was read.
-func (l ledger) unmark(ctx context.Context, claim *state.Claim, group lease.Group, named func(state.Part) bool) error {
-	entries := claim.Entries(group)
-	for i := range entries {
-		if named(entries[i]) {
-			entries[i].Run = ""
+	if asked := apply || named && p.Named; p.Manual && !asked {
+		if named || !p.Sound {
+			r.left++
 		}
+		e.Action, e.Message, e.Next = Left, p.Message+"; "+p.Plan, p.Command
+		r.send(e)
+		return nil
 	}
-	_, err := l.put(ctx, claim, group, entries)
-	if errors.Is(err, errAgain) {
-		return errors.New("the claim has changed meanwhile: its run goes on")
-	}
-	return err
-}
-
-// dropOldManagers takes managed fields of another API version out of an object: the API server
-// fails every apply over them (kubernetes/kubernetes#111937).
-func (c *Cluster) dropOldManagers(ctx context.Context, kind render.Kind, live *unstructured.Unstructured) error {
-	old := func(m metav1.ManagedFieldsEntry) bool { return m.APIVersion != kind.GroupVersion().String() }
-	return wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
-		kept := slices.DeleteFunc(slices.Clone(live.GetManagedFields()), old)
-		if len(kept) == 0 {
-			kept = []metav1.ManagedFieldsEntry{{}} // an empty list would be taken for none given
-		}
-		body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "managedFields": kept,
-		}})
-		if err != nil {
-			return false, err
-		}
-		err = c.write(ctx, func(write context.Context) error {
-			_, err := c.metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
+	if r.opts.DryRun == "" {
+		note, err := r.mend(ctx, p, apply)
+		switch {
+		case err != nil && (ctx.Err() != nil || isAway(err)):
 			return err
-		})
-		if err == nil || !isUnclear(err) || ctx.Err() != nil {
-			return err == nil, err
+		case err != nil:
+			r.left++
+			e.Action, e.Message = Left, fmt.Sprintf("%s; this failed: %s: %s", p.Message, e.Message, strings.Join(strings.Fields(err.Error()), " "))
+			e.Next = cmp.Or(p.Command, "kubectl akash-net repair "+p.Name())
+		case note != "":
+			e.Message += "; " + note
 		}
-		now, err := c.get(ctx, kind, live.GetNamespace(), live.GetName())
-		if err != nil || now == nil || now.GetUID() != live.GetUID() {
-			return err == nil, err
+	}
+	r.send(e)
+	return nil
+}
+
+// mend does what mends a problem. The note is what people have to do beside it.
+func (r *repair) mend(ctx context.Context, p state.Problem, apply bool) (note string, err error) {
+	g := p.Mend.Group
+	if !apply && !p.Mend.Migration {
+		return r.do(ctx, p.Mend)
+	}
+	err, ended := r.ended[g]
+	switch {
+	case ended:
+	case apply:
+		opts := r.opts
+		opts.Prune, opts.Report = true, nil
+		err = New(r.cluster, opts).Apply(ctx, []*lease.Definition{r.defs[g]})
+	default:
+		err = r.migrate(ctx, g)
+	}
+	r.ended[g] = err
+	return "", err
+}
+
+// migrate moves the routes of a deployment group to the configured kind. What the new routes lack is
+// told.
+func (r *repair) migrate(ctx context.Context, g lease.Group) error {
+	opts := r.opts
+	opts.Report = func(e Event) {
+		if e.Action == Lacks || e.Action == Left {
+			r.send(e)
 		}
-		live = now
-		return !slices.ContainsFunc(live.GetManagedFields(), old), nil // it may have taken effect
-	})
+	}
+	m, err := New(r.cluster, opts).Migration(ctx, func(id lease.ID) bool { return id.Group() == g }, MigrateOptions{Overlap: Overlap})
+	switch {
+	case err != nil:
+		return err
+	case m.Routes() == 0:
+		return errors.New("no route of it is to move: one that neither this program nor Akash's provider wrote is not moved; delete the one that is not wanted")
+	}
+	return m.Run(ctx)
+}
+
+// place is the file and the line of a definition.
+func place(at lease.Place) string {
+	if at.Line == 0 {
+		return at.File
+	}
+	return fmt.Sprintf("%s:%d", at.File, at.Line)
 }

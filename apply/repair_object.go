@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -17,20 +18,20 @@ import (
 func (r *run) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part) error {
 	kind := kindOf(ref)
 	live := r.snapshot.live[kind.Plural][ref.Namespace+"/"+ref.Name]
-	o := applied(live, lease.FieldManager)
+	o := applied(live)
 	if err := lead(o, part.Service, part.Port); err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind.Singular, ref.Namespace, ref.Name, err)
 	}
 	return r.cluster.seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
 }
 
-// reshare makes a Service ask MetalLB with a sharing key; all else that it says stays.
-func (r *run) reshare(ctx context.Context, ref state.ObjectRef, sharingKey string) error {
+// ask makes a Service ask MetalLB for something else; all else that it says stays.
+func (r *run) ask(ctx context.Context, ref state.ObjectRef, annotation, value string) error {
 	kind := kindOf(ref)
 	live := r.snapshot.live[kind.Plural][ref.Namespace+"/"+ref.Name]
-	o := applied(live, lease.FieldManager)
+	o := applied(live)
 	annotations := o.GetAnnotations()
-	annotations[r.opts.Config.IP.AnnotationPrefix+"/allow-shared-ip"] = sharingKey
+	annotations[r.opts.Config.IP.AnnotationPrefix+"/"+annotation] = value
 	o.SetAnnotations(annotations)
 	unstructured.RemoveNestedField(o.Object, "spec", "clusterIP") // what the API server gave stays its own
 	unstructured.RemoveNestedField(o.Object, "spec", "clusterIPs")
@@ -42,24 +43,44 @@ func (r *run) reshare(ctx context.Context, ref state.ObjectRef, sharingKey strin
 	return r.cluster.seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
 }
 
-// applied is what a manager sends to apply an object again as it is: its spec, and of its labels and
-// annotations those that are the manager's.
-func applied(live *unstructured.Unstructured, manager string) *unstructured.Unstructured {
+// dropGrant takes the addresses that were granted out of a Service's status, as it was read: whoever
+// grants looks at it then, and grants what it asks for.
+func (c *Cluster) dropGrant(ctx context.Context, live *unstructured.Unstructured) error {
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion()},
+		"status":   map[string]any{"loadBalancer": nil},
+	})
+	if err != nil {
+		return err
+	}
+	err = c.write(ctx, func(write context.Context) error {
+		_, err := c.metadata.Resource(render.Service.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager}, "status")
+		return err
+	})
+	if isOvertaken(err) {
+		return errChanged
+	}
+	return err
+}
+
+// applied is what this program sends to apply an object again as it is: its spec, and of its labels and
+// annotations those that are its own.
+func applied(live *unstructured.Unstructured) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
 	o.SetGroupVersionKind(live.GroupVersionKind())
 	o.SetNamespace(live.GetNamespace())
 	o.SetName(live.GetName())
-	metadata := ownFields(live, manager)
+	metadata := ownFields(live)
 	o.SetAnnotations(only(live.GetAnnotations(), metadata["f:annotations"]))
 	o.SetLabels(only(live.GetLabels(), metadata["f:labels"]))
 	o.Object["spec"] = live.DeepCopy().Object["spec"]
 	return o
 }
 
-// ownFields are the fields of an object's metadata that a manager has applied.
-func ownFields(live *unstructured.Unstructured, manager string) map[string]map[string]any {
+// ownFields are the fields of an object's metadata that this program has applied.
+func ownFields(live *unstructured.Unstructured) map[string]map[string]any {
 	for _, m := range live.GetManagedFields() {
-		if m.Manager != manager || m.Operation != metav1.ManagedFieldsOperationApply || m.Subresource != "" || m.FieldsV1 == nil {
+		if m.Manager != lease.FieldManager || m.Operation != metav1.ManagedFieldsOperationApply || m.Subresource != "" || m.FieldsV1 == nil {
 			continue
 		}
 		var fields struct {

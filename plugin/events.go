@@ -46,6 +46,7 @@ type line struct {
 	Namespace string   `json:"namespace,omitempty"`
 	Name      string   `json:"name,omitempty"`
 	Message   string   `json:"message,omitempty"`
+	Next      string   `json:"next,omitempty"`
 	Error     string   `json:"error,omitempty"`
 	DryRun    bool     `json:"dryRun,omitempty"`
 	Hosts     []string `json:"hosts,omitempty"`
@@ -95,14 +96,17 @@ func (e *events) text(event apply.Event) {
 		if event.Message != "" {
 			s += " (" + event.Message + ")"
 		}
-		fmt.Fprintln(e.c.Out, s+e.suffix)
+		if s += e.suffix; event.Next != "" {
+			s += ": " + event.Next
+		}
+		fmt.Fprintln(e.c.Out, s)
 	}
 }
 
 func (e *events) json(event apply.Event) {
 	l := line{
 		Schema: eventSchema, Time: event.Time.UTC().Format(time.RFC3339Nano), Action: string(event.Action),
-		Kind: event.Kind, Namespace: event.Namespace, Name: event.Name, Message: event.Message, DryRun: e.suffix != "",
+		Kind: event.Kind, Namespace: event.Namespace, Name: event.Name, Message: event.Message, Next: event.Next, DryRun: e.suffix != "",
 	}
 	if event.Lease != (lease.ID{}) {
 		l.Lease = event.Lease.String()

@@ -67,7 +67,7 @@ func newMigrate(c *cli) *cobra.Command {
 	addOutput(cmd, &f.output)
 	addOperators(cmd, &f.operators)
 	addWait(cmd, &f.wait, &f.timeout, "for the new routes to be accepted, where routers say so, before the old ones go")
-	cmd.Flags().DurationVar(&f.overlap, "overlap", 5*time.Second, "How long both routes stay once the new ones are accepted: routers need a moment to load them")
+	cmd.Flags().DurationVar(&f.overlap, "overlap", apply.Overlap, "How long both routes stay once the new ones are accepted: routers need a moment to load them")
 	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Leave the old routes; the same command without it removes them")
 	addConcurrency(cmd, &f.concurrency)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Migrate the leases whose labels (Akash's, akash.network/lease.id.…) match")

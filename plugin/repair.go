@@ -3,6 +3,8 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,54 +20,150 @@ type problemsFound struct{ count int }
 
 func (e *problemsFound) Error() string { return count(e.count, "problem") }
 
+const flagCrashedAfter = "crashed-after"
+
 func addCrashedAfter(cmd *cobra.Command, value *time.Duration) {
-	cmd.Flags().DurationVar(value, "crashed-after", 2*time.Minute, "How long a claim with a run's mark may stand still before the run counts as crashed")
+	cmd.Flags().DurationVar(value, flagCrashedAfter, 2*time.Minute, "How long a claim with a run's mark may stand still before the run counts as crashed")
+}
+
+// repairFlags are the flags of repair as they are typed.
+type repairFlags struct {
+	input        inputFlags
+	dryRun       string
+	output       string
+	operators    string
+	crashedAfter time.Duration
+	wait         bool
+	timeout      time.Duration
+	concurrency  int
 }
 
 func newRepair(c *cli) *cobra.Command {
-	var dryRun, output string
-	var crashedAfter time.Duration
-	var concurrency int
+	f := &repairFlags{}
 	cmd := &cobra.Command{
-		Use:   "repair",
+		Use:   "repair [PROBLEM/THING...] [-f FILE]",
 		Short: "Mend what \"state --problems\" shows",
 		Long: `
 			Mend what "state --problems" shows, a line each: end runs that crashed, give up holds that are
 			over, claim what is served without a claim, delete routes that were left behind, make pools that
-			are missing. Nothing that belongs to a live claim is touched. What only people can decide is named,
-			with what to do; exit code 1 tells that there is such.`,
+			are missing. Nothing that belongs to a live claim is touched.
+
+			What needs somebody's word is left, and its line ends with the command that gives it; exit code 1
+			tells that there is such. Some problems are to be named: then they are mended, and no others. For
+			others -f gives the definitions of leases, as "apply" takes them: a lease whose problem its
+			definition mends is applied again. The other definitions are not applied.`,
 		Example: `
+			# What is wrong, and what would be done
 			kubectl akash-net repair --dry-run
 
-			kubectl akash-net repair`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, check := range []error{checkDryRun(&dryRun), checkOutput(output), checkConcurrency(concurrency)} {
-				if check != nil {
-					return check
-				}
-			}
-			if dryRun == apply.DryRunServer {
-				return usage(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
-			}
-			ctx := cmd.Context()
-			cluster, err := c.connect(concurrency)
+			kubectl akash-net repair
+
+			# With the definitions of all leases, as they stand in Git
+			kubectl akash-net repair -f leases/ -R
+
+			# A host that is blocked is given up, whoever holds it
+			kubectl akash-net repair BlockedHost/bad.example.com`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := f.check(c, args)
 			if err != nil {
 				return err
 			}
-			cfg, err := c.configuration(ctx, cluster)
-			if err != nil {
-				return err
-			}
-			events := newEvents(c, output, dryRun)
-			return apply.New(cluster, apply.Options{Config: cfg, DryRun: dryRun, Concurrency: concurrency, Report: events.report}).Repair(ctx, crashedAfter)
+			return f.run(cmd.Context(), c, in, args)
 		},
+		ValidArgsFunction: c.completeProblems,
 	}
-	addDryRun(cmd, &dryRun)
-	addOutput(cmd, &output)
-	addConcurrency(cmd, &concurrency)
-	addCrashedAfter(cmd, &crashedAfter)
+	f.input.add(cmd)
+	addDryRun(cmd, &f.dryRun)
+	addOutput(cmd, &f.output)
+	addOperators(cmd, &f.operators)
+	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, and for what is applied again as apply does")
+	addConcurrency(cmd, &f.concurrency)
+	addCrashedAfter(cmd, &f.crashedAfter)
 	return cmd
+}
+
+// check judges the flags, and the form of the problems that are named. The answer is nil where no
+// input is given.
+func (f *repairFlags) check(c *cli, names []string) (*inputOptions, error) {
+	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
+		if check != nil {
+			return nil, check
+		}
+	}
+	if f.dryRun == apply.DryRunServer {
+		return nil, usage(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
+	}
+	for _, name := range names {
+		switch kind, thing, _ := strings.Cut(name, "/"); {
+		case !slices.Contains(state.ProblemKinds, kind):
+			return nil, usage("%s: there is no problem %q; %s are known", name, kind, strings.Join(state.ProblemKinds, ", "))
+		case thing == "":
+			return nil, usage("%s: of which thing? A problem is named PROBLEM/THING", name)
+		}
+	}
+	if !f.wait {
+		f.timeout = 0
+	}
+	if len(f.input.files) == 0 && !f.input.fromCluster {
+		if f.input.lease != "" || f.input.recursive {
+			return nil, usage("--lease and -R go with -f or --from-cluster")
+		}
+		return nil, nil //nolint:nilnil // no input is an answer
+	}
+	return f.input.toOptions(c)
+}
+
+func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names []string) error {
+	cluster, err := c.connect(f.concurrency)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.configuration(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	opts := apply.RepairOptions{CrashedAfter: f.crashedAfter, Problems: names, ConfigFile: c.configFile}
+	if in != nil {
+		if opts.Definitions, err = in.collect(ctx, c, cluster, cfg); err != nil {
+			return err
+		}
+		if err := notEmpty(opts.Definitions, false); err != nil {
+			return err
+		}
+	}
+	events := newEvents(c, f.output, f.dryRun)
+	return apply.New(cluster, apply.Options{
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: events.report,
+	}).Repair(ctx, opts)
+}
+
+// completeProblems offers the problems that there are.
+func (c *cli) completeProblems(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+	defer cancel()
+	cluster, err := c.connect(stateRequests)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	cfg, err := c.configuration(ctx, cluster)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	crashedAfter, err := cmd.Flags().GetDuration(flagCrashedAfter)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	problems, err := cluster.Problems(ctx, cfg, crashedAfter)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, p := range problems {
+		if !slices.Contains(args, p.Name()) {
+			out = append(out, p.Name()+"\t"+p.Message)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (f *stateFlags) showProblems(ctx context.Context, c *cli, cluster *apply.Cluster, cfg *config.ProviderConfig, show bookPrinter) error {

@@ -79,7 +79,11 @@ func (t *tables) table(s state.Subject, b *state.Book) *metav1.Table {
 func (t *tables) problems(rows []state.Problem) *metav1.Table {
 	table := newTable("Problem", "Thing", "Message", "Repair").wide("Lease", "Namespace", "Since")
 	for _, r := range rows {
-		table.row("", r.Problem, r.Thing, r.Message, r.Plan, dash(r.Lease), dash(r.Namespace), moment(r.Since))
+		plan := r.Plan
+		if r.Command != "" {
+			plan += ": " + r.Command
+		}
+		table.row("", r.Problem, r.Thing, r.Message, plan, dash(r.Lease), dash(r.Namespace), moment(r.Since))
 	}
 	return table.done()
 }

@@ -139,6 +139,9 @@ func ServiceObjectOf(o *unstructured.Unstructured) ServiceObject {
 // PoolObject is an IPAddressPool.
 type PoolObject struct {
 	Name string
+	Ref  ObjectRef
+	// Ours is true for a pool that this program made.
+	Ours bool
 	// Texts are its addresses as they stand there, Ranges those that can be understood.
 	Texts  []string
 	Ranges []config.Range
@@ -149,7 +152,9 @@ type PoolObject struct {
 
 // PoolObjectOf reads an IPAddressPool.
 func PoolObjectOf(o *unstructured.Unstructured) PoolObject {
-	p := PoolObject{Name: o.GetName()}
+	p := PoolObject{Name: o.GetName(), Ours: o.GetLabels()[lease.LabelOurs] == "true", Ref: ObjectRef{
+		Kind: "ipaddresspool", Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(),
+	}}
 	p.Texts, _, _ = unstructured.NestedStringSlice(o.Object, "spec", "addresses")
 	for _, text := range p.Texts {
 		if r, err := config.ParseRange(text); err == nil {

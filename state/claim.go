@@ -162,8 +162,9 @@ func parseAddressName(name string) (netip.Addr, bool) {
 // Name is the name of the object that is the claim.
 func (c *Claim) Name() string {
 	if c.Kind == Address {
-		a, _ := netip.ParseAddr(c.Thing)
-		return AddressName(a)
+		if a, err := netip.ParseAddr(c.Thing); err == nil {
+			return AddressName(a)
+		}
 	}
 	return HostName(c.Thing)
 }

@@ -2,11 +2,13 @@ package state
 
 import (
 	"net/netip"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // SubjectProblems is what is wrong in the book. It is shown when it is asked for.
@@ -38,6 +40,14 @@ const (
 	MigrationUnderWay  = "MigrationUnderWay"
 )
 
+// ProblemKinds are all kinds of problem.
+var ProblemKinds = []string{
+	CrashedRun, NamespaceGone, RouteWithoutClaim, NotServed, TwoRoutes, StrayRoute,
+	RouteDiffers, MixedDefinitions, HoldEnded, BlockedHost, PoolOverlap, PoolExhausted,
+	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields,
+	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay,
+}
+
 // Problem is one thing that is not as it should be, and what mends it.
 type Problem struct {
 	Problem string `json:"problem"`
@@ -47,21 +57,56 @@ type Problem struct {
 	Lease     string      `json:"lease,omitempty"`
 	Since     metav1.Time `json:"since,omitzero"`
 	Message   string      `json:"message"`
-	// Plan is what repair does, one line. Manual is true where only people can decide.
-	Plan   string `json:"plan"`
-	Manual bool   `json:"manual,omitempty"`
+	// Plan is what mends it, one line. Manual is true where repair waits for somebody's word: Command
+	// gives it, or where it is not repair's to mend opens what is.
+	Plan    string `json:"plan"`
+	Manual  bool   `json:"manual,omitempty"`
+	Command string `json:"command,omitempty"`
+	// Named is true for a manual problem that repair mends when it is named, Sound where nothing is
+	// broken: it is told, and does not count as left.
+	Named bool `json:"-"`
+	Sound bool `json:"-"`
 	// Mend is how repair does it.
 	Mend Mend `json:"-"`
 }
 
-// Mend is the work that mends a problem. At most one of its fields is set.
+// Name is the problem as it is named to repair: "BlockedHost/bad.example.com".
+func (x Problem) Name() string { return x.Problem + "/" + x.Thing }
+
+// byName makes a problem wait for being named.
+func (x Problem) byName() Problem {
+	name := x.Name()
+	if strings.ContainsAny(name, "* ") {
+		name = "'" + name + "'"
+	}
+	x.Manual, x.Named, x.Command = true, true, "kubectl akash-net repair "+name
+	return x
+}
+
+// byDefinition makes a problem of a deployment group wait for its definition.
+func (x Problem) byDefinition(g lease.Group) Problem {
+	x.Mend.Group, x.Mend.Definition = g, true
+	x.Plan, x.Manual, x.Command = "apply its definition again", true, "kubectl akash-net repair -f FILE"
+	return x
+}
+
+// Mend is the work that mends a problem. At most one of its fields says what to do; the others say
+// with what.
 type Mend struct {
+	// Definition is true where applying the definition of Group again mends it.
+	Definition bool
 	// Unmark ends the run of a group on a claim, Leave gives up parts of it; Keys are the parts.
 	Unmark, Leave *Claim
 	Group         lease.Group
 	Keys          []string
-	// Delete are objects that go, pinned to what was read.
+	// Release is a claim that its holders give up with all that serves it.
+	Release *Claim
+	// Discard is an object of the ledger that goes, whatever it may be.
+	Discard *Claim
+	// Delete are objects that go, pinned to what was read; they may go with Leave.
 	Delete []ObjectRef
+	// Reject are routes of whoever that go, unless they have changed.
+	Reject []ObjectRef
 	// Take is what a lease is to hold, because it is served already.
 	Take *Hold
 	// Rewrite is a route that is to lead where the claim says.
@@ -73,12 +118,24 @@ type Mend struct {
 	// Reshare is a Service that is to ask with SharingKey.
 	Reshare    *ObjectRef
 	SharingKey string
-	// Pool is the address for which the pool is to be made.
-	Pool netip.Addr
+	// Reask is a Service that is to ask for Address, Regrant one that is to be granted anew.
+	Reask, Regrant *ObjectRef
+	// Pool is true where a pool is to be made for Address; with Alone it is a pool of that address only.
+	Pool, Alone bool
+	Address     netip.Addr
+	// Narrow is a pool that gives up the addresses of Ranges; with Exclude the configuration excludes
+	// them too.
+	Narrow  *ObjectRef
+	Ranges  []config.Range
+	Exclude bool
+	// Migration is true where the routes of Group are to move to the configured kind.
+	Migration bool
 	// Clear is a route in whose status stale reports stand.
 	Clear *ObjectRef
 	// Migrate is an object whose managed fields are of a version that is gone.
 	Migrate *ObjectRef
+	// Also are mends of other problems that mend this one.
+	Also []Mend
 }
 
 // ObjectRef names an object as it was read.

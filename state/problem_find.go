@@ -13,10 +13,7 @@ import (
 
 // Problems finds what is wrong, in the order of the things. It is pure, as the book is.
 func Problems(f ProblemFacts) []Problem {
-	p := &problems{ProblemFacts: f, claims: map[string]*Claim{}}
-	for _, c := range f.Claims {
-		p.claims[c.Name()] = c
-	}
+	p := newProblems(f)
 	for _, c := range f.Claims {
 		p.claim(c)
 	}
@@ -36,12 +33,13 @@ func Problems(f ProblemFacts) []Problem {
 		if len(hashes) > 1 {
 			p.add(Problem{Problem: MixedDefinitions, Thing: g.String(), Lease: g.String(),
 				Message: fmt.Sprintf("its objects are of %d different definitions: two were applied at once, or a run crashed", len(hashes)),
-				Plan:    "by hand: apply the definition that holds again", Manual: true})
+			}.byDefinition(g))
 		}
 	}
 	p.routes()
 	p.records()
-	p.pools()
+	p.overlaps()
+	p.exhausted()
 	slices.SortFunc(p.found, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Thing, b.Thing), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Message, b.Message))
 	})
@@ -51,7 +49,30 @@ func Problems(f ProblemFacts) []Problem {
 type problems struct {
 	ProblemFacts
 	claims map[string]*Claim
-	found  []Problem
+	// byKey are the claims on addresses by their sharing key, services the Services that ask with it.
+	byKey    map[string][]*Claim
+	services map[string][]ServiceObject
+	// written are the UIDs of the objects that this program wrote.
+	written map[string]bool
+	found   []Problem
+}
+
+func newProblems(f ProblemFacts) *problems {
+	p := &problems{
+		ProblemFacts: f, claims: map[string]*Claim{}, byKey: map[string][]*Claim{}, services: map[string][]ServiceObject{}, written: map[string]bool{},
+	}
+	for _, c := range f.Claims {
+		if p.claims[c.Name()] = c; c.Kind == Address {
+			p.byKey[c.SharingKey] = append(p.byKey[c.SharingKey], c)
+		}
+	}
+	for _, s := range f.Contents.Services {
+		p.services[s.SharingKey] = append(p.services[s.SharingKey], s)
+	}
+	for _, o := range f.Objects {
+		p.written[o.UID] = o.Definition != ""
+	}
+	return p
 }
 
 // add notes a problem. What several objects show of one thing is one problem.
@@ -68,16 +89,16 @@ func (p *problems) add(x Problem) {
 func (p *problems) claim(c *Claim) {
 	base := Problem{Thing: c.Thing, Since: metav1.NewTime(c.Created)}
 	if c.Unreadable != "" {
-		base.Problem, base.Message, base.Manual = UnreadableClaim, c.Unreadable, true
-		base.Plan = "by hand: look at lease.coordination.k8s.io/" + c.Name()
-		p.add(base)
+		base.Problem, base.Message = UnreadableClaim, c.Unreadable
+		base.Plan, base.Mend = "look at lease.coordination.k8s.io/"+c.Name()+", and delete it", Mend{Discard: c}
+		p.add(base.byName())
 		return
 	}
 	if why := p.Config.Hosts.Refuse(c.Thing); why != "" && c.Kind != Address {
 		x := base
-		x.Problem, x.Message, x.Manual = BlockedHost, "it is held, and it "+why, true
-		x.Plan = "by hand: release it, or change the provider's configuration"
-		p.add(x)
+		x.Problem, x.Message = BlockedHost, "it is held, and it "+why
+		x.Plan, x.Mend = "release it, or change the configuration", Mend{Release: c}
+		p.add(x.byName())
 	}
 	for _, g := range c.Groups() {
 		p.partsOf(base, c, g)
@@ -166,6 +187,9 @@ func (p *problems) object(o *OwnObject) {
 		if u.Granted && slices.ContainsFunc(o.Uses, func(v Use) bool { return !v.Granted && v.Address == u.Address }) {
 			continue // seen as asked for
 		}
+		if len(p.elsewhere(o.Lease.Group(), u, u.partKey(o))) > 0 {
+			continue // it asks for another address than the claimed one
+		}
 		p.use(base, o, u)
 	}
 	switch o.Kind {
@@ -190,60 +214,4 @@ func (p *problems) staleReports(base Problem, o *OwnObject) {
 	base.Problem, base.Message = StaleReport, strings.Join(stale, "; ")
 	base.Plan, base.Mend = "take the report of "+strings.Join(by, ", ")+" out of its status", Mend{Clear: &o.ObjectRef}
 	p.add(base)
-}
-
-// rivals are the routes of a host that serve the same path, or that are of different tenants.
-func rivals(uses []Use) []Use {
-	var serving []Use
-	for _, u := range uses {
-		if u.Kind != providerHost && !u.Redirect {
-			serving = append(serving, u)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(serving), func(u Use) bool {
-		return !slices.ContainsFunc(serving, func(v Use) bool {
-			same := u.HasLease && v.HasLease && u.Lease.Owner == v.Lease.Owner
-			return u.UID != v.UID && (u.Path == v.Path || !same)
-		})
-	})
-}
-
-// routes finds hosts that two routes serve of which none is a stray of ours.
-func (p *problems) routes() {
-	for host, uses := range p.Uses {
-		serving := rivals(uses)
-		if len(serving) < 2 || p.migrating(host, serving) {
-			continue
-		}
-		stray := slices.ContainsFunc(p.found, func(x Problem) bool { return x.Thing == host && x.Problem == StrayRoute })
-		if !stray {
-			slices.SortFunc(serving, func(a, b Use) int { return cmp.Compare(a.String(), b.String()) })
-			x := Problem{Problem: TwoRoutes, Thing: host, Namespace: serving[0].Namespace,
-				Message: fmt.Sprintf("%d routes serve it, %s and %s among them", len(serving), serving[0], serving[1]),
-				Plan:    "by hand: delete the one that is not wanted; apply removes a lease's own", Manual: true}
-			if one := serving[0].Lease; !slices.ContainsFunc(serving, func(u Use) bool { return !u.Of(one.Group()) }) {
-				x.Lease, x.Plan = one.String(), "by hand: apply the lease's definition again; it removes the one that is not wanted"
-			}
-			p.add(x)
-		}
-	}
-}
-
-// migrating notes routes of one deployment group that differ in their kind: a migration that is under
-// way, or that somebody has to end.
-func (p *problems) migrating(host string, serving []Use) bool {
-	forms := map[string]bool{}
-	for _, u := range serving {
-		form := u.Kind + " " + u.Path
-		if !u.HasLease || u.Lease.Group() != serving[0].Lease.Group() || forms[form] {
-			return false
-		}
-		forms[form] = true
-	}
-	slices.SortFunc(serving, func(a, b Use) int { return cmp.Compare(a.String(), b.String()) })
-	g := serving[0].Lease.Group()
-	p.add(Problem{Problem: MigrationUnderWay, Thing: host, Namespace: serving[0].Namespace, Lease: serving[0].Lease.String(),
-		Message: fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", serving[0], serving[1]),
-		Plan:    "by hand: run the migration again, \"migrate --to KIND " + g.String() + "\", with the kind that is to stay", Manual: true})
-	return true
 }

@@ -1,80 +1,163 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// addressPool says that no pool serves a claimed address, or that MetalLB granted another.
+// addressPool says that no pool serves a claimed address that a Service asks for.
 func (p *problems) addressPool(base Problem, c *Claim) {
 	name, pooled := p.Config.PoolFor(c.Addr())
 	if p.Config.IP.Mode == config.ModePool {
 		return
 	}
-	served := false
-	for _, pool := range p.Contents.Pools {
-		for _, r := range pool.Ranges {
-			served = served || r.Contains(c.Addr())
-		}
-	}
-	used := false
-	for _, s := range p.Contents.Services {
-		if !p.ofClaim(c, s) {
-			continue
-		}
-		used = true
-		for _, a := range s.Granted {
-			if a != c.Addr() && a.BitLen() == c.Addr().BitLen() && len(s.Asked) > 0 && s.Asked[0].BitLen() == a.BitLen() {
-				p.add(Problem{Problem: GrantDiffers, Thing: c.Thing, Namespace: s.Namespace, Since: base.Since,
-					Message: fmt.Sprintf("MetalLB granted %s to service %s/%s", a, s.Namespace, s.Name),
-					Plan:    "by hand: apply the lease's definition again; it asks for the claimed address", Manual: true})
-			}
-		}
-	}
+	p.grants(base, c)
+	served := slices.ContainsFunc(p.Contents.Pools, func(o PoolObject) bool { return o.has(c.Addr()) })
+	used := slices.ContainsFunc(p.services[c.SharingKey], func(s ServiceObject) bool { return ofClaim(c, s) })
 	if served || !used {
 		return
 	}
 	x := base
 	x.Problem, x.Message = AddressWithoutPool, "no pool of MetalLB has it, so that it cannot be granted"
-	switch {
-	case pooled:
-		x.Plan, x.Mend = "make pool "+name, Mend{Pool: c.Addr()}
-	default:
-		x.Plan, x.Manual = "by hand: add it to ip.ranges, or make a pool", true
+	x.Plan, x.Mend = "make pool "+name, Mend{Pool: true, Address: c.Addr()}
+	if !pooled {
+		x.Plan, x.Mend.Alone = "add it to ip.ranges, or make a pool of it alone, "+config.AddressPoolName(c.Addr()), true
+		x = x.byName()
 	}
 	p.add(x)
 }
 
-// ofClaim is true for a Service for a port of the claimed address.
-func (p *problems) ofClaim(c *Claim, s ServiceObject) bool {
-	if s.SharingKey != c.SharingKey || !s.HasLease {
-		return false
-	}
-	part := c.Part(PortKey(s.Protocol, s.Port))
-	return part != nil && part.Lease.Group() == s.Lease.Group()
+func (o PoolObject) has(a netip.Addr) bool {
+	return slices.ContainsFunc(o.Ranges, func(r config.Range) bool { return r.Contains(a) })
 }
 
-// pools looks at MetalLB's pools and at the configured ranges.
-func (p *problems) pools() {
-	pools := p.Contents.Pools
+// overlaps finds pools that share addresses. What is ours gives way.
+func (p *problems) overlaps() {
+	pools := slices.SortedFunc(slices.Values(p.Contents.Pools), func(a, b PoolObject) int { return cmp.Compare(a.Name, b.Name) })
 	for i, a := range pools {
 		for _, b := range pools[i+1:] {
-			for _, ra := range a.Ranges {
-				for _, rb := range b.Ranges {
-					if ra.Overlaps(rb) {
-						p.add(Problem{Problem: PoolOverlap, Thing: a.Name,
-							Message: fmt.Sprintf("%s of pool %s overlaps %s of pool %s: MetalLB gives no address at all", ra.Text, a.Name, rb.Text, b.Name),
-							Plan:    "by hand: take the addresses out of one of the two", Manual: true})
-					}
-				}
+			if shared := a.shares(b); len(shared) > 0 {
+				p.overlap(a, b, shared)
 			}
 		}
 	}
-	for _, row := range p.Book.Pools {
-		if row.Free == 0 && row.Addresses > 0 {
-			p.add(Problem{Problem: PoolExhausted, Thing: row.Name, Message: "no address is left",
-				Plan: "by hand: release leases that are over, or add a range to ip.ranges", Manual: true})
+}
+
+// shares are the addresses that both pools have.
+func (o PoolObject) shares(other PoolObject) (shared []config.Range) {
+	for _, a := range o.Ranges {
+		for _, b := range other.Ranges {
+			if r, overlap := a.Intersect(b); overlap {
+				shared = append(shared, r)
+			}
 		}
 	}
+	return shared
+}
+
+func (p *problems) overlap(a, b PoolObject, shared []config.Range) {
+	gives, keeps := a, b
+	if p.weight(a) < p.weight(b) {
+		gives, keeps = b, a
+	}
+	var texts, excluded []string
+	for _, r := range shared {
+		texts, excluded = append(texts, r.MetalLB()), append(excluded, `"!`+r.MetalLB()+`"`)
+	}
+	both := strings.Join(texts, ", ")
+	x := Problem{Problem: PoolOverlap, Thing: gives.Name, Message: fmt.Sprintf("pools %s and %s both have %s: MetalLB gives no address at all", a.Name, b.Name, both)}
+	if p.weight(gives) == 0 {
+		x.Plan, x.Manual = "it is not repair's: neither pool was made by this program. Take the addresses out of one of the two", true
+		x.Command = fmt.Sprintf("kubectl -n %s edit ipaddresspools %s", gives.Ref.Namespace, gives.Name)
+		p.add(x)
+		return
+	}
+	x.Mend = Mend{Narrow: &gives.Ref, Ranges: shared, Exclude: p.weight(gives) == 1 && p.weight(keeps) == 0}
+	x.Plan = fmt.Sprintf("take %s out of pool %s", both, gives.Name)
+	if len(gives.without(shared)) == 0 {
+		x.Plan = "delete pool " + gives.Name
+	}
+	if x.Plan += ": pool " + keeps.Name + " serves it"; x.Mend.Exclude {
+		x.Plan += ", and ip.ranges is to say " + strings.Join(excluded, ", ")
+	}
+	p.add(x)
+}
+
+// weight is 0 for a pool that is not ours, 1 for one of ours that the configuration asks for, 2 for
+// one that is left over.
+func (p *problems) weight(o PoolObject) int {
+	switch {
+	case !o.Ours:
+		return 0
+	case p.Config.IP.Mode == config.ModeRange && slices.ContainsFunc(p.Config.IP.Ranges.Include, func(r config.Range) bool { return r.PoolName() == o.Name }):
+		return 1
+	case p.Config.IP.Mode == config.ModeDedicated && len(o.Ranges) == 1:
+		if name, pooled := p.Config.PoolFor(o.Ranges[0].First); pooled && name == o.Name {
+			return 1
+		}
+	}
+	return 2
+}
+
+// without is what the pool has beside some addresses.
+func (o PoolObject) without(ranges []config.Range) (rest []config.Range) {
+	for _, r := range o.Ranges {
+		rest = append(rest, config.Ranges{Exclude: ranges}.Pieces(r)...)
+	}
+	return rest
+}
+
+// exhausted finds pools without a free address, beside those that this program makes for one address.
+// What other problems' mends give up is free then.
+func (p *problems) exhausted() {
+	for _, row := range p.Book.Pools {
+		ours := func(o PoolObject) bool { return o.Name == row.Name && o.Ours }
+		if row.Free > 0 || row.Addresses == 0 || row.Mode == config.ModePool && slices.ContainsFunc(p.Contents.Pools, ours) {
+			continue
+		}
+		x := Problem{Problem: PoolExhausted, Thing: row.Name, Message: "no address is left"}
+		var freed []string
+		for _, c := range p.Claims {
+			if c.Kind == Address && p.inPool(row, c.Addr()) {
+				if mends := p.givenUp(c); len(mends) > 0 {
+					freed, x.Mend.Also = append(freed, c.Thing), append(x.Mend.Also, mends...)
+				}
+			}
+		}
+		slices.Sort(freed)
+		x.Plan = "give up what is not live: " + strings.Join(freed, ", ")
+		if len(freed) == 0 {
+			x.Plan, x.Manual, x.Sound = "all of it is live: release leases that are over, or add a range to ip.ranges", true, true
+			x.Command = fmt.Sprintf("kubectl -n %s edit configmap config", p.Config.LedgerNamespace)
+		}
+		p.add(x)
+	}
+}
+
+// inPool is true for an address of the pool that the row is of.
+func (p *problems) inPool(row PoolRow, a netip.Addr) bool {
+	if r, leased := p.Config.IP.Ranges.Find(a); leased && row.Mode != config.ModePool {
+		return r.PoolName() == row.Name
+	}
+	return slices.ContainsFunc(p.Contents.Pools, func(o PoolObject) bool { return o.Name == row.Name && o.has(a) })
+}
+
+// givenUp are the mends of other problems after which nobody holds the claim; nil where somebody does.
+func (p *problems) givenUp(c *Claim) (mends []Mend) {
+	kept := slices.Clone(c.Parts)
+	for _, x := range p.found {
+		if !x.Manual && x.Mend.Leave == c {
+			mends = append(mends, x.Mend)
+			kept = slices.DeleteFunc(kept, func(part Part) bool { return slices.Contains(x.Mend.Keys, part.Key) })
+		}
+	}
+	if len(kept) > 0 {
+		return nil
+	}
+	return mends
 }

@@ -22,12 +22,14 @@ func (p *problems) use(base Problem, o *OwnObject, u Use) {
 	where := o.String()
 	switch {
 	case c == nil || len(c.Parts) == 0:
+		if w := p.claims[HostName(WildcardOver(u.Host))]; w.held() && w.Bound() && w.Owner != group.Owner {
+			p.stray(base, o, fmt.Sprintf("%s serves it, and %s holds %s", where, holders(w), w.Thing))
+			return
+		}
 		p.unclaimed(base, o, u)
 	case c.Unreadable != "":
 	case c.Owner != group.Owner, part != nil && part.Lease.Group() != group, part == nil && len(c.PartsOf(group)) == 0 && u.SharingKey != c.SharingKey:
-		base.Problem, base.Message = StrayRoute, fmt.Sprintf("%s serves it, and %s holds it", where, holders(c))
-		base.Plan, base.Mend = "delete "+where, Mend{Delete: []ObjectRef{o.ObjectRef}}
-		p.add(base)
+		p.stray(base, o, fmt.Sprintf("%s serves it, and %s holds it", where, holders(c)))
 	case u.Address.IsValid() && u.SharingKey != c.SharingKey:
 		base.Problem, base.Message = SharingKeyMismatch, fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey)
 		base.Plan, base.Mend = "let "+where+" ask with the sharing key of the claim", Mend{Reshare: &o.ObjectRef, SharingKey: c.SharingKey}
@@ -43,8 +45,36 @@ func (p *problems) use(base Problem, o *OwnObject, u Use) {
 	}
 }
 
-// unclaimed is what is served and held by nobody: the lease that serves it is to hold it.
+// stray notes an object that serves what its lease does not hold.
+func (p *problems) stray(base Problem, o *OwnObject, message string) {
+	base.Problem, base.Message, base.Plan = StrayRoute, message, "delete "+o.String()
+	p.goes(base, o)
+}
+
+// goes notes a problem that is mended by deleting an object. All objects of a lease for one thing are
+// one problem, in the order in which they are to go.
+func (p *problems) goes(x Problem, o *OwnObject) {
+	i := slices.IndexFunc(p.found, func(y Problem) bool {
+		return y.Problem == x.Problem && y.Thing == x.Thing && y.Lease == x.Lease && len(y.Mend.Delete) > 0
+	})
+	if i >= 0 {
+		y := &p.found[i]
+		y.Plan, y.Mend.Delete = y.Plan+" and "+o.String(), append(y.Mend.Delete, o.ObjectRef)
+		return
+	}
+	x.Mend = Mend{Delete: []ObjectRef{o.ObjectRef}}
+	p.add(x)
+}
+
+// unclaimed is what is served and held by nobody: the lease that serves it is to hold it, unless no
+// lease may.
 func (p *problems) unclaimed(base Problem, o *OwnObject, u Use) {
+	if why := p.Config.Hosts.Refuse(u.Host); !u.Address.IsValid() && why != "" {
+		base.Problem, base.Message = BlockedHost, o.String()+" stands for it, and it "+why
+		base.Plan = "change the configuration, or delete " + o.String()
+		p.goes(base.byName(), o)
+		return
+	}
 	base.Problem, base.Message = RouteWithoutClaim, o.String()+" serves it, and nobody has claimed it"
 	if u.Address.IsValid() {
 		base.Problem = UnclaimedAddress
@@ -88,9 +118,7 @@ func (p *problems) leasedIP(base Problem, o *OwnObject) {
 	if service {
 		return // what it serves without a claim was seen
 	}
-	base.Problem, base.Message = StrayRoute, fmt.Sprintf("%s stands for a port that its lease does not hold", o)
-	base.Plan, base.Mend = "delete "+o.String(), Mend{Delete: []ObjectRef{o.ObjectRef}}
-	p.add(base)
+	p.stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o))
 }
 
 // standsForPort is true for a ProviderLeasedIP whose lease has its port of the claimed address.
@@ -115,8 +143,11 @@ func (p *problems) notServed(base Problem, o *OwnObject, part *Part) {
 	base.Problem, base.Message = NotServed, fmt.Sprintf("%s stands for it, and nothing serves it: a run did not end", o)
 	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o), Mend{Delete: []ObjectRef{o.ObjectRef}}
 	if o.ForOperator {
-		base.Plan, base.Mend, base.Manual = "by hand: Akash's hostname operator has not routed it; look at its log and its /ignore-list", Mend{}, true
+		base.Message = fmt.Sprintf("%s stands for it, and Akash's hostname operator has not routed it: its log and its /ignore-list say why", o)
+		p.add(base.byName())
+		return
 	}
+	base.Mend.Group, base.Mend.Definition = o.Lease.Group(), true
 	p.add(base)
 }
 

@@ -28,12 +28,15 @@ const ledger = "akash-net"
 var (
 	claims     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	ingresses  = render.Ingress.Resource()
 	httpRoutes = render.HTTPRoute.Resource()
 	hosts      = render.ProviderHost.Resource()
 	leasedIPs  = render.ProviderLeasedIP.Resource()
 	services   = render.Service.Resource()
 	pools      = render.IPAddressPool.Resource()
+
+	dnsEndpoints = render.DNSEndpoint.Resource()
 )
 
 func client() dynamic.Interface { return dynamic.NewForConfigOrDie(plane.Config) }
@@ -97,6 +100,17 @@ func remove(t *testing.T, resource schema.GroupVersionResource, namespace, name 
 	if err := client().Resource(resource).Namespace(namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// removeLater removes an object when the test ends, if it is there then.
+func removeLater(t *testing.T, resource schema.GroupVersionResource, namespace, name string) {
+	t.Helper()
+	t.Cleanup(func() {
+		err := client().Resource(resource).Namespace(namespace).Delete(context.Background(), name, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Error(err)
+		}
+	})
 }
 
 // ingressFor is an Ingress for a host; the labels are written as they are.
@@ -183,7 +197,7 @@ func ours(t *testing.T, name string) map[string]string {
 func fingerprint(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, resource := range []schema.GroupVersionResource{claims, namespaces, hosts, leasedIPs, ingresses, httpRoutes, services, pools} {
+	for _, resource := range []schema.GroupVersionResource{claims, namespaces, hosts, leasedIPs, ingresses, httpRoutes, services, pools, dnsEndpoints} {
 		namespace := ""
 		if resource == claims {
 			namespace = ledger

@@ -30,13 +30,17 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			return err
 		}
+		records, err := programs.DNSCRDs(ctx)
+		if err != nil {
+			return err
+		}
 		group, ctx := errgroup.WithContext(ctx)
 		group.Go(func() error { return p.StartControllerManager(context.WithoutCancel(ctx)) })
 		group.Go(func() error {
 			if err := p.StartMetalLB(context.WithoutCancel(ctx)); err != nil {
 				return err
 			}
-			return p.InstallCRDs(gateways)
+			return p.InstallCRDs(append(records, gateways)...)
 		})
 		if err := group.Wait(); err != nil {
 			return err

@@ -27,6 +27,8 @@ type proxy struct {
 	// no answer, and nothing that it sends afterwards arrives.
 	after func(write string) (cut bool)
 	isCut bool
+	// before is called before a request is passed on.
+	before func(request string)
 }
 
 func startProxy(t *testing.T, after func(write string) (cut bool)) *proxy {
@@ -68,6 +70,11 @@ func (l line) RoundTrip(in *http.Request) (*http.Response, error) {
 	if isCut {
 		return nil, io.ErrUnexpectedEOF
 	}
+	segments := strings.Split(in.URL.Path, "/")
+	write := in.Method + " " + strings.Join(segments[max(len(segments)-2, 0):], "/")
+	if l.before != nil {
+		l.before(write)
+	}
 	if in.Method == http.MethodGet {
 		return l.next.RoundTrip(in)
 	}
@@ -78,8 +85,6 @@ func (l line) RoundTrip(in *http.Request) (*http.Response, error) {
 	out := in.Clone(context.WithoutCancel(in.Context()))
 	out.Body = io.NopCloser(bytes.NewReader(body))
 	response, err := l.next.RoundTrip(out)
-	segments := strings.Split(in.URL.Path, "/")
-	write := in.Method + " " + strings.Join(segments[max(len(segments)-2, 0):], "/")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.writes = append(l.writes, write)

@@ -1,0 +1,120 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// narrow takes addresses out of a pool of ours; one of which nothing is left goes. The configuration
+// is to exclude them first, so that the next apply does not ask for them again. The note says what
+// people have to write where this program cannot.
+func (r *repair) narrow(ctx context.Context, work *run, m state.Mend) (note string, err error) {
+	if m.Exclude {
+		if note, err = r.exclude(ctx, m.Ranges); err != nil {
+			return "", err
+		}
+	}
+	// It is read again: another mend may have taken something out of it.
+	live, err := r.cluster.get(ctx, render.IPAddressPool, m.Narrow.Namespace, m.Narrow.Name)
+	if err != nil || live == nil || string(live.GetUID()) != m.Narrow.UID {
+		return note, err
+	}
+	texts, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "addresses")
+	var rest []any
+	changed := false
+	for _, text := range texts {
+		was, err := config.ParseRange(text)
+		if err != nil || !slices.ContainsFunc(m.Ranges, was.Overlaps) {
+			rest = append(rest, text)
+			continue
+		}
+		changed = true
+		for _, piece := range (config.Ranges{Exclude: m.Ranges}).Pieces(was) {
+			rest = append(rest, piece.MetalLB())
+		}
+	}
+	switch {
+	case !changed:
+		return note, nil
+	case len(rest) > 0:
+		o := applied(live)
+		if err := unstructured.SetNestedSlice(o.Object, rest, "spec", "addresses"); err != nil {
+			return "", err
+		}
+		err := r.cluster.seize(ctx, render.Object{Kind: render.IPAddressPool, Namespace: live.GetNamespace(), Name: live.GetName(), Config: o}, lease.FieldManager, live)
+		if isOvertaken(err) {
+			err = errChanged
+		}
+		return note, err
+	}
+	advertisement := r.snapshot.live[render.L2Advertisement.Plural][live.GetNamespace()+"/"+live.GetName()]
+	if advertisement != nil && advertisement.GetLabels()[lease.LabelOurs] == "true" {
+		if err := work.remove(ctx, owned{kind: render.L2Advertisement, live: advertisement}, Deleted); err != nil {
+			return "", err
+		}
+	}
+	return note, work.remove(ctx, owned{kind: render.IPAddressPool, live: live}, Deleted)
+}
+
+// exclude makes the cluster's configuration exclude addresses. Where the configuration is a file, or
+// not this user's to write, the note says what it needs.
+func (r *repair) exclude(ctx context.Context, ranges []config.Range) (note string, err error) {
+	var lines []string
+	for _, x := range ranges {
+		lines = append(lines, `"!`+x.MetalLB()+`"`)
+	}
+	add := "add " + strings.Join(lines, ", ") + " to spec.ip.ranges of "
+	if r.asked.ConfigFile != "" {
+		return add + r.asked.ConfigFile, nil
+	}
+	text, place, err := r.cluster.Config(ctx)
+	if err != nil {
+		return "", err
+	}
+	document, unread := config.Exclude([]byte(text), ranges)
+	if unread == nil && string(document) != text {
+		err = r.writeConfig(ctx, text, string(document))
+	}
+	switch {
+	case unread != nil:
+		return add + place + ", by hand: " + unread.Error(), nil //nolint:nilerr // the note tells of it
+	case apierrors.IsForbidden(err):
+		return add + place + ", which is not yours to write", nil
+	}
+	return "", err
+}
+
+// writeConfig replaces the configuration in the ConfigMap, as it was read.
+func (r *repair) writeConfig(ctx context.Context, was, document string) error {
+	client := r.cluster.dynamic.Resource(configMaps).Namespace(config.Default().LedgerNamespace)
+	live, err := client.Get(ctx, manifests.ConfigMapName, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if text, _, _ := unstructured.NestedString(live.Object, "data", manifests.ConfigMapKey); text != was {
+		return fmt.Errorf("configmap %s/%s: %w", live.GetNamespace(), live.GetName(), errChanged)
+	}
+	o := applied(live)
+	delete(o.Object, "spec")
+	o.SetUID(live.GetUID())
+	o.SetResourceVersion(live.GetResourceVersion())
+	if err := unstructured.SetNestedField(o.Object, document, "data", manifests.ConfigMapKey); err != nil {
+		return err
+	}
+	return r.cluster.write(ctx, func(write context.Context) error {
+		_, err := client.Apply(write, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager, Force: true})
+		return err
+	})
+}

@@ -1,0 +1,87 @@
+package state
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// grants finds Services of a claimed address that ask for another, or were granted another. MetalLB
+// grants what it is asked for; another program, or MetalLB while it was asked for something else,
+// leaves what it does not see again.
+func (p *problems) grants(base Problem, c *Claim) {
+	differs := func(a netip.Addr) bool { return a != c.Addr() && a.BitLen() == c.Addr().BitLen() }
+	for _, s := range p.services[c.SharingKey] {
+		if !ofClaim(c, s) {
+			continue
+		}
+		asks, asked := slices.IndexFunc(s.Asked, differs), slices.Contains(s.Asked, c.Addr())
+		granted := slices.IndexFunc(s.Granted, differs)
+		switch {
+		case !asked && asks >= 0:
+			p.asksAnother(base, c, s, s.Asked[asks])
+		case asked && granted >= 0:
+			if o := p.serviceOf(s); o != nil {
+				x := base
+				x.Problem, x.Namespace, x.Lease = GrantDiffers, s.Namespace, s.Lease.String()
+				x.Message = fmt.Sprintf("%s asks for it and was granted %s", o, s.Granted[granted])
+				x.Plan, x.Mend = fmt.Sprintf("take the grant out of the status of %s, so that MetalLB grants anew", o), Mend{Regrant: &o.ObjectRef}
+				p.add(x)
+			}
+		}
+	}
+}
+
+// asksAnother notes a Service that asks for an address on which its port is not claimed.
+func (p *problems) asksAnother(base Problem, c *Claim, s ServiceObject, asked netip.Addr) {
+	rightful := p.elsewhere(s.Lease.Group(), Use{Address: asked, SharingKey: s.SharingKey}, PortKey(s.Protocol, s.Port))
+	o := p.serviceOf(s)
+	if o == nil || !slices.Contains(rightful, c) {
+		return
+	}
+	base.Problem, base.Namespace, base.Lease = GrantDiffers, s.Namespace, s.Lease.String()
+	base.Message = fmt.Sprintf("%s asks for %s, the port is claimed on %s", o, asked, c.Thing)
+	base.Plan, base.Mend = fmt.Sprintf("let %s ask for %s", o, c.Thing), Mend{Reask: &o.ObjectRef, Address: c.Addr()}
+	if o.Definition == "" || len(rightful) > 1 {
+		base = base.byName()
+	}
+	p.add(base)
+}
+
+// serviceOf is the object of a Service, or nil.
+func (p *problems) serviceOf(s ServiceObject) *OwnObject {
+	i := slices.IndexFunc(p.Objects, func(o OwnObject) bool { return o.Kind == "service" && o.Namespace == s.Namespace && o.Name == s.Name })
+	if i < 0 {
+		return nil
+	}
+	return &p.Objects[i]
+}
+
+// ofClaim is true for a Service for a port of the claimed address.
+func ofClaim(c *Claim, s ServiceObject) bool {
+	part := c.Part(PortKey(s.Protocol, s.Port))
+	return s.HasLease && s.SharingKey == c.SharingKey && part != nil && part.Lease.Group() == s.Lease.Group()
+}
+
+// elsewhere are the claims on which a deployment group holds the port of the key for good, where the
+// address that is used is another of the same family, and the group does not hold the port there.
+func (p *problems) elsewhere(g lease.Group, u Use, key string) (claims []*Claim) {
+	holds := func(c *Claim) bool {
+		part := c.Part(key)
+		return part != nil && part.Lease.Group() == g && part.Run == "" && !part.Ended(p.Now)
+	}
+	if !u.Address.IsValid() {
+		return nil
+	}
+	if part := p.claims[claimName(u)].Part(key); part != nil && part.Lease.Group() == g {
+		return nil // a run may be about to leave the other
+	}
+	for _, c := range p.byKey[u.SharingKey] {
+		if c.Unreadable == "" && !c.Deleting && c.Addr() != u.Address && c.Addr().BitLen() == u.Address.BitLen() && holds(c) {
+			claims = append(claims, c)
+		}
+	}
+	return claims
+}

@@ -1,0 +1,120 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// rivals are the routes of a host that serve the same path, or that are of different tenants.
+func rivals(uses []Use) []Use {
+	var serving []Use
+	for _, u := range uses {
+		if u.Kind != providerHost && !u.Redirect {
+			serving = append(serving, u)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(serving), func(u Use) bool {
+		return !slices.ContainsFunc(serving, func(v Use) bool {
+			same := u.HasLease && v.HasLease && u.Lease.Owner == v.Lease.Owner
+			return u.UID != v.UID && (u.Path == v.Path || !same)
+		})
+	})
+}
+
+// routes finds hosts that two routes serve of which none is a stray of ours.
+func (p *problems) routes() {
+	for host, uses := range p.Uses {
+		serving, c := rivals(uses), p.claims[HostName(host)]
+		ofLease := func(u Use) bool { return u.HasLease }
+		if len(serving) < 2 || !c.held() && !slices.ContainsFunc(serving, ofLease) || p.migrating(host, serving) {
+			continue
+		}
+		if slices.ContainsFunc(p.found, func(x Problem) bool { return x.Thing == host && x.Problem == StrayRoute }) {
+			continue
+		}
+		slices.SortFunc(serving, func(a, b Use) int { return cmp.Compare(a.String(), b.String()) })
+		x := Problem{Problem: TwoRoutes, Thing: host, Namespace: serving[0].Namespace,
+			Message: fmt.Sprintf("%d routes serve it, %s and %s among them", len(serving), serving[0], serving[1])}
+		going := p.unwanted(c, serving)
+		if len(going) == 0 {
+			x.Lease = serving[0].Lease.String()
+			p.add(x.byDefinition(serving[0].Lease.Group()))
+			continue
+		}
+		var names []string
+		for _, u := range going {
+			names = append(names, u.String()+p.servesToo(u))
+			x.Mend.Reject = append(x.Mend.Reject, ObjectRef{Kind: u.Kind, Namespace: u.Namespace, Name: u.Name, UID: string(u.UID)})
+		}
+		x.Plan = "delete " + strings.Join(names, " and ")
+		if c.held() && len(going) < len(serving) {
+			x.Plan += ": the other is the holder's"
+		}
+		p.add(x.byName())
+	}
+}
+
+// unwanted are those of rival routes that the holder of the host does not want; where nobody holds it
+// the oldest counts for its holder's, as in admission. There is none where all are of one deployment
+// group and of this program: only the definition tells which is wanted.
+func (p *problems) unwanted(c *Claim, serving []Use) []Use {
+	oldest := slices.MinFunc(serving, func(a, b Use) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.String(), b.String())) })
+	without := func(keep func(Use) bool) []Use { return slices.DeleteFunc(slices.Clone(serving), keep) }
+	going := without(func(u Use) bool {
+		if part := c.Part(RouteKey(u.Path)); c.held() && part != nil {
+			return u.Of(part.Lease.Group())
+		}
+		if c.held() {
+			return u.HasLease && len(c.PartsOf(u.Lease.Group())) > 0
+		}
+		return u.UID == oldest.UID || u.HasLease && oldest.HasLease && u.Lease.Owner == oldest.Lease.Owner
+	})
+	ours := func(u Use) bool { return p.written[string(u.UID)] }
+	switch {
+	case len(going) > 0:
+		return going
+	case slices.ContainsFunc(serving, ours):
+		return without(ours)
+	}
+	return without(func(u Use) bool { return u.UID == oldest.UID })
+}
+
+// servesToo names what else goes with a route.
+func (p *problems) servesToo(route Use) string {
+	var hosts []string
+	for host, uses := range p.Uses {
+		if host != route.Host && slices.ContainsFunc(uses, func(u Use) bool { return u.UID == route.UID }) {
+			hosts = append(hosts, host)
+		}
+	}
+	if len(hosts) == 0 {
+		return ""
+	}
+	slices.Sort(hosts)
+	return " (which serves " + strings.Join(hosts, ", ") + " too)"
+}
+
+// held is true for a claim that somebody holds a part of, as far as it can be understood.
+func (c *Claim) held() bool { return c != nil && c.Unreadable == "" && !c.Deleting && len(c.Parts) > 0 }
+
+// migrating notes routes of one deployment group that differ in their kind: a migration that is under
+// way, or that somebody has to end.
+func (p *problems) migrating(host string, serving []Use) bool {
+	forms := map[string]bool{}
+	for _, u := range serving {
+		form := u.Kind + " " + u.Path
+		if !u.HasLease || u.Lease.Group() != serving[0].Lease.Group() || forms[form] {
+			return false
+		}
+		forms[form] = true
+	}
+	slices.SortFunc(serving, func(a, b Use) int { return cmp.Compare(a.String(), b.String()) })
+	g := serving[0].Lease.Group()
+	p.add(Problem{Problem: MigrationUnderWay, Thing: host, Namespace: serving[0].Namespace, Lease: serving[0].Lease.String(),
+		Message: fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", serving[0], serving[1]),
+		Plan:    "move the routes of its lease to the configured kind, " + p.Config.Target,
+		Mend:    Mend{Group: g, Definition: true, Migration: true}}.byName())
+	return true
+}

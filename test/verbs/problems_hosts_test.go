@@ -1,0 +1,212 @@
+package verbs
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// madeProblem makes a problem of a kind.
+type madeProblem struct {
+	kind string
+	way  way
+	make func(t *testing.T, s scene) produced
+}
+
+// madeProblems are all of them.
+func madeProblems() []madeProblem { return append(hostProblems(), addressProblems()...) }
+
+// rival is an Ingress of somebody else for the scene's host.
+func (s scene) rival(t *testing.T, namespace string, labels map[string]string) string {
+	t.Helper()
+	create(t, ingresses, ingressFor(s.host, namespace, labels))
+	removeLater(t, ingresses, namespace, "by-hand-"+s.host)
+	return "ingresses " + namespace + "/by-hand-" + s.host
+}
+
+// recorded is the plain configuration, with DNS records.
+func (s scene) recorded(t *testing.T) string {
+	t.Helper()
+	return configure(t, "dns: {form: endpoint, targets: [lb.example.net]}", "ip: {ranges: ["+s.subnet+"0/29]}")
+}
+
+// hostProblems are those of hosts, routes and claims.
+func hostProblems() []madeProblem {
+	return []madeProblem{
+		{state.CrashedRun, byItself, func(t *testing.T, s scene) produced {
+			plant(t, state.HostWant{Host: s.host}.Hold(s.id), func(p *state.Part) { p.Run = "crashed" })
+			return produced{thing: s.host, touched: []string{"leases " + ledger + "/" + s.host}}
+		}},
+		{state.HoldEnded, byItself, func(t *testing.T, s scene) produced {
+			passed := before(t, time.Minute)
+			plant(t, state.HostWant{Host: s.host}.Hold(s.id), func(p *state.Part) { p.Expires = passed })
+			return produced{thing: s.host, touched: []string{"leases " + ledger + "/" + s.host}}
+		}},
+		{state.RouteWithoutClaim, byItself, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			remove(t, claims, ledger, s.host)
+			return produced{thing: s.host, touched: []string{"leases " + ledger + "/" + s.host}}
+		}},
+		{state.StrayRoute, byItself, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			remove(t, claims, ledger, s.host)
+			remove(t, hosts, "lease", s.host)
+			plant(t, state.HostWant{Host: s.host}.Hold(leaseOf(newOwner(), 9)), func(*state.Part) {})
+			return produced{thing: s.host, touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host}}
+		}},
+		{state.RouteDiffers, byItself, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			change(t, ingresses, s.id.Namespace(), s.host, func(o *object) {
+				rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+				path := rules[0].(map[string]any)["http"].(map[string]any)["paths"].([]any)[0].(map[string]any)
+				path["backend"].(map[string]any)["service"].(map[string]any)["name"] = "elsewhere"
+				_ = unstructured.SetNestedSlice(o.Object, rules, "spec", "rules")
+			})
+			return produced{thing: s.host, touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host}}
+		}},
+		{state.StaleReport, byItself, func(t *testing.T, s scene) produced {
+			net(t, 0, "apply", "--config", s.plain, "--target=httproute", "--wait=false", "-f", define(t, s.id, web("web", 8080, s.host)))
+			reports(t, s.id.Namespace(), s.host, `[{parentRef: {name: gone}, controllerName: example.com/gone, conditions: [
+				{type: Accepted, status: "True", reason: Accepted, message: "", lastTransitionTime: "2026-11-21T10:00:00Z"}]}]`)
+			return produced{thing: "httproute/" + s.host, touched: []string{"httproutes " + s.id.Namespace() + "/" + s.host}}
+		}},
+		{state.NamespaceGone, byItself, func(t *testing.T, s scene) produced {
+			// A ProviderHost outlives the namespace of its lease.
+			s.apply(t, web("web", 8080, s.host))
+			remove(t, ingresses, s.id.Namespace(), s.host)
+			removeNamespace(t, s.id.Namespace())
+			return produced{thing: s.host, touched: []string{"leases " + ledger + "/" + s.host, "providerhosts lease/" + s.host}}
+		}},
+		{state.NotServed, byItself, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			remove(t, ingresses, s.id.Namespace(), s.host)
+			return produced{thing: s.host, touched: []string{"providerhosts lease/" + s.host}}
+		}},
+		{state.NotServed, byName, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			remove(t, ingresses, s.id.Namespace(), s.host)
+			change(t, hosts, "lease", s.host, func(o *object) {
+				o.SetAnnotations(with(o.GetAnnotations(), lease.AnnotationUpdatedAt, "2026-11-21T10:00:00Z"))
+			})
+			return produced{thing: s.host, touched: []string{"providerhosts lease/" + s.host}}
+		}},
+		{state.OldManagedFields, byItself, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			change(t, hosts, "lease", s.host, func(o *object) {
+				fields := o.GetManagedFields()
+				for i := range fields {
+					fields[i].APIVersion = "akash.network/v2beta1"
+				}
+				o.SetManagedFields(fields)
+			})
+			return produced{thing: "providerhost/" + s.host, touched: []string{"providerhosts lease/" + s.host}}
+		}},
+		{state.NotServed, withDefinition, func(t *testing.T, s scene) produced {
+			// It needs nobody's word, but where the definition is there it is routed again.
+			s.apply(t, web("web", 8080, s.host))
+			remove(t, ingresses, s.id.Namespace(), s.host)
+			return produced{
+				thing: s.host, definition: define(t, s.id, web("web", 8080, s.host)), touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host},
+				after: func(t *testing.T) { need(t, ingresses, s.id.Namespace(), s.host) },
+			}
+		}},
+		{state.BlockedHost, byName, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			return produced{
+				thing: s.host, config: configure(t, "hosts: {blocked: ["+s.host+"]}", "ip: {ranges: ["+s.subnet+"0/29]}"),
+				touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host, "providerhosts lease/" + s.host, "leases " + ledger + "/" + s.host},
+				after:   func(t *testing.T) { held(t, s.host) },
+			}
+		}},
+		{state.BlockedHost, byName, func(t *testing.T, s scene) produced {
+			// Nobody holds it: no lease is to.
+			s.apply(t, web("web", 8080, s.host))
+			remove(t, claims, ledger, s.host)
+			return produced{
+				thing: s.host, config: configure(t, "hosts: {blocked: ["+s.host+"]}", "ip: {ranges: ["+s.subnet+"0/29]}"),
+				touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host, "providerhosts lease/" + s.host},
+				after:   func(t *testing.T) { held(t, s.host) },
+			}
+		}},
+		{state.StrayRoute, byItself, func(t *testing.T, s scene) produced {
+			// Nobody holds it, and another owner holds the wildcard above it.
+			s.apply(t, web("web", 8080, s.host))
+			remove(t, claims, ledger, s.host)
+			_, domain, _ := strings.Cut(s.host, ".")
+			plant(t, state.HostWant{Host: "*." + domain}.Hold(leaseOf(newOwner(), 9)), func(p *state.Part) { p.Bound = true })
+			return produced{thing: s.host, touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host, "providerhosts lease/" + s.host}}
+		}},
+		{state.TwoRoutes, byName, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			return produced{thing: s.host, touched: []string{s.rival(t, "default", nil)}}
+		}},
+		{state.TwoRoutes, byName, func(t *testing.T, s scene) produced {
+			// Nobody holds the host: the oldest route stays.
+			s.rival(t, "default", s.id.Labels())
+			return produced{thing: s.host, touched: []string{s.rival(t, "kube-public", leaseOf(newOwner(), 1).Labels())}}
+		}},
+		{state.TwoRoutes, byDefinition, func(t *testing.T, s scene) produced {
+			// The order after: the lease's namespace is another.
+			s.apply(t, web("web", 8080, s.host))
+			next := s.id
+			next.OSeq++
+			definition := define(t, next, web("web", 8080, s.host))
+			net(t, 0, "apply", "--config", s.plain, "--prune=false", "-f", definition)
+			return produced{thing: s.host, definition: definition, touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host}}
+		}},
+		{state.MigrationUnderWay, byName, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			net(t, 0, "migrate", "--config", s.plain, "--to=httproute", "--keep-old", "--wait=false", s.id.Group().String())
+			return produced{thing: s.host, touched: []string{"httproutes " + s.id.Namespace() + "/" + s.host}}
+		}},
+		{state.MigrationUnderWay, withDefinition, func(t *testing.T, s scene) produced {
+			// Two hosts are two problems, and mended by one application.
+			definition := define(t, s.id, web("web", 8080, s.host, "too."+s.host))
+			net(t, 0, "apply", "--config", s.plain, "-f", definition)
+			net(t, 0, "migrate", "--config", s.plain, "--to=httproute", "--keep-old", "--wait=false", s.id.Group().String())
+			return produced{
+				thing: s.host, definition: definition,
+				touched: []string{"httproutes " + s.id.Namespace() + "/" + s.host, "httproutes " + s.id.Namespace() + "/too." + s.host},
+			}
+		}},
+		{state.MixedDefinitions, byDefinition, func(t *testing.T, s scene) produced {
+			gone := "gone." + s.host
+			s.apply(t, web("web", 8080, gone))
+			definition := define(t, s.id, web("web", 8080, s.host))
+			net(t, 0, "apply", "--config", s.plain, "--prune=false", "-f", definition)
+			return produced{thing: s.id.Group().String(), definition: definition, touched: []string{
+				"ingresses " + s.id.Namespace() + "/" + gone, "providerhosts lease/" + gone, "leases " + ledger + "/" + gone,
+			}}
+		}},
+		{state.UnreadableClaim, byName, func(t *testing.T, s scene) produced {
+			plant(t, state.HostWant{Host: s.host}.Hold(s.id), func(*state.Part) {})
+			change(t, claims, ledger, s.host, func(o *object) {
+				o.SetAnnotations(with(o.GetAnnotations(), state.AnnotationLedger, "v9"))
+			})
+			return produced{thing: s.host, touched: []string{"leases " + ledger + "/" + s.host}}
+		}},
+		{state.UnreadableClaim, byName, func(t *testing.T, s scene) produced {
+			create(t, claims, `{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: `+s.host+`, namespace: `+ledger+`,
+labels: {net.akash.network/kind: address}, annotations: {net.akash.network/ledger: v1}}}`)
+			return produced{thing: s.host, touched: []string{"leases " + ledger + "/" + s.host}}
+		}},
+		{state.StrayRecord, byItself, func(t *testing.T, s scene) produced {
+			net(t, 0, "apply", "--wait=false", "--config", s.recorded(t), "-f", define(t, s.id, web("web", 8080, s.host)))
+			return produced{thing: s.host, touched: []string{"dnsendpoints " + s.id.Namespace() + "/" + s.host}}
+		}},
+		{state.RecordDiffers, byItself, func(t *testing.T, s scene) produced {
+			net(t, 0, "apply", "--wait=false", "--config", s.recorded(t), "-f", define(t, s.id, web("web", 8080, s.host)))
+			change(t, dnsEndpoints, s.id.Namespace(), s.host, func(o *object) {
+				_ = unstructured.SetNestedSlice(o.Object, []any{map[string]any{
+					"dnsName": s.host, "recordType": "CNAME", "targets": []any{"elsewhere.example.net"},
+				}}, "spec", "endpoints")
+			})
+			return produced{thing: s.host, config: s.recorded(t), touched: []string{"dnsendpoints " + s.id.Namespace() + "/" + s.host}}
+		}},
+	}
+}
