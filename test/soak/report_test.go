@@ -18,10 +18,10 @@ type report struct {
 	took time.Duration
 	// end is what was there when the work was over.
 	end *audit
-	// shown are the problems before repair, left those that it leaves to people, again the leases
-	// that were then applied again, or released.
+	// shown are the problems before repair, left those that it leaves with the definitions that were
+	// applied last; released is how many leases were released for them.
 	shown, left []problem
-	again       int
+	released    int
 }
 
 // outcomes are how a command may end.
@@ -60,7 +60,7 @@ Made by `+"`make soak`"+`: %d tenants with %d deployments each, %d hosts, %d add
 - at the end %s; %s
 - the audit finds: %s
 - `+"`state --problems`"+` shows all of it: %s
-- `+"`repair`"+` mends all but: %s; %d leases are applied again or released, as the problems' lines say
+- `+"`repair -f`"+` with the definitions that were applied last mends all but: %s; %d leases, whose definition cannot be applied, are released
 - after that `+"`state --problems`"+` shows nothing (exit code 0), and the audit finds nothing
 
 Commands by how they ended: held is exit code 4, problems is what `+"`state --problems` and `repair`"+` say with exit
@@ -74,7 +74,7 @@ code 1, the mean leaves out the killed.
 		counts(r.end.routes, func(x route) string { return x.kind }),
 		counts(r.end.found, func(f finding) string { return f.rule }),
 		counts(r.shown, func(p problem) string { return p.Problem }),
-		counts(r.left, func(p problem) string { return p.Problem }), r.again, table)
+		counts(r.left, func(p problem) string { return p.Problem }), r.released, table)
 	return s.String()
 }
 

@@ -2,7 +2,9 @@ package soak_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -136,4 +138,11 @@ func (d *definitions) of(group string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.last[group]
+}
+
+// all are the files of all definitions, in order.
+func (d *definitions) all() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Sorted(maps.Values(d.last))
 }
