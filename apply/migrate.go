@@ -18,12 +18,19 @@ import (
 // Overlap is how long both routes usually stay once the new one is accepted.
 const Overlap = 5 * time.Second
 
+// ForTTL is, as MigrateOptions.Settle, the TTL of the records that led to the old routes.
+const ForTTL time.Duration = -time.Second
+
 // MigrateOptions say how routes move to another kind.
 type MigrateOptions struct {
 	// Overlap is how long both routes stay once the new one is accepted: routers need a moment to load
 	// what they have accepted, and not all say that they have.
 	Overlap time.Duration
-	// KeepOld leaves the old routes. Run again without it, the migration ends.
+	// Settle is how long the old routes stay once DNS leads to the new ones; if negative, for the TTL
+	// of the records that led to them.
+	Settle time.Duration
+	// KeepOld leaves the old routes, and the DNS records that lead to them. Run again without it, the
+	// migration ends.
 	KeepOld bool
 }
 
@@ -44,6 +51,8 @@ type migration struct {
 	companions []owned
 	// there are the routes that have the target's kind already.
 	there []*unstructured.Unstructured
+	// hosts are those of which DNS is led to the new routes.
+	hosts []*led
 }
 
 // crossing is one route on its way to its new form.
@@ -54,8 +63,12 @@ type crossing struct {
 	objects []render.Object
 	// why is set where the route stays as it is.
 	why string
-	// ready is true when the new form has been accepted: the old may go.
+	// ready is true when the new form has been accepted, and DNS leads to it: the old may go.
 	ready bool
+	// stays is until when resolvers may lead people to the old route, lag how long that is from the
+	// moment on at which its host's records have changed.
+	stays time.Time
+	lag   time.Duration
 }
 
 // StayedError says that routes could not be moved; the events told why.
@@ -148,17 +161,37 @@ func (m *Migration) Routes() (n int) {
 }
 
 // Run moves the routes. First the new ones are written and, where somebody says so, accepted; then the
-// old ones go. Leases are independent; the error joins those of all.
+// DNS records of their hosts are led to them; then the old ones go. Leases are independent; the error
+// joins those of all.
 func (m *Migration) Run(ctx context.Context) error {
 	runs := make([]*run, len(m.leases))
 	for i, l := range m.leases {
 		runs[i] = l.run
 	}
-	err := m.each(runs, func(i int, _ *run) error { return m.leases[i].bring(ctx) })
-	if overlapped := m.overlap(ctx); overlapped != nil {
-		return failures([]error{err, overlapped})
+	errs := []error{m.each(runs, func(i int, _ *run) error { return m.leases[i].bring(ctx) }), m.overlap(ctx)}
+	if errs[1] == nil && !m.opts.KeepOld {
+		lacking := m.lacking()
+		errs = append(errs, m.each(runs, func(i int, _ *run) error { return m.leases[i].lead(ctx, m.opts.Settle, lacking) }),
+			m.each(runs, func(i int, _ *run) error { return m.leases[i].follow(ctx, m.opts.Settle) }))
+		errs[1] = m.settleDNS(ctx)
 	}
-	return failures([]error{err, m.each(runs, func(i int, _ *run) error { return m.leases[i].end(ctx, m.opts.KeepOld) })})
+	if errs[1] != nil {
+		return failures(errs)
+	}
+	return failures(append(errs, m.each(runs, func(i int, _ *run) error { return m.leases[i].end(ctx, m.opts.KeepOld) })))
+}
+
+// Staying are the old routes that a run has left where they are, for now or for good.
+func (m *Migration) Staying() (names []string) {
+	now := m.cluster.Now()
+	for _, l := range m.leases {
+		for _, c := range l.routes {
+			if !c.ready || c.stays.After(now) {
+				names = append(names, c.old.kind.Singular+"/"+c.old.live.GetName())
+			}
+		}
+	}
+	return names
 }
 
 // overlap lets both routes stand for a while, where there are two.
@@ -166,10 +199,18 @@ func (m *Migration) overlap(ctx context.Context) error {
 	ready := slices.ContainsFunc(m.leases, func(l *migration) bool {
 		return slices.ContainsFunc(l.routes, func(c *crossing) bool { return c.ready })
 	})
-	if !ready || m.Applier.opts.DryRun != "" || m.opts.KeepOld || m.opts.Overlap == 0 {
+	if !ready || m.Applier.opts.DryRun != "" || m.opts.KeepOld {
 		return nil
 	}
-	timer := time.NewTimer(m.opts.Overlap)
+	return pause(ctx, m.opts.Overlap)
+}
+
+// pause lets time pass, unless the context ends.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

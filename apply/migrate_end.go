@@ -20,17 +20,20 @@ func (m *migration) end(ctx context.Context, keep bool) error {
 		return nil
 	}
 	gone := map[*unstructured.Unstructured]bool{}
+	settling := &SettlingError{Lease: m.req.Lease}
+	now := m.cluster.Now()
 	for _, c := range m.routes {
-		if !c.ready {
+		switch {
+		case !c.ready:
+			continue
+		case c.stays.After(now):
+			settling.add(c, now)
 			continue
 		}
-		if err := m.removeOld(ctx, c.old); err != nil {
+		if err := m.removeOld(ctx, c); err != nil {
 			return err
 		}
 		gone[c.old.live] = true
-		if len(m.snapshot.records[c.use.Host]) > 0 {
-			m.event(Left, "dns", "", c.use.Host, "its record leads where it did until the next apply")
-		}
 	}
 	needed := m.needed(gone)
 	for _, o := range m.companions {
@@ -41,7 +44,14 @@ func (m *migration) end(ctx context.Context, keep bool) error {
 			return err
 		}
 	}
-	m.tellDone("migrated")
+	switch {
+	case len(settling.Routes) == 0:
+		m.tellDone("migrated")
+	case m.opts.Wait > 0:
+		return settling
+	default:
+		m.tellDone("prepared")
+	}
 	return nil
 }
 
@@ -85,8 +95,12 @@ func (m *migration) tellDone(how string) {
 
 // removeOld deletes an old route, whoever wrote it, as long as it is what was read: else its new form
 // says something else.
-func (m *migration) removeOld(ctx context.Context, o owned) error {
-	return m.removeAsRead(ctx, o, "the same command carries the change over")
+func (m *migration) removeOld(ctx context.Context, c *crossing) error {
+	when := ""
+	if m.opts.DryRun != "" && c.lag > 0 {
+		when = c.lag.String() + " after its DNS records lead to the new route"
+	}
+	return m.removeAsRead(ctx, c.old, when, "the same command carries the change over")
 }
 
 // sameRoute is true where nothing but the status has changed.

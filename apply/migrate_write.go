@@ -22,7 +22,7 @@ func (m *migration) writeRoute(ctx context.Context, c *crossing, seen map[string
 	if m.superseded(c) {
 		o := c.main()
 		m.event(Unchanged, o.Kind.Singular, o.Namespace, o.Name, "it is there already")
-		return nil
+		return m.stayAfterAll(ctx, o.Kind, m.snapshot.find(o))
 	}
 	for _, stage := range stages {
 		var objects []render.Object
@@ -50,6 +50,9 @@ func (m *migration) superseded(c *crossing) bool {
 		return true
 	}
 	was, is := c.old.live.GetAnnotations()[lease.AnnotationDefinition], live.GetAnnotations()[lease.AnnotationDefinition]
+	if timeLedTo(c.old.live) > 0 {
+		return was != is // the old one was last written to note that it goes
+	}
 	return was != "" && is != "" && was != is && !lastApplied(live).Before(lastApplied(c.old.live))
 }
 

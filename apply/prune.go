@@ -145,18 +145,18 @@ func (r *run) removeFor(ctx context.Context, o owned, action Action, why string)
 	return err
 }
 
-// removeAsRead deletes a route, whoever wrote it, as long as it says what was read. Next is what is to
-// be done where it does not.
-func (r *run) removeAsRead(ctx context.Context, o owned, next string) error {
+// removeAsRead deletes a route, whoever wrote it, as long as it says what was read. Told goes with the
+// event; next is what is to be done where it does not.
+func (r *run) removeAsRead(ctx context.Context, o owned, told, next string) error {
 	live, name := o.live, o.live.GetNamespace()+"/"+o.live.GetName()
 	if r.opts.DryRun == DryRunClient {
-		r.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), "")
+		r.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
 		return nil
 	}
 	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
 		err := r.cluster.deletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), r.opts.DryRun == DryRunServer)
 		if err == nil {
-			r.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), "")
+			r.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
 			return true, nil
 		}
 		if !isOvertaken(err) && !isUnclear(err) {

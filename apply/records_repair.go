@@ -43,6 +43,15 @@ func (s *snapshot) ownRecords(ctx context.Context, a *Applier) ([]state.OwnRecor
 // wantedRecords are the records that a lease is to have for a host, of which it holds the part, as
 // far as claims, routes and configuration tell.
 func (r *run) wantedRecords(ctx context.Context, host string, part state.Part) (render.DNS, error) {
+	records, err := r.recordsFor(ctx, host, part, r.kindLedTo(host), false)
+	if problems := (lease.Problems{}); errors.As(err, &problems) {
+		return render.DNS{}, nil // the next apply of the lease tells of them
+	}
+	return records, err
+}
+
+// recordsFor are the records by which a host leads to its route of a kind.
+func (r *run) recordsFor(ctx context.Context, host string, part state.Part, target string, fresh bool) (render.DNS, error) {
 	e := lease.Expose{Port: part.Port, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: host}}}
 	opts, cfg := r.opts, *r.opts.Config
 	cfg.Ingress.StaticHosts = false // the host is named
@@ -50,17 +59,31 @@ func (r *run) wantedRecords(ctx context.Context, host string, part state.Part) (
 	own := New(r.cluster, opts).newRun(nil, r.req)
 	own.snapshot = r.snapshot
 	e.IP, own.addresses = r.leasedFor(part)
-	def := &lease.Definition{Lease: part.Lease, Services: []lease.Service{{Name: part.Service, Expose: []lease.Expose{e}}}}
-	for _, o := range r.snapshot.records[host] {
+	def := &lease.Definition{Lease: part.Lease, Services: []lease.Service{{Name: part.Service, Target: target, Expose: []lease.Expose{e}}}}
+	for _, o := range slices.Concat(r.snapshot.written[r.group], r.snapshot.records[host]) {
 		if o.group == r.group {
 			def.Hash = o.live.GetAnnotations()[lease.AnnotationDefinition]
 		}
 	}
-	records, err := own.renderRecords(ctx, def, false)
-	if problems := (lease.Problems{}); errors.As(err, &problems) {
-		return render.DNS{}, nil // the next apply of the lease tells of them
+	return own.renderRecords(ctx, def, fresh)
+}
+
+// kindLedTo is the kind of route to which a host's records lead: that of the configuration, unless the
+// lease has only others, or that one is about to go.
+func (r *run) kindLedTo(host string) string {
+	configured := r.opts.Config.Target
+	found := ""
+	for _, target := range []string{config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute} {
+		for _, kind := range kindsOf(target) {
+			there := slices.ContainsFunc(r.snapshot.hostUses[host], func(u state.Use) bool {
+				return u.Kind == kind.Singular && u.Of(r.group) && !u.Redirect && timeLedTo(r.snapshot.live[kind.Plural][u.Namespace+"/"+u.Name]) == 0
+			})
+			if there && (found == "" || target == configured) {
+				found = target
+			}
+		}
 	}
-	return records, err
+	return cmp.Or(found, configured)
 }
 
 // leasedFor is the IP endpoint that the service behind a host leases, and its addresses: that of the

@@ -134,11 +134,16 @@ func (r *run) served(ctx context.Context, o render.Object) (string, error) {
 	case state.StateFailed:
 		return "", fmt.Errorf("%s: the record was not made (%s): %s", name, record.Operation, record.Message)
 	}
+	return unserved(o.Kind, record), nil
+}
+
+// unserved says for what a record waits.
+func unserved(kind render.Kind, record state.RecordObject) string {
 	last := "its controller has not taken it up yet"
 	if record.Operation != "" {
 		last = "last operation: " + record.Operation
 	}
-	return fmt.Sprintf("%s to be served (%s; see: kubectl -n %s describe %s.%s %s)", name, last, o.Namespace, o.Kind.Plural, o.Kind.Group, o.Name), nil
+	return fmt.Sprintf("%s %s/%s to be served (%s; see: kubectl -n %s describe %s.%s %s)", kind.Singular, record.Namespace, record.Name, last, record.Namespace, kind.Plural, kind.Group, record.Name)
 }
 
 func valuesText(o state.RecordObject) string {

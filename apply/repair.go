@@ -185,14 +185,20 @@ func (r *repair) migrate(ctx context.Context, g lease.Group) error {
 			r.send(e)
 		}
 	}
-	m, err := New(r.cluster, opts).Migration(ctx, func(id lease.ID) bool { return id.Group() == g }, MigrateOptions{Overlap: Overlap})
+	m, err := New(r.cluster, opts).Migration(ctx, func(id lease.ID) bool { return id.Group() == g }, MigrateOptions{Overlap: Overlap, Settle: ForTTL})
 	switch {
 	case err != nil:
 		return err
 	case m.Routes() == 0:
 		return errors.New("no route of it is to move: one that neither this program nor Akash's provider wrote is not moved; delete the one that is not wanted")
 	}
-	return m.Run(ctx)
+	if err := m.Run(ctx); err != nil {
+		return err
+	}
+	if staying := m.Staying(); len(staying) > 0 && r.opts.DryRun == "" {
+		return fmt.Errorf("for now %s stays, until DNS leads to the new route", strings.Join(staying, ", "))
+	}
+	return nil
 }
 
 // place is the file and the line of a definition.

@@ -115,7 +115,7 @@ func (r *repair) remove(ctx context.Context, work *run, refs []state.ObjectRef) 
 func (r *repair) reject(ctx context.Context, work *run, refs []state.ObjectRef) error {
 	for _, ref := range refs {
 		if live := r.live(&ref); live != nil {
-			if err := work.removeAsRead(ctx, owned{kind: kindOf(ref), live: live}, "its host is to be looked at again"); err != nil {
+			if err := work.removeAsRead(ctx, owned{kind: kindOf(ref), live: live}, "", "its host is to be looked at again"); err != nil {
 				return err
 			}
 		}

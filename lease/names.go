@@ -31,6 +31,9 @@ const (
 	AnnotationDefinition = Domain + "/definition"
 	// AnnotationHost names the host for which a DNS record is.
 	AnnotationHost = Domain + "/host"
+	// AnnotationLedTo is on a route that goes: for how many seconds resolvers may still lead people to it
+	// once its host's DNS records lead elsewhere.
+	AnnotationLedTo = Domain + "/dns-ttl"
 	// LabelOurs marks objects that are ours and unknown to Akash's operators.
 	LabelOurs = Domain + "/managed"
 )

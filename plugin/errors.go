@@ -59,6 +59,7 @@ func (c *cli) print(err error) int {
 	var unproved *apply.UnprovedError
 	var exhausted *apply.ExhaustedError
 	var timeout *apply.TimeoutError
+	var settling *apply.SettlingError
 	var wrong *usageError
 	var found *problemsFound
 	switch {
@@ -82,6 +83,9 @@ func (c *cli) print(err error) int {
 		return exitHeld
 	case errors.As(err, &timeout):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nWhat was written stays; the same command, run again, goes on waiting.\n", err)
+		return exitTimeout
+	case errors.As(err, &settling):
+		fmt.Fprintf(c.ErrOut, "Error: %v\nThe same command removes them then; with --timeout=%s it waits for that now.\n", err, (settling.After + time.Second).Round(time.Second))
 		return exitTimeout
 	case errors.As(err, &found): // they stand on stdout
 		return exitFailed

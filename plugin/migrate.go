@@ -24,6 +24,7 @@ type migrateFlags struct {
 	wait        bool
 	timeout     time.Duration
 	overlap     time.Duration
+	settle      time.Duration
 	keepOld     bool
 	concurrency int
 	selector    string
@@ -37,8 +38,9 @@ func newMigrate(c *cli) *cobra.Command {
 		Short: "Move routes to another kind: Ingress, HTTPRoute or OpenShift Route",
 		Long: `
 			Move the routes of leases to another kind, without a moment in which a host has none: each route
-			is read from the cluster and written in its new form; when a router has accepted that, the old one
-			goes. Routes that Akash's provider wrote move too. Claims and ProviderHosts stay as they are.
+			is read from the cluster and written in its new form; when a router has accepted that, the DNS
+			records of its host are led to it; when no resolver can have the old answer any more, the old
+			route goes. Routes that Akash's provider wrote move too. Claims and ProviderHosts stay as they are.
 
 			What only tunes a route, and the new kind does not have, is named and left out. A route that
 			would let other requests through is named and stays, with exit code 1. A run that ends early is
@@ -50,9 +52,9 @@ func newMigrate(c *cli) *cobra.Command {
 			# One lease
 			kubectl akash-net migrate --to httproute akash1…/8438017/1
 
-			# First the new routes of all leases, then, when DNS leads to the Gateway, the end of the old
+			# First the new routes of all leases; when those are tested, DNS and the end of the old ones
 			kubectl akash-net migrate --to httproute --all --keep-old
-			kubectl akash-net migrate --to httproute --all`,
+			kubectl akash-net migrate --to httproute --all --timeout 10m`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(args); err != nil {
 				return err
@@ -66,9 +68,10 @@ func newMigrate(c *cli) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
 	addOperators(cmd, &f.operators)
-	addWait(cmd, &f.wait, &f.timeout, "for the new routes to be accepted, where routers say so, before the old ones go")
+	addWait(cmd, &f.wait, &f.timeout, "for the new routes to be accepted, where routers say so, and for DNS to lead to them, before the old ones go")
 	cmd.Flags().DurationVar(&f.overlap, "overlap", apply.Overlap, "How long both routes stay once the new ones are accepted: routers need a moment to load them")
-	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Leave the old routes; the same command without it removes them")
+	cmd.Flags().DurationVar(&f.settle, "dns-settle", apply.ForTTL, "How long the old routes stay once DNS leads to the new ones; if negative, for the TTL of the records that led to them")
+	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Leave the old routes, and the DNS records that lead to them; the same command without it goes on")
 	addConcurrency(cmd, &f.concurrency)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Migrate the leases whose labels (Akash's, akash.network/lease.id.…) match")
 	cmd.Flags().BoolVar(&f.all, "all", false, "Migrate all leases, after a question")
@@ -149,7 +152,7 @@ func (f *migrateFlags) run(ctx context.Context, c *cli, args []string) error {
 	events := newEvents(c, f.output, f.dryRun)
 	migration, err := apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: events.report,
-	}).Migration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, KeepOld: f.keepOld})
+	}).Migration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func ReadRoute(o *unstructured.Unstructured, cfg *config.ProviderConfig, s Surro
 		Surroundings: s, cfg: cfg, annotations: map[string]string{},
 	}
 	for k, v := range o.GetAnnotations() {
-		if !working(k) && !said(k, cfg) {
+		if !working(k) && !said(k, v, cfg) {
 			r.annotations[k] = v
 		}
 	}
@@ -158,10 +158,11 @@ func working(key string) bool {
 }
 
 // said is true for what the provider's configuration has said to external-dns: it says it of the new
-// form too.
-func said(key string, cfg *config.ProviderConfig) bool {
+// form too, but for who reads a route that goes.
+func said(key, value string, cfg *config.ProviderConfig) bool {
 	prefix := cfg.DNS.AnnotationPrefix + "/"
-	return cfg.DNS.Form == config.DNSAnnotations && (key == prefix+"ttl" || key == prefix+"target")
+	return cfg.DNS.Form == config.DNSAnnotations &&
+		(key == prefix+"ttl" || key == prefix+"target" || key == prefix+"controller" && value == lease.FieldManager)
 }
 
 // take is an annotation that is understood from here on.

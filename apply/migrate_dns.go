@@ -1,0 +1,390 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// led is a host whose new routes are accepted, and which DNS is to lead to them.
+type led struct {
+	host   string
+	part   state.Part
+	routes []*crossing
+	// records are those that it is to have, values what they say of the host's own name.
+	records render.DNS
+	values  []string
+	// namespace is where its records stand. theirs is another deployment that has them, and holds
+	// another path of the host.
+	namespace string
+	theirs    string
+	// missing is what the records lack, since when they are served.
+	missing string
+	since   time.Time
+	// ended is true where its old routes stay, whatever comes.
+	ended bool
+}
+
+// stay leaves the old routes of the host where they are.
+func (h *led) stay() {
+	h.ended = true
+	for _, c := range h.routes {
+		c.ready = false
+	}
+}
+
+// stayAll leaves all old routes where they are, if there is an error.
+func stayAll(hosts []*led, err error) error {
+	if err != nil {
+		for _, h := range hosts {
+			h.stay()
+		}
+	}
+	return err
+}
+
+// lead leads DNS to the new routes of a lease: the same records, and in the same way, as its next apply
+// would.
+func (m *migration) lead(ctx context.Context, settle time.Duration, lacking map[string]string) error {
+	if m.hosts = m.led(); len(m.hosts) == 0 {
+		return nil
+	}
+	if m.opts.Config.DNS.Form == config.DNSAnnotations {
+		return m.unread(ctx, m.hosts, settle, lacking)
+	}
+	errs := []error{m.findValues(ctx, m.hosts)}
+	for _, h := range m.hosts {
+		if h.ended {
+			continue
+		}
+		if err := m.turn(ctx, h, lacking[h.host]); err != nil {
+			h.stay()
+			errs = append(errs, err)
+		}
+	}
+	return failures(errs)
+}
+
+// follow waits until the records of a lease's hosts are served, those that other deployments have among
+// them. Until then its old routes stay.
+func (m *migration) follow(ctx context.Context, settle time.Duration) error {
+	if len(m.hosts) == 0 || m.opts.DryRun != "" || !m.opts.Config.DNS.Records() {
+		return nil
+	}
+	err := failures([]error{m.awaitLed(ctx, m.hosts), m.confirm(ctx)})
+	for _, h := range m.hosts {
+		m.settleHost(h, settle)
+	}
+	return err
+}
+
+// led are the hosts of the routes that are ready, and of which the lease holds a part: without a claim
+// a host has no records.
+func (m *migration) led() []*led {
+	if m.opts.Config.DNS.Form == config.DNSNone {
+		return nil
+	}
+	var hosts []*led
+	for _, c := range m.routes {
+		claim := m.snapshot.claims[state.HostName(c.use.Host)]
+		if !c.ready || claim == nil || len(claim.PartsOf(m.group)) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(hosts, func(h *led) bool { return h.host == c.use.Host })
+		if i < 0 {
+			i = len(hosts)
+			hosts = append(hosts, &led{host: c.use.Host, part: claim.PartsOf(m.group)[0], namespace: m.req.Lease.Namespace()})
+		}
+		hosts[i].routes = append(hosts[i].routes, c)
+	}
+	slices.SortFunc(hosts, func(a, b *led) int { return cmp.Compare(a.host, b.host) })
+	return hosts
+}
+
+// lacking says, by host, which route of its tenant has no new form: a host that several routes serve
+// is led elsewhere only when all of them are there.
+func (m *Migration) lacking() map[string]string {
+	type place struct{ host, path string }
+	there := map[place]bool{}
+	hosts := map[string]string{} // and their owners
+	for _, l := range m.leases {
+		for _, c := range l.routes {
+			if c.ready {
+				there[place{c.use.Host, c.use.Path}] = true
+				hosts[c.use.Host] = l.group.Owner
+			}
+		}
+	}
+	lacking := map[string]string{}
+	for host, owner := range hosts {
+		uses := m.leases[0].snapshot.hostUses[host]
+		isNew := func(u state.Use) bool {
+			return slices.ContainsFunc(kindsOf(m.Applier.opts.Config.Target), func(k render.Kind) bool { return k.Singular == u.Kind })
+		}
+		for _, u := range uses {
+			if isNew(u) && u.HasLease && u.Lease.Owner == owner {
+				there[place{host, u.Path}] = true
+			}
+		}
+		for _, u := range uses {
+			route := slices.ContainsFunc(hostKinds, func(k render.Kind) bool { return k.Singular == u.Kind })
+			if route && !isNew(u) && !u.Redirect && u.HasLease && u.Lease.Owner == owner && !there[place{host, u.Path}] {
+				lacking[host] = fmt.Sprintf("its DNS records lead where they did: %s serves it too, and has no new form yet", u)
+			}
+		}
+	}
+	return lacking
+}
+
+// asLong asks until it is done, for as long as the run waits; a run that does not wait asks once.
+func (m *migration) asLong(ctx context.Context, done func(context.Context) (bool, error)) error {
+	if m.opts.Wait > 0 && m.opts.DryRun == "" {
+		return m.poll(ctx, done)
+	}
+	ok, err := done(ctx)
+	if err == nil && !ok {
+		return errTimedOut
+	}
+	return err
+}
+
+// findValues waits until it is known where the new routes are reached.
+func (m *migration) findValues(ctx context.Context, hosts []*led) error {
+	var errs []error
+	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
+		known := true
+		for _, h := range hosts {
+			if h.ended {
+				continue
+			}
+			records, err := m.recordsFor(ctx, h.host, h.part, m.opts.Config.Target, true)
+			if err != nil {
+				h.stay()
+				errs = append(errs, fmt.Errorf("host %s: %w", h.host, err))
+			}
+			h.records = records
+			h.values = valuesOf(h.host, recordsIn(records.Objects))
+			known = known && len(records.Unknown) == 0
+		}
+		return known, nil
+	})
+	if !errors.Is(err, errTimedOut) {
+		return errors.Join(append(errs, stayAll(hosts, err))...)
+	}
+	var waiting []string
+	for _, h := range hosts {
+		for _, u := range h.records.Unknown {
+			waiting = append(waiting, "host "+h.host+": "+m.unknownText(u))
+			m.event(Left, "dns", "", h.host, m.unknownText(u))
+		}
+		if len(h.records.Unknown) > 0 && m.opts.DryRun == "" {
+			h.stay()
+		}
+	}
+	if m.opts.Wait > 0 && m.opts.DryRun == "" {
+		errs = append(errs, &TimeoutError{After: m.opts.Wait, Waiting: waiting})
+	}
+	return errors.Join(errs...)
+}
+
+// recordsIn are the records of rendered objects.
+func recordsIn(objects []render.Object) (records []dns.Record) {
+	for _, o := range objects {
+		records = append(records, state.RecordObjectOf(rendered(o)).Records...)
+	}
+	return records
+}
+
+// turn writes the records of a host. For how long people may come to the old routes after that is
+// noted on those first.
+func (m *migration) turn(ctx context.Context, h *led, lacking string) error {
+	var live []dns.Record
+	var ttl time.Duration
+	for _, o := range m.snapshot.records[h.host] {
+		record := state.RecordObjectOf(o.live)
+		live = append(live, record.Records...)
+		ttl = max(ttl, longestTTL(h.host, record))
+	}
+	was := valuesOf(h.host, live)
+	turns := len(was) > 0 && len(h.values) > 0 && !slices.Equal(was, h.values)
+	if turns && lacking != "" {
+		return m.leave(h, lacking)
+	}
+	if h.theirs = m.recordHolder(h.host); h.theirs != "" {
+		i := slices.IndexFunc(m.snapshot.records[h.host], func(o owned) bool { return o.group.String() == h.theirs })
+		h.namespace = m.snapshot.records[h.host][i].live.GetNamespace()
+	}
+	if turns {
+		for _, c := range h.routes {
+			if err := m.noteTime(ctx, c, ttl, nil); err != nil {
+				return err
+			}
+		}
+	}
+	h.routes[0].objects = slices.Concat(h.routes[0].objects, h.records.Objects) // taken back with them
+	return m.putRecords(ctx, h.records.Objects)
+}
+
+// leave leaves the old routes of a host, with the reason.
+func (m *migration) leave(h *led, why string) error {
+	h.stay()
+	stayed := &StayedError{Lease: m.req.Lease}
+	for _, c := range h.routes {
+		stayed.Routes = append(stayed.Routes, c.old.kind.Singular+"/"+c.old.live.GetName())
+	}
+	m.event(Left, "dns", "", h.host, why)
+	return stayed
+}
+
+// valuesOf is what records say of where a host leads, in a fixed order.
+func valuesOf(host string, records []dns.Record) []string {
+	var values []string
+	for _, r := range records {
+		if r.Name == host && r.Type != dns.TXT {
+			for _, v := range r.Values {
+				values = append(values, string(r.Type)+" "+v)
+			}
+		}
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// The TTLs of records that name none: that of Gardener's extensions (gardener: docs/extensions/resources/dnsrecord.md),
+// and the longest that external-dns' providers commonly choose.
+const (
+	gardenerTTL = 2 * time.Minute
+	externalTTL = 5 * time.Minute
+)
+
+// longestTTL is for how long resolvers keep where a host leads.
+func longestTTL(host string, o state.RecordObject) (longest time.Duration) {
+	for _, r := range o.Records {
+		if r.Name != host || r.Type == dns.TXT {
+			continue
+		}
+		ttl := time.Duration(r.TTL) * time.Second
+		if ttl == 0 && o.Kind == render.DNSRecord.Singular {
+			ttl = gardenerTTL
+		} else if ttl == 0 {
+			ttl = externalTTL
+		}
+		longest = max(longest, ttl)
+	}
+	return longest
+}
+
+// awaitLed waits until the records of the hosts are served as they are to be.
+func (m *migration) awaitLed(ctx context.Context, hosts []*led) error {
+	var errs []error
+	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
+		all := true
+		for _, h := range hosts {
+			if h.ended || !h.since.IsZero() {
+				continue
+			}
+			if err := m.look(ctx, h); err != nil {
+				h.stay()
+				errs = append(errs, err)
+			}
+			all = all && (h.ended || !h.since.IsZero())
+		}
+		return all, nil
+	})
+	if !errors.Is(err, errTimedOut) {
+		return errors.Join(append(errs, stayAll(hosts, err))...)
+	}
+	var waiting []string
+	for _, h := range hosts {
+		if !h.ended && h.since.IsZero() {
+			waiting = append(waiting, h.missing)
+			m.event(Left, "dns", "", h.host, "its old routes stay; waiting for "+h.missing)
+			h.stay()
+		}
+	}
+	if m.opts.Wait > 0 {
+		errs = append(errs, &TimeoutError{After: m.opts.Wait, Waiting: waiting})
+	}
+	return errors.Join(errs...)
+}
+
+// look says what a host's records lack or, where they lack nothing, since when they are served.
+func (m *migration) look(ctx context.Context, h *led) error {
+	kind := render.DNSEndpoint
+	if m.opts.Config.DNS.Form == config.DNSGardener {
+		kind = render.DNSRecord
+	}
+	objects, err := m.cluster.objects(ctx, kind.Resource(), h.namespace, metav1.ListOptions{LabelSelector: ofLeases})
+	if err != nil {
+		return err
+	}
+	var found []dns.Record
+	var since time.Time
+	var served []state.RecordObject
+	h.missing = ""
+	for _, o := range objects {
+		if state.RecordHost(o) != h.host {
+			continue
+		}
+		record := state.RecordObjectOf(o)
+		switch record.State {
+		case state.StateActive:
+			if at := m.servedSince(o); at.After(since) {
+				since = at
+			}
+			served = append(served, record)
+		case state.StateFailed:
+			return fmt.Errorf("%s %s/%s: the record was not made (%s): %s", kind.Singular, o.GetNamespace(), o.GetName(), record.Operation, record.Message)
+		default:
+			h.missing = unserved(kind, record)
+		}
+		found = append(found, record.Records...)
+	}
+	if is := valuesOf(h.host, found); !slices.Equal(is, h.values) {
+		h.missing = fmt.Sprintf("host %s to lead to %s, not to %s", h.host, listed(h.values), listed(is))
+		if h.theirs != "" {
+			h.missing += " (deployment " + h.theirs + " has its records: migrate its routes too)"
+		}
+	}
+	if h.missing != "" {
+		return nil
+	}
+	for _, record := range served {
+		if m.changed {
+			m.event(Served, kind.Singular, record.Namespace, record.Name, valuesText(record))
+		}
+	}
+	if h.since = since; since.IsZero() {
+		h.since = m.cluster.Now() // the host leads nowhere
+	}
+	return nil
+}
+
+func listed(values []string) string { return cmp.Or(strings.Join(values, ", "), "nothing") }
+
+// settleHost sets until when the old routes of a host stay. Where another deployment has its records, it
+// is not noted on them that those have changed.
+func (m *migration) settleHost(h *led, settle time.Duration) {
+	for _, c := range h.routes {
+		lag := timeLedTo(c.old.live)
+		if h.theirs != "" {
+			for _, o := range m.snapshot.records[h.host] {
+				lag = max(lag, longestTTL(h.host, state.RecordObjectOf(o.live)))
+			}
+		}
+		if c.ready && lag > 0 {
+			m.staysFor(c, h.since, lag, settle)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// externalInterval is how often external-dns compares routes and records (its flag --interval). Nothing
+// in the cluster says when it has.
+const externalInterval = time.Minute
+
+// externalController is the annotation that says who reads an object; external-dns passes over what names
+// somebody else (external-dns: docs/annotations/annotations.md).
+func (a *Applier) externalController() string {
+	return a.opts.Config.DNS.AnnotationPrefix + "/controller"
+}
+
+// unread lets external-dns read the old routes no more, so that it leads DNS to the new ones: of two
+// routes of a host it keeps to the one whose record there is.
+func (m *migration) unread(ctx context.Context, hosts []*led, settle time.Duration, lacking map[string]string) error {
+	reached := map[*crossing]dns.Target{}
+	errs := []error{m.findReached(ctx, hosts, reached)}
+	for _, h := range hosts {
+		if h.ended {
+			continue
+		}
+		if err := m.turnUnread(ctx, h, reached, lacking[h.host]); err != nil {
+			h.stay()
+			errs = append(errs, err)
+			continue
+		}
+		for _, c := range h.routes {
+			if m.isUnread(c) && m.opts.DryRun == "" {
+				m.staysFor(c, lastApplied(c.old.live).Add(second), timeLedTo(c.old.live), settle)
+			}
+		}
+	}
+	return failures(errs)
+}
+
+func (m *migration) isUnread(c *crossing) bool {
+	return c.old.live.GetAnnotations()[m.externalController()] == lease.FieldManager
+}
+
+// turnUnread marks the old routes of a host, where they lead elsewhere than the new ones.
+func (m *migration) turnUnread(ctx context.Context, h *led, reached map[*crossing]dns.Target, lacking string) error {
+	var turning []*crossing
+	for _, c := range h.routes {
+		was, err := m.oldTarget(ctx, c)
+		if err != nil {
+			return err
+		}
+		if !m.isUnread(c) && !was.Empty() && fmt.Sprint(was) != fmt.Sprint(reached[c]) {
+			turning = append(turning, c)
+		}
+	}
+	if len(turning) > 0 && lacking != "" {
+		return m.leave(h, lacking)
+	}
+	for _, c := range turning {
+		ttl := externalTTL
+		if seconds, err := strconv.ParseUint(c.old.live.GetAnnotations()[m.opts.Config.DNS.AnnotationPrefix+"/ttl"], 10, 31); err == nil && seconds > 0 {
+			ttl = time.Duration(seconds) * time.Second
+		}
+		if err := m.noteTime(ctx, c, ttl+externalInterval, map[string]string{m.externalController(): lease.FieldManager}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findReached waits until it is known where the new routes are reached: were the old ones passed over
+// before, external-dns would take the records away.
+func (m *migration) findReached(ctx context.Context, hosts []*led, reached map[*crossing]dns.Target) error {
+	look := &looker{run: m.run, fresh: true}
+	var waiting map[string]string
+	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
+		waiting = map[string]string{}
+		for _, h := range hosts {
+			unknown := render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.opts.Config.Target}
+			for _, c := range h.routes {
+				target := m.saidTarget(rendered(c.main()))
+				if target.Empty() {
+					var err error
+					if target, err = look.target(ctx, unknown); err != nil {
+						return false, err
+					}
+				}
+				if reached[c] = target; target.Empty() {
+					waiting[h.host] = m.unknownText(unknown)
+				}
+			}
+		}
+		return len(waiting) == 0, nil
+	})
+	if !errors.Is(err, errTimedOut) {
+		return stayAll(hosts, err)
+	}
+	timeout := &TimeoutError{After: m.opts.Wait}
+	for _, h := range hosts {
+		if text := waiting[h.host]; text != "" {
+			timeout.Waiting = append(timeout.Waiting, "host "+h.host+": "+text)
+			m.event(Left, "dns", "", h.host, text)
+			if m.opts.DryRun == "" {
+				h.stay()
+			}
+		}
+	}
+	if m.opts.Wait == 0 || m.opts.DryRun != "" {
+		return nil
+	}
+	return timeout
+}
+
+// saidTarget is where an annotation tells external-dns that a route is reached.
+func (m *migration) saidTarget(o *unstructured.Unstructured) dns.Target {
+	text := o.GetAnnotations()[m.opts.Config.DNS.AnnotationPrefix+"/target"]
+	if text == "" {
+		return dns.Target{}
+	}
+	return dns.ParseTarget(strings.Split(text, ","))
+}
+
+// oldTarget is where external-dns finds that an old route is reached.
+func (m *migration) oldTarget(ctx context.Context, c *crossing) (dns.Target, error) {
+	switch said := m.saidTarget(c.old.live); {
+	case !said.Empty():
+		return said, nil
+	case c.old.kind == render.Ingress:
+		return published(c.old.live, "status", "loadBalancer", "ingress"), nil
+	case c.old.kind == render.Route:
+		return published(c.old.live, "status", "ingress"), nil
+	}
+	return (&looker{run: m.run}).gatewayTarget(ctx)
+}

@@ -1,0 +1,205 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// SettlingError says that old routes stay, for resolvers may still have the answer that leads to them.
+type SettlingError struct {
+	Lease  lease.ID
+	Routes []string
+	// Until is when the last of them may go, After how long that is from now.
+	Until time.Time
+	After time.Duration
+}
+
+func (e *SettlingError) Error() string {
+	return fmt.Sprintf("lease %s: resolvers may lead people to %d of its old routes until %s: %s",
+		e.Lease, len(e.Routes), e.Until.UTC().Format("15:04:05 UTC"), strings.Join(e.Routes, ", "))
+}
+
+func (e *SettlingError) add(c *crossing, now time.Time) {
+	e.Routes = append(e.Routes, c.old.kind.Singular+"/"+c.old.live.GetName())
+	if c.stays.After(e.Until) {
+		e.Until, e.After = c.stays, c.stays.Sub(now)
+	}
+}
+
+// timeLedTo is for how long people may be led to a route that is to go once DNS leads elsewhere, as is
+// noted on it; 0 for any other route.
+func timeLedTo(live *unstructured.Unstructured) time.Duration {
+	if live == nil {
+		return 0
+	}
+	seconds, err := strconv.ParseUint(live.GetAnnotations()[lease.AnnotationLedTo], 10, 31)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// noteTime notes on an old route, before DNS leads elsewhere, for how long people may still come to it.
+// Any write after that may be the run's last. What was noted for longer stays.
+func (m *migration) noteTime(ctx context.Context, c *crossing, ttl time.Duration, more map[string]string) error {
+	c.lag = max(ttl, timeLedTo(c.old.live))
+	noted := merged(more, map[string]string{lease.AnnotationLedTo: strconv.Itoa(int(c.lag.Seconds()))})
+	if containsAll(c.old.live.GetAnnotations(), noted) {
+		return nil
+	}
+	live, name := c.old.live, c.old.live.GetNamespace()+"/"+c.old.live.GetName()
+	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		now, err := m.annotate(ctx, c.old.kind, live, noted)
+		if err == nil {
+			c.old.live = now
+			return true, nil
+		}
+		if !isOvertaken(err) {
+			return false, m.cluster.explain(err, "patch", c.old.kind.Resource())
+		}
+		now, err = m.cluster.get(ctx, c.old.kind, live.GetNamespace(), live.GetName())
+		if now != nil && now.GetUID() == live.GetUID() && containsAll(now.GetAnnotations(), noted) {
+			c.old.live = now // the first of two tries took effect, or another run notes the same
+			return true, nil
+		}
+		if err == nil && (now == nil || now.GetUID() != live.GetUID() || !sameRoute(now, live)) {
+			err = fmt.Errorf("%s %s was changed meanwhile; its host's DNS records stay, and the same command carries the change over", c.old.kind.Singular, name)
+		}
+		live = now
+		return false, err
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("%s %s changes faster than it can be written; try again", c.old.kind.Singular, name)
+	}
+	if err == nil {
+		m.event(Configured, c.old.kind.Singular, live.GetNamespace(), live.GetName(), fmt.Sprintf("it stays for %s once DNS leads elsewhere", c.lag))
+	}
+	return err
+}
+
+func containsAll(have, want map[string]string) bool {
+	for k, v := range want {
+		if have[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// annotate applies annotations to a route, pinned to what was read, and says how it is then. They are
+// this program's, so that its next apply of the route, which has none of them, takes them off.
+func (m *migration) annotate(ctx context.Context, kind render.Kind, live *unstructured.Unstructured, annotations map[string]string) (*unstructured.Unstructured, error) {
+	out := live.DeepCopy()
+	out.SetAnnotations(merged(live.GetAnnotations(), annotations))
+	if m.opts.DryRun == DryRunClient {
+		return out, nil
+	}
+	o := appliedOnly(live)
+	o.SetAnnotations(merged(o.GetAnnotations(), annotations))
+	meta, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o})
+	if err == nil && m.opts.DryRun == "" {
+		out.SetResourceVersion(meta.ResourceVersion)
+		out.SetManagedFields(meta.ManagedFields)
+	}
+	return out, err
+}
+
+// stayAfterAll takes off a route what an earlier migration has noted on it, from which it was to go.
+func (m *migration) stayAfterAll(ctx context.Context, kind render.Kind, live *unstructured.Unstructured) error {
+	if timeLedTo(live) == 0 {
+		return nil
+	}
+	o := appliedOnly(live)
+	annotations := o.GetAnnotations()
+	delete(annotations, lease.AnnotationLedTo)
+	delete(annotations, m.externalController())
+	o.SetAnnotations(annotations)
+	if m.opts.DryRun != DryRunClient {
+		if _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}); err != nil {
+			return m.cluster.explain(err, "patch", kind.Resource())
+		}
+	}
+	m.event(Configured, kind.Singular, o.GetNamespace(), o.GetName(), "it stays")
+	return nil
+}
+
+// appliedOnly is what this program sends to leave a route as it is, pinned to what was read. Of one that
+// Akash's provider wrote that is no more than annotations.
+func appliedOnly(live *unstructured.Unstructured) *unstructured.Unstructured {
+	o := applied(live)
+	ours := slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
+		return f.Manager == lease.FieldManager && f.Operation == metav1.ManagedFieldsOperationApply && f.FieldsV1 != nil &&
+			bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:spec"`))
+	})
+	if !ours {
+		unstructured.RemoveNestedField(o.Object, "spec")
+	}
+	o.SetUID(live.GetUID())
+	o.SetResourceVersion(live.GetResourceVersion())
+	return o
+}
+
+func merged(all, more map[string]string) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, all)
+	maps.Copy(out, more)
+	return out
+}
+
+// servedSince is when the controller of a DNS record last wrote its status: it is not later that it began to
+// serve what it serves. Where nobody can tell it is now.
+func (m *migration) servedSince(record *unstructured.Unstructured) time.Time {
+	var last time.Time
+	for _, f := range record.GetManagedFields() {
+		if f.Subresource == "status" && f.Time != nil && f.Time.After(last) {
+			last = f.Time.Time
+		}
+	}
+	if last.IsZero() {
+		return m.cluster.Now()
+	}
+	return last.Add(second)
+}
+
+// second is what the API server's times leave out.
+const second = time.Second
+
+// staysFor sets until when an old route stays, after a change at a time, and tells of it.
+func (m *migration) staysFor(c *crossing, since time.Time, lag, settle time.Duration) {
+	if settle >= 0 {
+		lag = settle
+	}
+	c.stays = since.Add(lag)
+	if lag > 0 && c.stays.After(m.cluster.Now()) {
+		m.event(Left, c.old.kind.Singular, c.old.live.GetNamespace(), c.old.live.GetName(),
+			fmt.Sprintf("until %s: resolvers may have the answer that leads to it", c.stays.UTC().Format("15:04:05 UTC")))
+	}
+}
+
+// settleDNS waits until nobody is led to the old routes any more, where that is so before the time to
+// wait is over. For those that stay longer it does not wait at all.
+func (m *Migration) settleDNS(ctx context.Context) error {
+	now := m.cluster.Now()
+	var until time.Time
+	for _, l := range m.leases {
+		for _, c := range l.routes {
+			if c.ready && c.stays.After(until) && !c.stays.After(now.Add(m.Applier.opts.Wait)) {
+				until = c.stays
+			}
+		}
+	}
+	return pause(ctx, until.Sub(now))
+}
