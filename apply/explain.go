@@ -15,7 +15,7 @@ import (
 
 // Explain says of hosts, addresses and leases (OWNER/DSEQ/GSEQ) how they stand, and why.
 func (c *Cluster) Explain(ctx context.Context, cfg *config.ProviderConfig, things []string) ([]state.Explanation, error) {
-	s, err := read(ctx, c, ledger{cluster: c, namespace: cfg.LedgerNamespace}, true)
+	s, err := read(ctx, c, ledger{cluster: c, namespace: cfg.LedgerNamespace}, true, recordsOf(cfg)...)
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +31,13 @@ func (c *Cluster) Explain(ctx context.Context, cfg *config.ProviderConfig, thing
 	for name := range s.live[render.Service.Plural] {
 		around.Backends[name] = true
 	}
+	a := New(c, Options{Config: cfg})
+	if around.Records, err = s.ownRecords(ctx, a); err != nil {
+		return nil, err
+	}
+	if around.Unrecorded, err = s.unrecorded(ctx, a, things); err != nil {
+		return nil, err
+	}
 	var out []state.Explanation
 	for _, thing := range things {
 		if group, err := lease.ParseGroup(thing); err == nil {
@@ -39,6 +46,38 @@ func (c *Cluster) Explain(ctx context.Context, cfg *config.ProviderConfig, thing
 			out = append(out, around.IP(a))
 		} else {
 			out = append(out, around.Host(strings.ToLower(thing)))
+		}
+	}
+	return out, nil
+}
+
+// unrecorded says of the hosts among things and leases that have no DNS record for what it waits.
+func (s *snapshot) unrecorded(ctx context.Context, a *Applier, things []string) (map[string]string, error) {
+	out := map[string]string{}
+	if !a.opts.Config.DNS.Records() {
+		return out, nil
+	}
+	for _, claim := range s.list() {
+		if claim.Kind == state.Address || len(s.records[claim.Thing]) > 0 {
+			continue
+		}
+		for _, part := range claim.Parts {
+			group := part.Lease.Group()
+			if !slices.Contains(things, claim.Thing) && !slices.ContainsFunc(things, func(t string) bool {
+				g, err := lease.ParseGroup(t)
+				return err == nil && g == group
+			}) {
+				continue
+			}
+			r := a.newRun(nil, state.Request{Lease: part.Lease})
+			r.snapshot = s
+			wanted, err := r.wantedRecords(ctx, claim.Thing, part)
+			if err != nil {
+				return nil, err
+			}
+			for _, u := range wanted.Unknown {
+				out[u.Name] = r.unknownText(u)
+			}
 		}
 	}
 	return out, nil

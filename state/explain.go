@@ -31,6 +31,9 @@ type Circumstances struct {
 	Uses map[string][]Use
 	// Reports are what routers say of each host's routes.
 	Reports map[string][]Report
+	// Records are the DNS records of ours; Unrecorded says of hosts without one for what it waits.
+	Records    []OwnRecord
+	Unrecorded map[string]string
 	// Backends are the Services of leases that exist, as namespace/name.
 	Backends map[string]bool
 	// Now is the API server's clock.
@@ -66,6 +69,7 @@ func (c *Circumstances) Host(host string) Explanation {
 	for _, r := range c.Reports[host] {
 		c.report(&x, r)
 	}
+	c.dns(&x, host, nil)
 	if claim == nil && len(rows) > 0 && rows[0].Lease != "" {
 		x.next("its lease claims it with: kubectl akash-net apply -f FILE --lease %s", rows[0].Lease)
 	} else if claim == nil && len(rows)+len(c.Uses[host]) > 0 {
@@ -231,7 +235,9 @@ func (x *Explanation) fact(format string, args ...any) {
 }
 
 func (x *Explanation) next(format string, args ...any) {
-	x.Next = append(x.Next, fmt.Sprintf(format, args...))
+	if text := fmt.Sprintf(format, args...); !slices.Contains(x.Next, text) {
+		x.Next = append(x.Next, text)
+	}
 }
 
 func (c *Circumstances) claim(name string) *Claim {

@@ -11,13 +11,17 @@ import (
 // Lease explains a lease: each thing that it holds or waits for, one pending not hiding the others.
 func (c *Circumstances) Lease(g lease.Group) Explanation {
 	x := Explanation{Subject: g.String()}
-	states := map[string]int{}
+	states, told := map[string]int{}, map[string]bool{}
 	of := func(t *Tenant) bool { return t.Owner == g.Owner && t.DSeq == g.DSeq && t.GSeq == g.GSeq }
 	for _, r := range c.Book.Hosts {
 		if of(r.Tenant) {
 			states[r.State]++
 			y := Explanation{}
 			c.hostRow(&y, r)
+			if r.State != StateWithheld && !told[r.Host] {
+				told[r.Host] = true
+				c.dns(&y, r.Host, &g)
+			}
 			x.take(r.Host, y)
 			if !r.Claimed && r.State != StateWithheld {
 				x.fact("%s: no claim; it is left over, or Akash's provider wrote it.", r.Host)
