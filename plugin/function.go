@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,56 +12,67 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // function is render as a KRM function (KRM functions specification v1): lease definitions among
-// the items of a ResourceList stay and are joined by the objects that they need. What is wrong
-// stands in the results, and ends the function with exit code 3.
+// the items of a ResourceList stay and are joined by the objects that they need. What is wrong, or
+// doubtful, stands in the results; what is wrong ends the function with exit code 3.
 func (c *cli) function(ctx context.Context, f *renderFlags) error {
+	if f.ledger == "cluster" {
+		return usage("a KRM function reads no cluster: put the claims among the items, or name a folder with --ledger")
+	}
 	list := &kio.ByteReadWriter{Reader: c.In, Writer: c.Out, KeepReaderAnnotations: true}
 	items, err := list.Read()
 	if err != nil {
 		return lease.Problems{{At: lease.Place{File: "-"}, Message: err.Error()}}
 	}
-	made, err := c.functionItems(ctx, list, items, f.target)
-	failed := lease.Problems(nil)
-	if err != nil && !errors.As(err, &failed) {
+	call := &functionCall{origins: map[string]origin{}}
+	made, err := call.items(ctx, c, list, items, f)
+	if problems := (lease.Problems)(nil); errors.As(err, &problems) {
+		call.problems = append(call.problems, problems...)
+	} else if err != nil {
 		return err
 	}
-	if list.Results, err = results(failed); err != nil {
+	if list.Results, err = call.results(); err != nil {
 		return err
 	}
 	if err := list.Write(append(items, made...)); err != nil {
 		return err
 	}
-	if len(failed) > 0 {
+	c.warn(call.problems)
+	if failed := call.problems.Errors(); len(failed) > 0 {
 		return failed
 	}
 	return nil
 }
 
-// functionItems are the objects that the lease definitions among the items need.
-func (c *cli) functionItems(ctx context.Context, list *kio.ByteReadWriter, items []*kyaml.RNode, target string) ([]*kyaml.RNode, error) {
-	cfg, err := c.functionConfig(ctx, list.FunctionConfig, target)
+// functionCall is one call of the function.
+type functionCall struct {
+	// problems are errors and warnings, origins the objects in which they are found, by the name that
+	// stands for their file.
+	problems lease.Problems
+	origins  map[string]origin
+}
+
+// items are the objects that the lease definitions among the items need; none where anything is wrong.
+func (f *functionCall) items(ctx context.Context, c *cli, list *kio.ByteReadWriter, items []*kyaml.RNode, flags *renderFlags) ([]*kyaml.RNode, error) {
+	cfg, err := f.config(ctx, c, list.FunctionConfig, flags.target)
 	if err != nil {
 		return nil, err
 	}
 	r := newRenderer(cfg)
-	var objects []render.Object
-	var failed lease.Problems
-	for i, item := range items {
-		if item.GetKind() != input.Kind || item.GetApiVersion() != input.APIVersion {
-			continue
-		}
-		rendered, problems := r.item(item, i)
-		objects, failed = append(objects, rendered...), append(failed, problems...)
+	if r.picker, err = functionLedger(items, flags.ledger); err != nil {
+		return nil, err
 	}
-	if failed = append(failed, r.problems...); len(failed) > 0 {
-		return nil, failed
+	objects, err := f.render(r, f.definitions(items))
+	if err != nil || f.problems.Failed() {
+		return nil, err
 	}
 	pools, err := r.pools()
 	if err != nil {
@@ -79,30 +89,74 @@ func (c *cli) functionItems(ctx context.Context, list *kio.ByteReadWriter, items
 	return made, nil
 }
 
-// result is what a KRM function says of one problem.
-type result struct {
-	Message  string `json:"message"`
-	Severity string `json:"severity"`
+// definitions are those among the items.
+func (f *functionCall) definitions(items []*kyaml.RNode) []*lease.Definition {
+	var defs []*lease.Definition
+	for i, item := range items {
+		if item.GetKind() != input.Kind || item.GetApiVersion() != input.APIVersion {
+			continue
+		}
+		name := f.origin(fmt.Sprintf("items[%d] (%s)", i, item.GetName()), item)
+		text, err := item.String()
+		if err != nil {
+			f.problems.Add(lease.Place{File: name}, "%v", err)
+			continue
+		}
+		problems, err := input.Read(strings.NewReader(text), name, input.Options{}, func(def *lease.Definition) error {
+			defs = append(defs, def)
+			return nil
+		})
+		f.problems = append(f.problems, problems...)
+		if err != nil {
+			f.problems.Add(lease.Place{File: name}, "%v", err)
+		}
+	}
+	return defs
 }
 
-func results(problems lease.Problems) (*kyaml.RNode, error) {
-	if len(problems) == 0 {
-		return nil, nil //nolint:nilnil // no results is how a function says that all is well
+// render renders the definitions. What one asks for by name is not proposed to another, before or after.
+func (f *functionCall) render(r *renderer, defs []*lease.Definition) ([]render.Object, error) {
+	if r.picker != nil {
+		for _, def := range defs {
+			request, _ := state.NewRequest(def, r.cfg) // its problems are found when it is rendered
+			r.picker.Name(request)
+		}
 	}
-	var out []result
-	for _, p := range problems {
-		out = append(out, result{Message: p.Error(), Severity: "error"})
+	var objects []render.Object
+	for _, def := range defs {
+		rendered, err := r.lease(def)
+		if exhausted := (*apply.ExhaustedError)(nil); errors.As(err, &exhausted) {
+			f.problems.Add(exhausted.At, "%v", err)
+		} else if err != nil {
+			return nil, err
+		}
+		objects = append(objects, rendered...)
+		f.problems = append(append(f.problems, r.problems...), render.Warnings(def, r.cfg)...)
+		r.problems = nil
 	}
-	var text strings.Builder
-	if err := render.WriteYAML(&text, out); err != nil {
+	return objects, nil
+}
+
+// functionLedger is the ledger from which addresses are proposed: a folder's or, where claims are among
+// the items, theirs. Without any nothing is proposed: all that is leased would be taken for free.
+func functionLedger(items []*kyaml.RNode, folder string) (*state.Picker, error) {
+	if folder != "" {
+		known, err := readLedger(folder)
+		if err != nil {
+			return nil, err
+		}
+		return state.NewPicker(known), nil
+	}
+	claims, uses, err := ledgerIn(items, "-")
+	if err != nil || len(claims) == 0 {
 		return nil, err
 	}
-	return kyaml.Parse(text.String())
+	return state.NewPicker(state.NewAddresses(claims, uses)), nil
 }
 
-// functionConfig is the provider's configuration of the function: functionConfig where that is a
+// config is the provider's configuration of the function: functionConfig where that is a
 // ProviderConfig, else what --config names.
-func (c *cli) functionConfig(ctx context.Context, given *kyaml.RNode, target string) (*config.ProviderConfig, error) {
+func (f *functionCall) config(ctx context.Context, c *cli, given *kyaml.RNode, target string) (*config.ProviderConfig, error) {
 	cfg, err := c.configuration(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -112,32 +166,19 @@ func (c *cli) functionConfig(ctx context.Context, given *kyaml.RNode, target str
 		if err != nil {
 			return nil, err
 		}
-		if cfg, err = c.readConfig(bytes.NewReader([]byte(text)), "functionConfig"); err != nil {
+		read, problems, err := config.Read(strings.NewReader(text), f.origin("functionConfig", given))
+		if err == nil && problems.Failed() {
+			err = problems
+		}
+		if err != nil {
 			return nil, err
 		}
+		f.problems, cfg = append(f.problems, problems...), read
 	}
 	if target != "" {
 		cfg.Target = target
 	}
 	return cfg, nil
-}
-
-func (r *renderer) item(item *kyaml.RNode, index int) ([]render.Object, lease.Problems) {
-	text, err := item.String()
-	name := fmt.Sprintf("items[%d] (%s)", index, item.GetName())
-	if err != nil {
-		return nil, lease.Problems{{At: lease.Place{File: name}, Message: err.Error()}}
-	}
-	var objects []render.Object
-	problems, err := input.Read(bytes.NewReader([]byte(text)), name, input.Options{}, func(def *lease.Definition) error {
-		var err error
-		objects, err = r.lease(def)
-		return err
-	})
-	if err != nil {
-		problems.Add(lease.Place{File: name}, "%v", err)
-	}
-	return objects, problems.Errors()
 }
 
 func toNode(o render.Object) (*kyaml.RNode, error) {

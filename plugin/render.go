@@ -45,7 +45,8 @@ func newRender(c *cli) *cobra.Command {
 			printed claims nothing; "apply" does.
 
 			With a ResourceList on standard input it is a KRM function: lease definitions among the items
-			are joined by their objects, and functionConfig may be the provider's configuration.`,
+			are joined by their objects, functionConfig may be the provider's configuration, and claims among
+			the items are the ledger.`,
 		Example: `
 			# The objects of an SDL, for kubectl
 			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… | kubectl apply --server-side -f -

@@ -212,12 +212,19 @@ func readLedger(folder string) (*state.Addresses, error) {
 	if err != nil {
 		return nil, lease.Problems{{At: lease.Place{File: folder}, Message: err.Error()}}
 	}
-	var claims []*state.Claim
-	var uses []state.Use
+	claims, uses, err := ledgerIn(nodes, folder)
+	if err != nil {
+		return nil, err
+	}
+	return state.NewAddresses(claims, uses), nil
+}
+
+// ledgerIn are the claims among objects, and the addresses that Services among them use.
+func ledgerIn(nodes []*kyaml.RNode, file string) (claims []*state.Claim, uses []state.Use, err error) {
 	for _, n := range nodes {
 		objects, err := objectsOf(n)
 		if err != nil {
-			return nil, lease.Problems{{At: lease.Place{File: folder}, Message: err.Error()}}
+			return nil, nil, lease.Problems{{At: lease.Place{File: file}, Message: err.Error()}}
 		}
 		for i := range objects {
 			o := &objects[i]
@@ -235,7 +242,7 @@ func readLedger(folder string) (*state.Addresses, error) {
 			}
 		}
 	}
-	return state.NewAddresses(claims, uses), nil
+	return claims, uses, nil
 }
 
 // objectsOf is the object, or the items of the List that kubectl get -o yaml writes.
