@@ -29,7 +29,9 @@ type led struct {
 	// another path of the host.
 	namespace string
 	theirs    string
-	// missing is what the records lack, since when they are served.
+	// follows is true where people may be led to the old routes until its records are served; missing is
+	// what those lack, since when they are served.
+	follows bool
 	missing string
 	since   time.Time
 	// ended is true where its old routes stay, whatever comes.
@@ -218,10 +220,12 @@ func (m *migration) turn(ctx context.Context, h *led, lacking string) error {
 	}
 	was := valuesOf(h.host, live)
 	turns := len(was) > 0 && len(h.values) > 0 && !slices.Equal(was, h.values)
+	h.follows = turns || slices.ContainsFunc(h.routes, func(c *crossing) bool { return timeLedTo(c.old.live) > 0 })
 	if turns && lacking != "" {
 		return m.leave(h, lacking)
 	}
 	if h.theirs = m.recordHolder(h.host); h.theirs != "" {
+		h.follows = true // and it may have rewritten them a moment ago
 		i := slices.IndexFunc(m.snapshot.records[h.host], func(o owned) bool { return o.group.String() == h.theirs })
 		h.namespace = m.snapshot.records[h.host][i].live.GetNamespace()
 	}
@@ -291,7 +295,7 @@ func (m *migration) awaitLed(ctx context.Context, hosts []*led) error {
 	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
 		all := true
 		for _, h := range hosts {
-			if h.ended || !h.since.IsZero() {
+			if h.ended || !h.follows || !h.since.IsZero() {
 				continue
 			}
 			if err := m.look(ctx, h); err != nil {
@@ -307,7 +311,7 @@ func (m *migration) awaitLed(ctx context.Context, hosts []*led) error {
 	}
 	var waiting []string
 	for _, h := range hosts {
-		if !h.ended && h.since.IsZero() {
+		if !h.ended && h.follows && h.since.IsZero() {
 			waiting = append(waiting, h.missing)
 			m.event(Left, "dns", "", h.host, "its old routes stay; waiting for "+h.missing)
 			h.stay()

@@ -194,6 +194,16 @@ func TestMigrateKeepsWhereDNSLeads(t *testing.T) {
 	need(t, ingresses, id.Namespace(), host)
 }
 
+// Records that lead to the new route already hold up nothing, however they stand.
+func TestMigrateUnmovedRecords(t *testing.T) {
+	t.Parallel()
+	roads := newCrossroads(t)
+	id, host := leaseOf(newTenant(), 1), newHost("unmoved")
+	u := roads.by(t, "{form: endpoint, targets: [192.0.2.5]}")
+	u.do(t, "apply", "-f", define(t, id, web(host)), "--wait=false") // and nobody serves it
+	u.do(t, migrate("httproute", id)...).prints(t, "dnsendpoint/"+host+" unchanged", "ingress/"+host+" deleted", "is migrated")
+}
+
 // A host that several deployments of its owner serve is led elsewhere only when all of its routes are
 // there; who does not have its records waits for who has them.
 func TestMigrateSharedHost(t *testing.T) {
