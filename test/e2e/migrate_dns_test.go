@@ -371,3 +371,33 @@ func TestMigrateDNSKilled(t *testing.T) {
 		}
 	}
 }
+
+// What a run that was killed before any of its writes has left can be taken back.
+func TestMigrateDNSTakenBack(t *testing.T) {
+	t.Parallel()
+	roads := newCrossroads(t)
+	roads.reach(t, "Hostname", "gw.example.net")
+	u := roads.by(t, gardener5m)
+	for cut := int32(1); ; cut++ {
+		id, host := leaseOf(newTenant(), 1), newHost("back")
+		extend(t, id, "")
+		serve(t, u, id, define(t, id, web(host)), host)
+		was := need(t, ingresses, id.Namespace(), host)
+		r := record(t)
+		r.config = u.config
+		if !killAt(t, r, cut, migrate("httproute", id, "--concurrency=1")) {
+			if cut < 5 {
+				t.Errorf("the migration has %d writes only", cut-1)
+			}
+			return
+		}
+		r.do(t, migrate("ingress", id, "--dns-settle=0")...)
+		if got := answer(t, id, host); got != "A [192.0.2.7]" {
+			t.Errorf("killed at write %d, and taken back, the host leads to %s", cut, got)
+		}
+		if got := routesOf(t, id); !slices.Equal(got, []string{"ingress/" + host}) {
+			t.Errorf("killed at write %d, and taken back, the routes are %v", cut, got)
+		}
+		same(t, was, need(t, ingresses, id.Namespace(), host))
+	}
+}
