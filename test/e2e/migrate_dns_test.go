@@ -210,7 +210,7 @@ func TestMigrateSharedHost(t *testing.T) {
 	t.Parallel()
 	roads := newCrossroads(t)
 	owner, host := newTenant(), newHost("shared")
-	root, path := leaseOf(owner, 1), leaseOf(owner, 2)
+	root, path := leaseOf(owner, 2), leaseOf(owner, 1) // who has the records comes last
 	u := roads.by(t, endpoint5m)
 	extend(t, root, "")
 	serve(t, u, root, define(t, root, web(host)), host)

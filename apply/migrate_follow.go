@@ -1,0 +1,135 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// follow waits until the records of a lease's hosts are served, those that other deployments have among
+// them. Until then its old routes stay.
+func (m *migration) follow(ctx context.Context, settle time.Duration) error {
+	if len(m.hosts) == 0 || m.opts.DryRun != "" || !m.opts.Config.DNS.Records() {
+		return nil
+	}
+	err := failures([]error{m.awaitLed(ctx, m.hosts), m.confirm(ctx)})
+	for _, h := range m.hosts {
+		m.settleHost(h, settle)
+	}
+	return err
+}
+
+// awaitLed waits until the records of the hosts are served as they are to be.
+func (m *migration) awaitLed(ctx context.Context, hosts []*led) error {
+	var errs []error
+	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
+		all := true
+		for _, h := range hosts {
+			if h.ended || !h.follows || !h.since.IsZero() {
+				continue
+			}
+			if err := m.look(ctx, h); err != nil {
+				h.stay()
+				errs = append(errs, err)
+			}
+			all = all && (h.ended || !h.since.IsZero())
+		}
+		return all, nil
+	})
+	if !errors.Is(err, errTimedOut) {
+		return errors.Join(append(errs, stayAll(hosts, err))...)
+	}
+	var waiting []string
+	for _, h := range hosts {
+		if !h.ended && h.follows && h.since.IsZero() {
+			waiting = append(waiting, h.missing)
+			m.event(Left, "dns", "", h.host, "its old routes stay; waiting for "+h.missing)
+			h.stay()
+		}
+	}
+	if m.opts.Wait > 0 {
+		errs = append(errs, &TimeoutError{After: m.opts.Wait, Waiting: waiting})
+	}
+	return errors.Join(errs...)
+}
+
+// look says what a host's records lack or, where they lack nothing, since when they are served.
+func (m *migration) look(ctx context.Context, h *led) error {
+	kind := render.DNSEndpoint
+	if m.opts.Config.DNS.Form == config.DNSGardener {
+		kind = render.DNSRecord
+	}
+	objects, err := m.cluster.objects(ctx, kind.Resource(), h.namespace, metav1.ListOptions{LabelSelector: ofLeases})
+	if err != nil {
+		return err
+	}
+	var found []dns.Record
+	var since time.Time
+	var served []state.RecordObject
+	h.missing = ""
+	for _, o := range objects {
+		if state.RecordHost(o) != h.host {
+			continue
+		}
+		record := state.RecordObjectOf(o)
+		switch record.State {
+		case state.StateActive:
+			if at := m.servedSince(o); at.After(since) {
+				since = at
+			}
+			served = append(served, record)
+		case state.StateFailed:
+			return fmt.Errorf("%s %s/%s: the record was not made (%s): %s", kind.Singular, o.GetNamespace(), o.GetName(), record.Operation, record.Message)
+		default:
+			h.missing = unserved(kind, record)
+		}
+		found = append(found, record.Records...)
+	}
+	if is := valuesOf(h.host, found); !slices.Equal(is, h.values) {
+		h.missing = fmt.Sprintf("host %s to lead to %s, not to %s", h.host, listed(h.values), listed(is))
+		if h.theirs != "" {
+			h.missing += " (deployment " + h.theirs + " has its records: migrate its routes too)"
+		}
+	}
+	if h.missing != "" {
+		return nil
+	}
+	for _, record := range served {
+		if m.changed {
+			m.event(Served, kind.Singular, record.Namespace, record.Name, valuesText(record))
+		}
+	}
+	if h.since = since; since.IsZero() {
+		h.since = m.cluster.Now() // the host leads nowhere
+	}
+	return nil
+}
+
+func listed(values []string) string { return cmp.Or(strings.Join(values, ", "), "nothing") }
+
+// settleHost sets until when the old routes of a host stay. Where another deployment has its records, it
+// is not noted on them that those have changed.
+func (m *migration) settleHost(h *led, settle time.Duration) {
+	for _, c := range h.routes {
+		lag := timeLedTo(c.old.live)
+		if h.theirs != "" {
+			for _, o := range m.snapshot.records[h.host] {
+				lag = max(lag, longestTTL(h.host, state.RecordObjectOf(o.live)))
+			}
+		}
+		if c.ready && lag > 0 {
+			m.staysFor(c, h.since, lag, settle)
+		}
+	}
+}
