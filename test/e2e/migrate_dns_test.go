@@ -254,6 +254,24 @@ func TestRepairDuringMigration(t *testing.T) {
 	}
 }
 
+// A migration that repair ends leads DNS as well, and leaves the old route for as long.
+func TestRepairEndsMigration(t *testing.T) {
+	t.Parallel()
+	roads := newCrossroads(t)
+	id, host := leaseOf(newTenant(), 1), newHost("ended")
+	u := roads.by(t, endpoint5m)
+	extend(t, id, "")
+	serve(t, u, id, define(t, id, web(host)), host)
+	u.do(t, migrate("httproute", id, "--keep-old")...)
+	to := u.with(configure(t, "target: httproute", "gateway: {name: "+roads.gateway+", namespace: default}", "dns: "+endpoint5m))
+	to.run(t, "repair", "MigrationUnderWay/"+host).exits(t, 1).prints(t, "MigrationUnderWay/"+host+" left", "resolvers may lead people to 1 of its old routes until")
+	to.run(t, "repair", "MigrationUnderWay/"+host, "--wait=false").exits(t, 1).prints(t, "for now ingress/"+host+" stays, until DNS leads to the new route")
+	need(t, ingresses, id.Namespace(), host)
+	if got := answer(t, id, host); got != "A [192.0.2.9]" {
+		t.Errorf("the host leads to %s", got)
+	}
+}
+
 // What a later definition says of the new route is not undone by the old one either when that was written
 // last, to note that it goes.
 func TestMigrateKeepsWhatIsNewerThanANote(t *testing.T) {
