@@ -212,6 +212,37 @@ func TestOvertakenRunTakesBack(t *testing.T) {
 	}
 }
 
+// A run that stood still while its lease was released makes objects anew that it had read: they are
+// taken back as well.
+func TestOvertakenRunTakesBackWhatHadBeenThere(t *testing.T) {
+	const host, more = "a.example.com", "b.example.com"
+	hasty(t)
+	s, cluster := newServer(t, 1)
+	id := someLease(someOwner, 1)
+	a, _ := applier(t, cluster)
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)}); err != nil {
+		t.Fatal(err)
+	}
+	s.before = func(s *server, method, path string) (int, bool) {
+		if method == http.MethodPatch && short(path) == "ingresses/"+host {
+			for path := range s.objects {
+				if name := short(path); name == "ingresses/"+host || name == "providerhosts/"+host {
+					delete(s.objects, path)
+				}
+			}
+			s.claimed(t, someLease(somebodyElses, 1), host, "")
+		}
+		return 0, false
+	}
+	err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host, more)})
+	if overtaken := (*OvertakenError)(nil); !errors.As(err, &overtaken) || overtaken.Thing != host {
+		t.Fatalf("error %v", err)
+	}
+	if got, want := s.names(), []string{"leases/" + host, "namespaces/" + id.Namespace()}; !slices.Equal(got, want) {
+		t.Errorf("the cluster has %q, want %q", got, want)
+	}
+}
+
 // A claim that another run of the lease has just taken gets this run's mark, so that the other's
 // rollback cannot take it away; when this run ends, the mark goes.
 func TestMarkOfAnotherRunIsReplaced(t *testing.T) {

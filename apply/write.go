@@ -155,8 +155,12 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", o, r.cluster.explain(err, "patch", o.Kind.Resource()))
 	}
-	if live != nil && meta.ResourceVersion == live.GetResourceVersion() {
+	switch {
+	case live == nil:
+	case meta.ResourceVersion == live.GetResourceVersion():
 		return Unchanged, nil
+	case meta.UID != live.GetUID(): // it had gone meanwhile
+		action = Created
 	}
 	if action == Created && !shared(o.Kind) {
 		r.mu.Lock()
