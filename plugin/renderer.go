@@ -1,8 +1,8 @@
 package plugin
 
 import (
+	"encoding/binary"
 	"errors"
-	"hash/maphash"
 	"net/netip"
 	"os"
 	"slices"
@@ -27,36 +27,24 @@ type renderer struct {
 	cluster  *apply.Cluster
 	picker   *state.Picker
 	problems lease.Problems
-	seed     maphash.Seed
-	seen     map[uint64]compactPlace
-	// held are hosts and addresses, which one holder may name several times.
-	held  map[uint64]compactHolder
-	files []string
-	used  map[netip.Addr]bool
+	// claimed are the leases, hosts, paths, addresses and ports so far, with their holders; files are
+	// those that its entries name.
+	claimed *register
+	files   []string
+	used    map[netip.Addr]bool
 	// poolNames are the pools for which an address stands in used.
 	poolNames map[string]bool
 }
 
 func newRenderer(cfg *config.ProviderConfig) *renderer {
-	return &renderer{cfg: cfg, seed: maphash.MakeSeed(), seen: map[uint64]compactPlace{}, held: map[uint64]compactHolder{}, used: map[netip.Addr]bool{}, poolNames: map[string]bool{}}
-}
-
-// compactPlace is where a thing was claimed first.
-type compactPlace struct{ file, line uint32 }
-
-// compactHolder is where a host or an address was claimed first, for which owner or sharing key, and
-// whether a host's root path is claimed.
-type compactHolder struct {
-	compactPlace
-	holder uint32
-	root   bool
+	return &renderer{cfg: cfg, claimed: newRegister(), used: map[netip.Addr]bool{}, poolNames: map[string]bool{}}
 }
 
 // lease renders a lease; what is wrong with its definition is added to the problems.
 func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 	request, problems := state.NewRequest(def, r.cfg)
 	r.problems = append(r.problems, problems.Errors()...)
-	r.once("lease "+def.Lease.Group().String(), def.At)
+	r.onceByGroup(def.Lease.Group(), def.At)
 	for _, h := range request.Hosts {
 		r.onceByOwner(h, def.Lease.Owner)
 	}
@@ -131,58 +119,63 @@ func (r *renderer) addresses(owner string, e state.EndpointWant) ([]netip.Addr, 
 }
 
 // once refuses a thing that an earlier lease of the same run has claimed.
-func (r *renderer) once(thing string, at lease.Place) {
-	key := maphash.String(r.seed, thing)
-	if first, twice := r.seen[key]; twice {
+func (r *renderer) once(thing string, at lease.Place) { r.onceNamed([]byte(thing), thing, at) }
+
+// onceNamed is once for a thing that is remembered by a shorter name.
+func (r *renderer) onceNamed(name []byte, thing string, at lease.Place) {
+	if _, first, twice := r.claimed.add(name, r.entry(at, 0)); twice {
 		r.twice(thing, at, first)
-		return
 	}
-	r.seen[key] = r.compact(at)
 }
 
-func (r *renderer) twice(thing string, at lease.Place, first compactPlace) {
+func (r *renderer) twice(thing string, at lease.Place, first entry) {
 	where := lease.Place{File: r.files[first.file], Line: int(first.line), Column: 1}
 	r.problems.Add(at, "%s is claimed twice in one run (first near %s)", thing, where)
 }
 
+// onceByGroup refuses a deployment group that an earlier lease has. Owners have many of them: here
+// each is a number.
+func (r *renderer) onceByGroup(g lease.Group, at lease.Place) {
+	name := binary.AppendUvarint([]byte{'g'}, uint64(r.number(g.Owner)))
+	name = binary.AppendUvarint(binary.AppendUvarint(name, g.DSeq), uint64(g.GSeq))
+	r.onceNamed(name, "lease "+g.String(), at)
+}
+
 // onceByOwner refuses a host of another owner, and a path of it that an earlier lease has.
 func (r *renderer) onceByOwner(h state.HostWant, owner string) {
-	key, by := maphash.String(r.seed, h.Host), uint32(maphash.String(r.seed, owner))
-	root := lease.HostPath(h.Host, h.Path) == h.Host
-	first, known := r.held[key]
-	switch {
-	case known && (first.holder != by || root && first.root):
-		r.twice("host "+h.Host, h.At, first.compactPlace)
-		return
-	case !known:
-		first = compactHolder{compactPlace: r.compact(h.At), holder: by}
-	}
-	first.root = first.root || root
-	r.held[key] = first
-	if !root {
-		r.once("path "+lease.HostPath(h.Host, h.Path), h.At)
+	e := r.entry(h.At, r.number(owner))
+	e.whole = lease.HostPath(h.Host, h.Path) == h.Host
+	_, first, known := r.claimed.add([]byte("host "+h.Host), e)
+	switch path := lease.HostPath(h.Host, h.Path); {
+	case known && (first.holder != e.holder || e.whole && first.whole):
+		r.twice("host "+h.Host, h.At, first)
+	case e.whole && known:
+		r.onceNamed([]byte("path "+path), "host "+path, h.At)
+	case !e.whole:
+		r.once("path "+path, h.At)
 	}
 }
 
 // onceByKey refuses an address that an IP endpoint with another sharing key has: MetalLB would
 // let only one of the two have it.
 func (r *renderer) onceByKey(a netip.Addr, e state.EndpointWant) {
-	thing := "address " + a.String()
-	key, by := maphash.String(r.seed, thing), uint32(maphash.String(r.seed, e.SharingKey))
-	first, known := r.held[key]
-	switch {
-	case !known:
-		r.held[key] = compactHolder{compactPlace: r.compact(e.At), holder: by}
-	case first.holder != by:
-		r.twice(thing, e.At, first.compactPlace)
+	thing, by := "address "+a.String(), r.entry(e.At, r.number(e.SharingKey))
+	if _, first, known := r.claimed.add([]byte(thing), by); known && first.holder != by.holder {
+		r.twice(thing, e.At, first)
 	}
 }
 
-func (r *renderer) compact(at lease.Place) compactPlace {
+// number tells an owner or a sharing key from all others.
+func (r *renderer) number(holder string) uint32 {
+	number, _, _ := r.claimed.add([]byte("holder "+holder), entry{})
+	return number
+}
+
+func (r *renderer) entry(at lease.Place, holder uint32) entry {
 	if len(r.files) == 0 || r.files[len(r.files)-1] != at.File {
 		r.files = append(r.files, at.File)
 	}
-	return compactPlace{file: uint32(len(r.files) - 1), line: uint32(at.Line)}
+	return entry{file: uint32(len(r.files) - 1), line: uint32(at.Line), holder: holder}
 }
 
 func (r *renderer) usePool(name string, a netip.Addr) {
