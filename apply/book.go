@@ -33,13 +33,7 @@ const (
 func (c *Cluster) Book(ctx context.Context, cfg *config.ProviderConfig, subjects ...state.Subject) (*state.Book, error) {
 	r := bookReader{cluster: c, cfg: cfg}
 	group, listCtx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		r.contents.Claims, err = ledger{cluster: c, namespace: cfg.LedgerNamespace}.list(listCtx)
-		for _, claim := range r.contents.Claims {
-			claim.UID, claim.ResourceVersion = "", "" // a book writes nothing
-		}
-		return err
-	})
+	group.Go(func() error { return r.listClaims(listCtx, slices.Contains(subjects, state.SubjectRoutes)) })
 	for _, kind := range bookKinds(subjects) {
 		group.Go(func() error { return r.list(listCtx, kind) })
 	}
@@ -100,6 +94,17 @@ type bookReader struct {
 	contents state.Contents
 }
 
+// listClaims reads the claims, page by page; of those on hosts only what the book shows is kept,
+// unless they are needed whole.
+func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
+	return eachMeta(ctx, r.cluster, leases, r.cfg.LedgerNamespace, metav1.ListOptions{}, func(meta *metav1.ObjectMeta) {
+		if claim, ok := state.ReadClaim(meta); ok {
+			claim.UID, claim.ResourceVersion = "", "" // a book writes nothing
+			r.contents.AddClaim(&claim, whole)
+		}
+	}, r.contents.DropClaims)
+}
+
 func (r *bookReader) list(ctx context.Context, kind render.Kind) error {
 	opts := metav1.ListOptions{LabelSelector: bookSelector(kind)}
 	var err error
@@ -108,10 +113,18 @@ func (r *bookReader) list(ctx context.Context, kind render.Kind) error {
 		var objects []*unstructured.Unstructured
 		objects, err = r.cluster.objects(ctx, kind.Resource(), "", opts)
 		r.addObjects(kind, objects)
+	case render.ProviderLeasedIP:
+		r.contents.Ports, err = listMetas(ctx, r.cluster, kind.Resource(), "", opts, func(m *metav1.ObjectMeta) (state.PortObject, bool) {
+			return state.PortObjectOf(m), true
+		})
 	default:
-		var metas []*metav1.ObjectMeta
-		metas, err = r.cluster.metas(ctx, kind.Resource(), "", opts)
-		r.addMetas(kind, metas)
+		var hosts []state.HostObject
+		hosts, err = listMetas(ctx, r.cluster, kind.Resource(), "", opts, func(m *metav1.ObjectMeta) (state.HostObject, bool) {
+			return state.HostObjectOf(kind.Kind, m), true
+		})
+		r.mu.Lock()
+		r.contents.Hosts = append(r.contents.Hosts, hosts...)
+		r.mu.Unlock()
 	}
 	return unlessMissing(err, kind)
 }
@@ -161,27 +174,20 @@ func (r *bookReader) addObjects(kind render.Kind, objects []*unstructured.Unstru
 	}
 }
 
-func (r *bookReader) addMetas(kind render.Kind, metas []*metav1.ObjectMeta) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, m := range metas {
-		if kind == render.ProviderLeasedIP {
-			r.contents.Ports = append(r.contents.Ports, state.PortObjectOf(m))
-		} else {
-			r.contents.Hosts = append(r.contents.Hosts, state.HostObjectOf(kind.Kind, m))
-		}
-	}
-}
-
 // complete reads the ProviderHosts without a claim whole: their backends stand nowhere else.
 func (r *bookReader) complete(ctx context.Context) error {
-	claimed := make(map[string]bool, len(r.contents.Claims))
-	for _, c := range r.contents.Claims {
-		claimed[c.Thing] = true
+	unclaimed := map[string]bool{}
+	for _, h := range r.contents.Hosts {
+		if h.Kind == render.ProviderHost.Singular {
+			unclaimed[h.Name] = true
+		}
+	}
+	for host := range r.contents.ClaimedHosts() {
+		delete(unclaimed, host)
 	}
 	incomplete := map[string]*state.HostObject{}
 	for i, h := range r.contents.Hosts {
-		if h.Kind == render.ProviderHost.Singular && !claimed[h.Name] {
+		if h.Kind == render.ProviderHost.Singular && unclaimed[h.Name] {
 			incomplete[h.Namespace+"/"+h.Name] = &r.contents.Hosts[i]
 		}
 	}

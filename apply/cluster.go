@@ -22,7 +22,7 @@ const pageSize = 5000
 
 // metaPageSize is how many metadata one LIST brings: little enough that a page does not count beside
 // what is kept of a hundred thousand claims.
-const metaPageSize = 1000
+const metaPageSize = 500
 
 // Resources that are read or written and not rendered.
 var (
@@ -110,20 +110,27 @@ func (c *Cluster) metas(ctx context.Context, resource schema.GroupVersionResourc
 // the answers themselves no more than a page is held.
 func listMetas[T any](ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions, read func(*metav1.ObjectMeta) (T, bool)) ([]T, error) {
 	var out []T
+	err := eachMeta(ctx, c, resource, namespace, opts, func(meta *metav1.ObjectMeta) {
+		if kept, ok := read(meta); ok {
+			out = append(out, kept)
+		}
+	}, func() { out = nil })
+	return out, err
+}
+
+// eachMeta hands over the metadata of the objects of a resource. After restart they all come again.
+func eachMeta(ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions, read func(*metav1.ObjectMeta), restart func()) error {
 	opts.Limit = metaPageSize
-	err := c.pages(ctx, resource, &opts, func() (metav1.ListInterface, error) {
+	return c.pages(ctx, resource, &opts, func() (metav1.ListInterface, error) {
 		list, err := c.metadata.Resource(resource).Namespace(namespace).List(ctx, opts)
 		if err != nil {
 			return nil, err
 		}
 		for i := range list.Items {
-			if kept, ok := read(&list.Items[i].ObjectMeta); ok {
-				out = append(out, kept)
-			}
+			read(&list.Items[i].ObjectMeta)
 		}
 		return list, nil
-	}, func() { out = nil })
-	return out, err
+	}, restart)
 }
 
 // pages follows continue tokens. A token that has expired (410) means that what was read is of a

@@ -16,48 +16,75 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // A continue token that has expired means that what was read is of a moment that is over: nothing
 // of it is kept, and reading begins again.
 func TestListBeginsAgainWhenItsTokenExpires(t *testing.T) {
-	var pages []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token := r.URL.Query().Get("continue")
-		pages = append(pages, token)
-		item := func(name string) string { return fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"akash-net"}}`, name) }
-		next, items := "", item("new")
-		switch {
-		case len(pages) == 1:
-			next, items = "page-2", item("old")
-		case len(pages) == 2:
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusGone)
-			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}`)
-			return
-		case token == "":
-			next, items = "page-2-again", item("first")
+	for name, read := range map[string]func(*Cluster) ([]string, error){
+		"metadata": func(c *Cluster) (names []string, err error) {
+			metas, err := c.metas(t.Context(), leases, "akash-net", metav1.ListOptions{})
+			for _, m := range metas {
+				names = append(names, m.Name)
+			}
+			return names, err
+		},
+		"the book": func(c *Cluster) (names []string, err error) {
+			book, err := c.Book(t.Context(), config.Default(), state.SubjectHosts)
+			if err == nil {
+				for _, h := range book.Hosts {
+					names = append(names, h.Host)
+				}
+			}
+			return names, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(forgetful())
+			defer server.Close()
+			cluster, err := Connect(&rest.Config{Host: server.URL}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names, err := read(cluster)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := []string{"first", "new"}; !slices.Equal(names, want) {
+				t.Errorf("the list is %q, want %q", names, want)
+			}
+		})
+	}
+}
+
+// forgetful is a server with claims in two pages, which has forgotten the first when it is asked for
+// the second, and nothing else.
+func forgetful() http.Handler {
+	pages := 0
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		item := func(name string) string {
+			return fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"akash-net","labels":{%q:"host"},"annotations":{%q:"v1"}}}`, name, state.LabelKind, state.AnnotationLedger)
 		}
 		w.Header().Set("Content-Type", "application/json")
+		next, items := "", ""
+		if strings.HasSuffix(r.URL.Path, "/"+leases.Resource) {
+			items = item("new")
+			switch pages++; {
+			case pages == 1:
+				next, items = "page-2", item("old")
+			case pages == 2:
+				w.WriteHeader(http.StatusGone)
+				fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}`)
+				return
+			case r.URL.Query().Get("continue") == "":
+				next, items = "page-2-again", item("first")
+			}
+		}
 		fmt.Fprintf(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"continue":%q},"items":[%s]}`, next, items)
-	}))
-	defer server.Close()
-	cluster, err := Connect(&rest.Config{Host: server.URL}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	metas, err := cluster.metas(t.Context(), leases, "akash-net", metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, m := range metas {
-		names = append(names, m.Name)
-	}
-	if want := []string{"first", "new"}; !slices.Equal(names, want) {
-		t.Errorf("the list is %q, want %q (pages asked for: %q)", names, want, pages)
-	}
+	})
 }
 
 // Each way in which a cluster refuses gets a sentence and a next step.

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -117,12 +118,8 @@ func plain(b *state.Book) (map[string]any, error) {
 // printNames prints a name a line: host/NAME, ip/ADDRESS, lease/OWNER/DSEQ/…, pool/NAME,
 // KIND/NAMESPACE/NAME of a route.
 func printNames(out io.Writer, b *state.Book, subjects []state.Subject) error {
-	var err error
-	line := func(kind, name string) {
-		if err == nil {
-			_, err = fmt.Fprintf(out, "%s/%s\n", kind, name)
-		}
-	}
+	w := bufio.NewWriter(out)
+	line := func(kind, name string) { fmt.Fprintf(w, "%s/%s\n", kind, name) }
 	for _, s := range subjects {
 		switch s {
 		case state.SubjectHosts:
@@ -162,5 +159,5 @@ func printNames(out io.Writer, b *state.Book, subjects []state.Subject) error {
 			}
 		}
 	}
-	return err
+	return w.Flush()
 }

@@ -111,7 +111,13 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 	var ips []IPRow
 	both := slices.Contains(subjects, SubjectLeases)
 	if both || slices.Contains(subjects, SubjectHosts) {
-		hosts = f.hosts(in.Claims, in.Hosts)
+		rows := slices.Grow(in.hostRows, 1) // a list that is asked for is there, if empty
+		for _, c := range in.Claims {
+			if c.Kind != Address {
+				rows = append(rows, hostRows(c)...)
+			}
+		}
+		hosts = f.hosts(rows, in.Hosts)
 	}
 	if both || slices.Contains(subjects, SubjectIPs) {
 		ips = f.ips(in.Claims, in.Ports, in.Services)
@@ -145,11 +151,21 @@ type folder struct {
 func (f *folder) tenant(id lease.ID) *Tenant {
 	t := f.tenants[id]
 	if t == nil {
-		t = &Tenant{
-			Lease: id.String(), Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq, OSeq: id.OSeq,
-			Provider: id.Provider, Namespace: id.Namespace(),
-		}
+		t = newTenant(id).complete()
 		f.tenants[id] = t
+	}
+	return t
+}
+
+// newTenant is a tenant without the texts that complete makes.
+func newTenant(id lease.ID) *Tenant {
+	return &Tenant{Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq, OSeq: id.OSeq, Provider: id.Provider}
+}
+
+// complete makes the texts of a tenant of whom the lease is known.
+func (t *Tenant) complete() *Tenant {
+	if t.Lease == "" && t.Provider != "" {
+		t.Lease, t.Namespace = t.id().String(), t.id().Namespace()
 	}
 	return t
 }

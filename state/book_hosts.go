@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -44,63 +45,108 @@ func (r HostRow) withheldFrom() string {
 	return ""
 }
 
-// hosts lists the hosts that are claimed, and those that objects stand for without a claim, by
-// name.
-func (f *folder) hosts(claims []*Claim, objects []HostObject) []HostRow {
-	byHost := make(map[string][]HostObject, len(objects))
-	for _, o := range objects {
+// hosts lists the hosts that are claimed, of which the rows are given as hostRows makes them, and
+// those that objects stand for without a claim, by name.
+func (f *folder) hosts(rows []HostRow, objects []HostObject) []HostRow {
+	slices.SortFunc(rows, compareHosts)
+	byHost := make([]*HostObject, 0, len(objects))
+	for i, o := range objects {
 		if !o.Redirect {
-			byHost[o.Host] = append(byHost[o.Host], o)
+			byHost = append(byHost, &objects[i])
 		}
 	}
-	rows := make([]HostRow, 0, max(len(claims), len(byHost)))
-	for _, c := range claims {
-		if c.Kind != Address {
-			rows = f.claimedHost(rows, c, byHost[c.Thing])
-			delete(byHost, c.Thing)
+	slices.SortStableFunc(byHost, func(a, b *HostObject) int { return cmp.Compare(a.Host, b.Host) })
+	claimed := rows
+	for len(byHost) > 0 {
+		host := byHost[0].Host
+		n := leading(byHost, func(o *HostObject) bool { return o.Host == host })
+		first, found := slices.BinarySearchFunc(claimed, host, func(r HostRow, host string) int { return cmp.Compare(r.Host, host) })
+		if found {
+			of := claimed[first:]
+			serve(of[:leading(of, func(r HostRow) bool { return r.Host == host })], byHost[:n])
+		} else {
+			rows = append(rows, f.unclaimedHost(host, byHost[:n]))
+		}
+		byHost = byHost[n:]
+	}
+	for i := range rows {
+		rows[i].Tenant.complete()
+		if rows[i].held() && (Part{Expires: rows[i].Expires}).Ended(f.now) {
+			rows[i].State = StateExpired
 		}
 	}
-	for host, objects := range byHost {
-		rows = append(rows, f.unclaimedHost(host, objects))
-	}
-	slices.SortFunc(rows, func(a, b HostRow) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path), cmp.Compare(a.withheldFrom(), b.withheldFrom()))
-	})
+	slices.SortFunc(rows, compareHosts)
 	return rows
 }
 
-func (f *folder) claimedHost(rows []HostRow, c *Claim, objects []HostObject) []HostRow {
-	row := HostRow{Host: c.Thing, Claimed: true, Since: metav1.NewTime(c.Created), Message: c.Unreadable}
-	if len(c.Parts) == 0 {
-		row.Tenant, row.State = &Tenant{Owner: c.Owner}, f.claimState(c, Part{}, StateReserved)
-		return append(rows, row)
+func compareHosts(a, b HostRow) int {
+	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path), cmp.Compare(a.withheldFrom(), b.withheldFrom()))
+}
+
+// leading is how many elements at the beginning of a list are of a sort.
+func leading[T any](list []T, of func(T) bool) int {
+	if n := slices.IndexFunc(list, func(e T) bool { return !of(e) }); n >= 0 {
+		return n
 	}
-	for _, p := range c.Parts {
-		row.Tenant = f.tenant(p.Lease)
+	return len(list)
+}
+
+// held is true for the row of somebody who holds the host, or held it until a time that is over.
+func (r *HostRow) held() bool {
+	return r.State != StateWithheld && r.State != StateTerminating && r.State != StateUnreadable
+}
+
+// hostRows are the rows of a claim on a host as far as the claim tells: its tenants are not complete,
+// and what serves it and whether its time is over is yet to be said.
+func hostRows(c *Claim) []HostRow {
+	row := HostRow{Host: c.Thing, Claimed: true, Since: metav1.NewTime(c.Created), Message: c.Unreadable}
+	var never time.Time
+	if len(c.Parts) == 0 {
+		row.Tenant, row.State = &Tenant{Owner: c.Owner}, claimState(c, Part{}, StateReserved, never)
+		return []HostRow{row}
+	}
+	rows := make([]HostRow, 0, len(c.Parts)+len(c.Waits))
+	for i, p := range c.Parts {
+		if i == 0 || p.Lease != c.Parts[i-1].Lease {
+			row.Tenant = newTenant(p.Lease)
+		}
 		row.Path = strings.TrimSuffix(p.Path, "/")
 		row.Service, row.Port = p.Service, p.Port
-		row.Target, row.Message = "", c.Unreadable
-		seen := StateReserved
-		for _, o := range objects {
-			switch {
-			case o.Kind == providerHost || o.PathHash != lease.PathHash(p.Path):
-			case o.of(p.Lease.Group()):
-				row.Target, seen = o.Kind, StateActive
-			case !slices.ContainsFunc(c.Parts, func(p Part) bool { return o.of(p.Lease.Group()) }):
-				row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
-			}
-		}
-		row.State, row.Expires = f.claimState(c, p, seen), p.Expires
+		row.State, row.Expires = claimState(c, p, StateReserved, never), p.Expires
 		rows = append(rows, row)
 	}
 	for _, w := range c.Waits {
-		row := HostRow{
-			Host: c.Thing, Path: strings.TrimSuffix(w.Path, "/"), Tenant: f.tenant(w.Lease), Service: w.Service, Port: w.Port,
+		rows = append(rows, HostRow{
+			Host: c.Thing, Path: strings.TrimSuffix(w.Path, "/"), Tenant: newTenant(w.Lease).complete(), Service: w.Service, Port: w.Port,
 			State: StateWithheld, Since: metav1.NewTime(c.Created), Message: c.withholder(w),
-		}
-		rows = append(rows, row)
+		})
 	}
 	return rows
+}
+
+// serve says of a host's rows which objects serve them.
+func serve(rows []HostRow, objects []*HostObject) {
+	holds := func(o *HostObject) bool {
+		return slices.ContainsFunc(rows, func(r HostRow) bool { return r.State != StateWithheld && o.of(r.id().Group()) })
+	}
+	for i := range rows {
+		row := &rows[i]
+		if row.State == StateWithheld || row.Provider == "" {
+			continue
+		}
+		for _, o := range objects {
+			switch {
+			case o.Kind == providerHost || o.PathHash != lease.PathHash(row.Path):
+			case o.of(row.id().Group()):
+				row.Target = o.Kind
+				if row.State == StateReserved {
+					row.State = StateActive
+				}
+			case !holds(o):
+				row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
+			}
+		}
+	}
 }
 
 // withholder says who holds the part that is waited for.
@@ -111,14 +157,14 @@ func (c *Claim) withholder(wait Part) string {
 	return "free since; the next apply takes it"
 }
 
-// claimState is how a part of a claim stands; seen is what the objects say of it.
-func (f *folder) claimState(c *Claim, p Part, seen string) string {
+// claimState is how a part of a claim stands at a moment; seen is what the objects say of it.
+func claimState(c *Claim, p Part, seen string, now time.Time) string {
 	switch {
 	case c.Unreadable != "":
 		return StateUnreadable
 	case c.Deleting:
 		return StateTerminating
-	case p.Ended(f.now):
+	case p.Ended(now):
 		return StateExpired
 	case p.Run != "":
 		return StateClaiming
@@ -127,8 +173,8 @@ func (f *folder) claimState(c *Claim, p Part, seen string) string {
 }
 
 // unclaimedHost shows a host by its ProviderHost or, without one, by the oldest of its routes.
-func (f *folder) unclaimedHost(host string, objects []HostObject) HostRow {
-	slices.SortFunc(objects, func(a, b HostObject) int {
+func (f *folder) unclaimedHost(host string, objects []*HostObject) HostRow {
+	slices.SortFunc(objects, func(a, b *HostObject) int {
 		if (a.Kind == providerHost) != (b.Kind == providerHost) {
 			if a.Kind == providerHost {
 				return -1

@@ -120,7 +120,7 @@ func (x *ipFold) claim(c *Claim) {
 	pool, _ := x.cfg.PoolFor(a)
 	if len(c.Parts) == 0 {
 		row.Pool = pool
-		row.Tenant, row.State, row.Message = &Tenant{Owner: c.Owner}, x.claimState(c, Part{}, StateReserved), c.Unreadable
+		row.Tenant, row.State, row.Message = &Tenant{Owner: c.Owner}, claimState(c, Part{}, StateReserved, x.now), c.Unreadable
 		x.rows = append(x.rows, row)
 		return
 	}
@@ -137,7 +137,7 @@ func (x *ipFold) claim(c *Claim) {
 				row.Pool = cmp.Or(pool, s.Pool)
 			}
 		}
-		row.State, row.Expires = x.claimState(c, p, seen), p.Expires
+		row.State, row.Expires = claimState(c, p, seen, x.now), p.Expires
 		x.shown[key] = append(x.shown[key], a)
 		x.rows = append(x.rows, row)
 	}

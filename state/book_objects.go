@@ -27,10 +27,11 @@ type Labelled struct {
 
 func labelled(kind string, o metav1.Object) Labelled {
 	l := Labelled{
-		Kind: strings.ToLower(kind), Namespace: o.GetNamespace(), Name: o.GetName(),
-		Owner: o.GetLabels()[lease.LabelOwner], Since: o.GetCreationTimestamp().Time,
+		Kind: intern(strings.ToLower(kind)), Namespace: o.GetNamespace(), Name: o.GetName(),
+		Owner: intern(o.GetLabels()[lease.LabelOwner]), Since: o.GetCreationTimestamp().Time,
 	}
 	l.Lease, l.HasLease = lease.IDFromLabels(o.GetLabels())
+	l.Lease.Owner, l.Lease.Provider = intern(l.Lease.Owner), intern(l.Lease.Provider)
 	return l
 }
 

@@ -217,8 +217,19 @@ func TestBookHosts(t *testing.T) {
 			if b.Hosts == nil || b.IPs != nil || b.Leases != nil || b.Pools != nil {
 				t.Errorf("the book has other lists than the one that was asked for: %+v", b)
 			}
+			if diff := cmp.Diff(b, NewBook(config.Default(), added(Contents{Hosts: tc.objects}, tc.claims), SubjectHosts)); diff != "" {
+				t.Errorf("of claims that are added one by one the book is another (-whole +added):\n%s", diff)
+			}
 		})
 	}
+}
+
+// added are contents to which claims have been added that are not kept whole.
+func added(in Contents, claims []*Claim) Contents {
+	for _, c := range claims {
+		in.AddClaim(c, false)
+	}
+	return in
 }
 
 func TestBookLeases(t *testing.T) {
@@ -256,11 +267,11 @@ func TestBookShowsEndedHolds(t *testing.T) {
 		c.Parts[0].Expires = bookMinute(minute).Format(time.RFC3339)
 		return c
 	}
-	b := NewBook(cfg, Contents{Now: bookMinute(5), Claims: []*Claim{
+	b := NewBook(cfg, added(Contents{Now: bookMinute(5)}, []*Claim{
 		until(bookHostClaim("a.example.com", bookShop, ""), 4), until(bookHostClaim("b.example.com", bookBlog, ""), 9),
 		until(bookHostClaim("c.example.com", bookShop, "n0nce"), 4), bookHostClaim("d.example.com", bookBlog, ""),
 		until(bookAddressClaim("203.0.113.7", "public", bookShop, bookHTTPS()), 4),
-	}}, Subjects...)
+	}), Subjects...)
 	var got []string
 	for _, r := range b.Hosts {
 		got = append(got, r.Host+" "+r.State+" "+r.Expires)

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"iter"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,8 @@ type Contents struct {
 	// Now is the API server's clock; without it no hold is taken for ended.
 	Now    time.Time
 	Claims []*Claim
+	// hostRows are what AddClaim keeps of claims on hosts; a book takes them over.
+	hostRows []HostRow
 	// Hosts are ProviderHosts and the routes of leases.
 	Hosts []HostObject
 	// Ports are ProviderLeasedIPs.
@@ -60,6 +63,36 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 		c.Pools = append(c.Pools, PoolObjectOf(o))
 	}
 	c.Routes = append(c.Routes, RoutesOf(o)...)
+}
+
+// AddClaim adds a claim. Where whole is false no more is kept of one on a host than its rows, which
+// are all that a book shows of it: a ledger may have a hundred thousand. To admit routes needs the
+// claims whole.
+func (c *Contents) AddClaim(claim *Claim, whole bool) {
+	if whole || claim.Kind == Address {
+		c.Claims = append(c.Claims, claim)
+	} else {
+		c.hostRows = append(c.hostRows, hostRows(claim)...)
+	}
+}
+
+// DropClaims forgets the claims that were added.
+func (c *Contents) DropClaims() { c.Claims, c.hostRows = nil, nil }
+
+// ClaimedHosts are the names of the hosts that are claimed; some come several times.
+func (c *Contents) ClaimedHosts() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, claim := range c.Claims {
+			if claim.Kind != Address && !yield(claim.Thing) {
+				return
+			}
+		}
+		for i := range c.hostRows {
+			if !yield(c.hostRows[i].Host) {
+				return
+			}
+		}
+	}
 }
 
 func (c *Contents) addClaim(o *unstructured.Unstructured) {
