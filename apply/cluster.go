@@ -24,6 +24,11 @@ const pageSize = 5000
 // what is kept of a hundred thousand claims.
 const metaPageSize = 500
 
+// unwarned asks the API server for no warnings of fields that it does not know or that come twice, for
+// which it would parse the body of an apply once more. A field that is not in the schema fails an apply
+// all the same, and what is sent has no field twice.
+const unwarned = metav1.FieldValidationIgnore
+
 // Resources that are read or written and not rendered.
 var (
 	leases     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}

@@ -110,7 +110,7 @@ func (l ledger) patch(ctx context.Context, claim *state.Claim, group lease.Group
 	if err != nil {
 		return nil, err
 	}
-	opts := metav1.PatchOptions{FieldManager: group.FieldManager(), Force: &force}
+	opts := metav1.PatchOptions{FieldManager: group.FieldManager(), Force: &force, FieldValidation: unwarned}
 	if l.dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}

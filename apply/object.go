@@ -37,7 +37,7 @@ func (c *Cluster) patch(ctx context.Context, o render.Object, manager string, dr
 	if err != nil {
 		return nil, err
 	}
-	opts := metav1.PatchOptions{FieldManager: manager}
+	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: unwarned}
 	if dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
@@ -73,7 +73,7 @@ func (c *Cluster) seize(ctx context.Context, o render.Object, manager string, li
 	}
 	force := true
 	return c.write(ctx, func(write context.Context) error {
-		_, err := c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force})
+		_, err := c.metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: unwarned})
 		return err
 	})
 }

@@ -139,7 +139,7 @@ func (r *replay) chain(ctx context.Context, requests []request) error {
 		}
 		resource, namespace, name := target(q.path)
 		o, err := r.metas.Resource(resource).Namespace(namespace).Patch(ctx, name, types.ApplyPatchType, body,
-			metav1.PatchOptions{FieldManager: q.query.Get("fieldManager")})
+			metav1.PatchOptions{FieldManager: q.query.Get("fieldManager"), FieldValidation: q.query.Get("fieldValidation")})
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", q.method, q.path, err)
 		}
