@@ -150,7 +150,7 @@ func (r *bookReader) listRoutes(ctx context.Context, kind render.Kind) error {
 // listNamespaces reads the labels by which shards select namespaces, and by which a namespace is known
 // to be a lease's.
 func (r *bookReader) listNamespaces(ctx context.Context) error {
-	metas, err := r.cluster.metas(ctx, namespaces, "", metav1.ListOptions{})
+	metas, err := r.cluster.metas(ctx, namespaces, "")
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, m := range metas {

@@ -103,8 +103,8 @@ func listObjects[T any](ctx context.Context, c *Cluster, resource schema.GroupVe
 }
 
 // metas are the metadata of the objects of a resource, without their field managers.
-func (c *Cluster) metas(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions) ([]*metav1.ObjectMeta, error) {
-	return listMetas(ctx, c, resource, namespace, opts, func(meta *metav1.ObjectMeta) (*metav1.ObjectMeta, bool) {
+func (c *Cluster) metas(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]*metav1.ObjectMeta, error) {
+	return listMetas(ctx, c, resource, namespace, metav1.ListOptions{}, func(meta *metav1.ObjectMeta) (*metav1.ObjectMeta, bool) {
 		kept := *meta
 		kept.ManagedFields = nil
 		return &kept, true

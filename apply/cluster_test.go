@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -26,7 +25,7 @@ import (
 func TestListBeginsAgainWhenItsTokenExpires(t *testing.T) {
 	for name, read := range map[string]func(*Cluster) ([]string, error){
 		"metadata": func(c *Cluster) (names []string, err error) {
-			metas, err := c.metas(t.Context(), leases, "akash-net", metav1.ListOptions{})
+			metas, err := c.metas(t.Context(), leases, "akash-net")
 			for _, m := range metas {
 				names = append(names, m.Name)
 			}

@@ -228,7 +228,7 @@ func (a *Applier) keep(ctx context.Context, o, live *unstructured.Unstructured) 
 		return "", nil
 	}
 	plural, _, _ := unstructured.NestedString(o.Object, "spec", "names", "plural")
-	metas, err := a.cluster.metas(ctx, akashResource(plural), "", metav1.ListOptions{})
+	metas, err := a.cluster.metas(ctx, akashResource(plural), "")
 	if missing := (*MissingKindError)(nil); err != nil && !errors.As(err, &missing) {
 		return "", err
 	}

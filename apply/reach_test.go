@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
@@ -60,7 +59,7 @@ func TestListIsReadAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				metas, err := cluster.metas(t.Context(), leases, "akash-net", metav1.ListOptions{})
+				metas, err := cluster.metas(t.Context(), leases, "akash-net")
 				if err != nil || len(metas) != 1 {
 					t.Fatalf("%d claims, error %v, after %d requests", len(metas), err, requests)
 				}
@@ -80,7 +79,7 @@ func TestNoServerIsNotWaitedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = cluster.metas(t.Context(), leases, "akash-net", metav1.ListOptions{})
+	_, err = cluster.metas(t.Context(), leases, "akash-net")
 	if err == nil || isAway(err) || !strings.Contains(err.Error(), "no answer from the cluster") {
 		t.Errorf("error %v", err)
 	}

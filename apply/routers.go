@@ -49,7 +49,7 @@ func (s *snapshot) reported(kind render.Kind, field string) bool {
 // names are the objects of a resource, by name or namespace/name; nil where the cluster does not
 // serve the resource.
 func (c *Cluster) names(ctx context.Context, resource schema.GroupVersionResource, qualified bool) (map[string]bool, error) {
-	metas, err := c.metas(ctx, resource, "", metav1.ListOptions{})
+	metas, err := c.metas(ctx, resource, "")
 	if missing := (*MissingKindError)(nil); errors.As(err, &missing) {
 		return nil, nil //nolint:nilnil // nobody knows
 	}

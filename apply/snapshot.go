@@ -59,7 +59,7 @@ func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool, f
 		return err
 	})
 	group.Go(func() (err error) {
-		metas, err = cluster.metas(ctx, namespaces, "", metav1.ListOptions{})
+		metas, err = cluster.metas(ctx, namespaces, "")
 		return err
 	})
 	kinds := slices.Concat(leaseKinds, further)

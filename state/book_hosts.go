@@ -70,7 +70,7 @@ func (f *folder) hosts(rows []HostRow, objects []HostObject) []HostRow {
 		byHost = byHost[n:]
 	}
 	for i := range rows {
-		rows[i].Tenant.complete()
+		rows[i].complete()
 		if rows[i].held() && (Part{Expires: rows[i].Expires}).Ended(f.now) {
 			rows[i].State = StateExpired
 		}
