@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -29,7 +30,7 @@ func (r *run) await(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
 		if o.Kind == render.Service {
 			waiting[o.Name] = nil
-			for _, u := range state.AddressUses(rendered(o)) {
+			for _, u := range state.AddressUses(cluster.Rendered(o)) {
 				waiting[o.Name] = append(waiting[o.Name], u.Address)
 			}
 		}
@@ -45,7 +46,7 @@ func (r *run) await(ctx context.Context, desired []render.Object) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.opts.Wait)
 	defer cancel()
-	services := r.cluster.dynamic.Resource(render.Service.Resource()).Namespace(r.req.Lease.Namespace())
+	services := r.cluster.Dynamic.Resource(render.Service.Resource()).Namespace(r.req.Lease.Namespace())
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -109,7 +111,7 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 	if _, known := r.before[want.Name()]; !known {
 		r.before[want.Name()] = claim.Entries(r.group)
 	}
-	now, err := r.ledger.put(ctx, claim, r.group, parts)
+	now, err := r.ledger.Put(ctx, claim, r.group, parts)
 	if err != nil {
 		return false, err
 	}
@@ -118,7 +120,7 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 			continue
 		}
 		if own := now.Part(p.Key); now.Deleting || now.Owner != r.group.Owner || own == nil || own.Lease.Group() != r.group {
-			return false, errAgain
+			return false, ledger.ErrAgain
 		}
 	}
 	r.hold(&held{want: want, claim: now, took: true})
@@ -131,7 +133,7 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 func (r *run) evict(ctx context.Context, claim *state.Claim) error {
 	now := r.cluster.Now()
 	if claim.Ended(now) {
-		return r.ledger.delete(ctx, claim)
+		return r.ledger.Delete(ctx, claim)
 	}
 	for _, g := range claim.Groups() {
 		var keep []state.Part
@@ -142,7 +144,7 @@ func (r *run) evict(ctx context.Context, claim *state.Claim) error {
 			}
 		}
 		if len(keep) < len(parts) {
-			return r.ledger.shrink(ctx, claim, g, keep)
+			return r.ledger.Shrink(ctx, claim, g, keep)
 		}
 	}
 	return nil
@@ -151,7 +153,7 @@ func (r *run) evict(ctx context.Context, claim *state.Claim) error {
 // giveUp ends a run that cannot have all: what it has made and taken goes back, and the lease has what
 // it had. Where the server is away nothing can go back.
 func (r *run) giveUp(ctx context.Context, why error) error {
-	if isAway(why) {
+	if cluster.IsAway(why) {
 		return r.unfinished(why)
 	}
 	if left := errors.Join(r.retract(ctx), r.rollback(ctx)); left != nil {
@@ -162,7 +164,7 @@ func (r *run) giveUp(ctx context.Context, why error) error {
 
 // unfinished adds to an error that says that the server is away what the run had changed until then.
 func (r *run) unfinished(err error) error {
-	var away *AwayError
+	var away *cluster.AwayError
 	if errors.As(err, &away) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -191,7 +193,7 @@ func (r *run) rollback(ctx context.Context) error {
 			// or it finds out when it settles. To put its mark back could leave a claim to nobody.
 			before = slices.DeleteFunc(slices.Clone(before), func(p state.Part) bool { return p.Run != "" })
 		}
-		left, err := r.ledger.restore(ctx, name, r.group, r.nonce, before)
+		left, err := r.ledger.Restore(ctx, name, r.group, r.nonce, before)
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s %s could not be given back: %w", h.want.Kind, h.want.Thing, err))

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -14,8 +17,8 @@ import (
 )
 
 // Explain says of hosts, addresses and leases (OWNER/DSEQ/GSEQ) how they stand, and why.
-func (c *Cluster) Explain(ctx context.Context, cfg *config.ProviderConfig, things []string) ([]state.Explanation, error) {
-	s, err := read(ctx, c, ledger{cluster: c, namespace: cfg.LedgerNamespace}, true, recordsOf(cfg)...)
+func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []string) ([]state.Explanation, error) {
+	s, err := read(ctx, c, ledger.New(c, cfg.LedgerNamespace, false), true, kinds.RecordsOf(cfg)...)
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +26,7 @@ func (c *Cluster) Explain(ctx context.Context, cfg *config.ProviderConfig, thing
 		Config: cfg, Claims: s.list(), Book: state.NewBook(cfg, s.contents(c.Now()), state.Holdings...), Uses: s.hostUses,
 		Backends: map[string]bool{}, Now: c.Now(),
 	}
-	there, err := c.routers(ctx, s)
+	there, err := routers(ctx, c, s)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +89,7 @@ func (s *snapshot) unrecorded(ctx context.Context, a *Applier, things []string) 
 // contents are what the snapshot holds, as the book is computed from it.
 func (s *snapshot) contents(now time.Time) state.Contents {
 	in := state.Contents{Now: now, Claims: s.list()}
-	for _, kind := range slices.Concat(claimLikeKinds, routeKinds, []render.Kind{render.IPAddressPool}) {
+	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.Routes, []render.Kind{render.IPAddressPool}) {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			in.Add(s.live[kind.Plural][name], "")
 		}

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -48,13 +50,13 @@ func withAddress(id lease.ID, address string) *lease.Definition {
 
 // hasty makes retries and patience short for the test.
 func hasty(t *testing.T) {
-	r, p := retries, patience
-	t.Cleanup(func() { retries, patience = r, p })
-	retries, patience = wait.Backoff{Steps: 10}, wait.Backoff{Steps: 8}
+	r, p := ledger.Retries, patience
+	t.Cleanup(func() { ledger.Retries, patience = r, p })
+	ledger.Retries, patience = wait.Backoff{Steps: 10}, wait.Backoff{Steps: 8}
 }
 
 // applier works with one range and keeps its events.
-func applier(t *testing.T, cluster *Cluster) (*Applier, *events) {
+func applier(t *testing.T, c *cluster.Cluster) (*Applier, *events) {
 	t.Helper()
 	cfg := config.Default()
 	r, err := config.ParseRange("203.0.113.0/28")
@@ -63,7 +65,7 @@ func applier(t *testing.T, cluster *Cluster) (*Applier, *events) {
 	}
 	cfg.IP.Ranges.Include = []config.Range{r}
 	kept := &events{}
-	return New(cluster, Options{Config: cfg, Prune: true, Concurrency: 1, Report: kept.add}), kept
+	return New(c, Options{Config: cfg, Prune: true, Concurrency: 1, Report: kept.add}), kept
 }
 
 // events are what was reported, as "kind/name action".
@@ -95,7 +97,7 @@ func (s *server) store(t *testing.T, path string, object any) {
 // A claim whose answer was lost is the run's own all the same: a run that fails gives it back.
 func TestLostAnswerIsGivenBack(t *testing.T) {
 	hasty(t)
-	s, cluster := newServer(t, 1)
+	s, c := newServer(t, 1)
 	lost := false
 	s.after = func(s *server, method, path string) (int, bool) {
 		if method != http.MethodPatch || path != claimPath+"a.example.com" || lost {
@@ -108,7 +110,7 @@ func TestLostAnswerIsGivenBack(t *testing.T) {
 	s.before = func(s *server, method, path string) (int, bool) {
 		return http.StatusConflict, method == http.MethodPatch && path == claimPath+"b.example.com"
 	}
-	a, _ := applier(t, cluster)
+	a, _ := applier(t, c)
 	err := a.Apply(t.Context(), []*lease.Definition{withHosts(someLease(someOwner, 1), "a.example.com", "b.example.com")})
 	if refused := (*HeldError)(nil); !errors.As(err, &refused) || !lost {
 		t.Fatalf("error %v (answer lost: %v)", err, lost)
@@ -126,14 +128,14 @@ func TestLostAnswerOfARoute(t *testing.T) {
 	id := someLease(someOwner, 1)
 	for name, code := range map[string]int{"no answer": 0, "a gateway's answer": http.StatusBadGateway} {
 		t.Run(name, func(t *testing.T) {
-			s, cluster := newServer(t, 1)
+			s, c := newServer(t, 1)
 			lost := false
 			s.after = func(_ *server, _, path string) (int, bool) {
 				first := strings.Contains(path, "/ingresses/") && !lost
 				lost = lost || first
 				return code, first
 			}
-			a, kept := applier(t, cluster)
+			a, kept := applier(t, c)
 			if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)}); err != nil || !lost {
 				t.Fatalf("error %v (answer lost: %v)", err, lost)
 			}
@@ -157,12 +159,12 @@ func TestFailingLeaseLeavesThePool(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.mode, func(t *testing.T) {
 			hasty(t)
-			s, cluster := newServer(t, 1)
+			s, c := newServer(t, 1)
 			failing := someLease(someOwner, 1)
 			s.before = func(_ *server, _, path string) (int, bool) {
 				return http.StatusForbidden, strings.Contains(path, failing.Namespace()+"/services/")
 			}
-			a, _ := applier(t, cluster)
+			a, _ := applier(t, c)
 			a.opts.Config.IP.Mode = tt.mode
 			err := a.Apply(t.Context(), []*lease.Definition{withAddress(failing, "203.0.113.1"), withAddress(tt.other, tt.address)})
 			if err == nil {
@@ -189,14 +191,14 @@ func TestOvertakenRunTakesBack(t *testing.T) {
 	for name, holder := range map[string]lease.ID{"by another owner": someLease(somebodyElses, 1), "by its own lease": id} {
 		t.Run(name, func(t *testing.T) {
 			hasty(t)
-			s, cluster := newServer(t, 1)
+			s, c := newServer(t, 1)
 			s.after = func(s *server, method, path string) (int, bool) {
 				if method == http.MethodPatch && strings.Contains(path, "/ingresses/") {
 					s.claimed(t, holder, host, "later")
 				}
 				return 0, false
 			}
-			a, _ := applier(t, cluster)
+			a, _ := applier(t, c)
 			err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)})
 			if overtaken := (*OvertakenError)(nil); !errors.As(err, &overtaken) || overtaken.Thing != host {
 				t.Fatalf("error %v", err)
@@ -217,9 +219,9 @@ func TestOvertakenRunTakesBack(t *testing.T) {
 func TestOvertakenRunTakesBackWhatHadBeenThere(t *testing.T) {
 	const host, more = "a.example.com", "b.example.com"
 	hasty(t)
-	s, cluster := newServer(t, 1)
+	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
-	a, _ := applier(t, cluster)
+	a, _ := applier(t, c)
 	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)}); err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +250,7 @@ func TestOvertakenRunTakesBackWhatHadBeenThere(t *testing.T) {
 func TestMarkOfAnotherRunIsReplaced(t *testing.T) {
 	hasty(t)
 	const host = "a.example.com"
-	s, cluster := newServer(t, 1)
+	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
 	s.claimed(t, id, host, "crashed")
 	var runs []string
@@ -258,7 +260,7 @@ func TestMarkOfAnotherRunIsReplaced(t *testing.T) {
 		}
 		return 0, false
 	}
-	a, _ := applier(t, cluster)
+	a, _ := applier(t, c)
 	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)}); err != nil {
 		t.Fatal(err)
 	}
@@ -274,9 +276,9 @@ func TestPatienceWithARunUnderWay(t *testing.T) {
 	const host = "a.example.com"
 	for name, holder := range map[string]lease.ID{"another owner's": someLease(somebodyElses, 1), "the same owner's": someLease(someOwner, 2)} {
 		for _, given := range []bool{true, false} {
-			s, cluster := newServer(t, 1)
+			s, c := newServer(t, 1)
 			s.claimed(t, holder, host, "under way")
-			a, kept := applier(t, cluster)
+			a, kept := applier(t, c)
 			snapshot, err := read(t.Context(), a.cluster, a.ledger, false)
 			if err != nil {
 				t.Fatal(err)

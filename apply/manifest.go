@@ -4,12 +4,14 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 )
 
 // Manifests yields the Manifest objects that Akash's provider keeps, as JSON, in the order of
 // their names.
-func (c *Cluster) Manifests(ctx context.Context, namespace string, yield func(name string, data []byte) error) error {
-	objects, err := c.objects(ctx, akashResource("manifests"), namespace, metav1.ListOptions{})
+func Manifests(ctx context.Context, c *cluster.Cluster, namespace string, yield func(name string, data []byte) error) error {
+	objects, err := c.Objects(ctx, cluster.AkashResource("manifests"), namespace, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}

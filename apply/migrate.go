@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -110,7 +111,7 @@ func (a *Applier) Migration(ctx context.Context, choose func(lease.ID) bool, opt
 		return m
 	}
 	targets := kindsOf(a.opts.Config.Target)
-	for _, kind := range slices.Concat(hostKinds, filterKinds, policyKinds) {
+	for _, kind := range slices.Concat(kinds.Hosts, kinds.Filters, kinds.Policies) {
 		for _, name := range sortedKeys(snapshot.live[kind.Plural]) {
 			o := snapshot.live[kind.Plural][name]
 			id, ok := lease.IDFromLabels(o.GetLabels())
@@ -119,9 +120,9 @@ func (a *Applier) Migration(ctx context.Context, choose func(lease.ID) bool, opt
 			}
 			_, _, redirect := lease.ParseRouteName(o.GetName())
 			switch m := of(id); {
-			case slices.Contains(hostKinds, kind) && !redirect && slices.Contains(targets, kind):
+			case slices.Contains(kinds.Hosts, kind) && !redirect && slices.Contains(targets, kind):
 				m.there = append(m.there, o)
-			case slices.Contains(hostKinds, kind) && !redirect:
+			case slices.Contains(kinds.Hosts, kind) && !redirect:
 				if uses := state.HostUses(o); len(uses) > 0 {
 					m.routes = append(m.routes, &crossing{old: owned{kind: kind, live: o, group: id.Group()}, use: uses[0]})
 				}

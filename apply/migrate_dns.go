@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -124,7 +126,7 @@ func (m *Migration) lacking() map[string]string {
 			}
 		}
 		for _, u := range uses {
-			route := slices.ContainsFunc(hostKinds, func(k render.Kind) bool { return k.Singular == u.Kind })
+			route := slices.ContainsFunc(kinds.Hosts, func(k render.Kind) bool { return k.Singular == u.Kind })
 			if route && !isNew(u) && !u.Redirect && u.HasLease && u.Lease.Owner == owner && !there[place{host, u.Path}] {
 				lacking[host] = fmt.Sprintf("its DNS records lead where they did: %s serves it too, and has no new form yet", u)
 			}
@@ -187,7 +189,7 @@ func (m *migration) findValues(ctx context.Context, hosts []*led) error {
 // recordsIn are the records of rendered objects.
 func recordsIn(objects []render.Object) (records []dns.Record) {
 	for _, o := range objects {
-		records = append(records, state.RecordObjectOf(rendered(o)).Records...)
+		records = append(records, state.RecordObjectOf(cluster.Rendered(o)).Records...)
 	}
 	return records
 }

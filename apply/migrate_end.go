@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -63,7 +65,7 @@ func (m *migration) needed(gone map[*unstructured.Unstructured]bool) map[string]
 			continue
 		}
 		name := c.old.live.GetName()
-		for _, kind := range slices.Concat(filterKinds, policyKinds) {
+		for _, kind := range slices.Concat(kinds.Filters, kinds.Policies) {
 			needed[kind.Plural+"/"+name] = true
 		}
 		needed[render.HTTPRoute.Plural+"/"+lease.RedirectName(name)] = true
@@ -105,6 +107,6 @@ func (m *migration) removeOld(ctx context.Context, c *crossing) error {
 
 // sameRoute is true where nothing but the status has changed.
 func sameRoute(a, b *unstructured.Unstructured) bool {
-	return contains(a.Object["spec"], b.Object["spec"]) && contains(b.Object["spec"], a.Object["spec"]) &&
+	return cluster.Contains(a.Object["spec"], b.Object["spec"]) && cluster.Contains(b.Object["spec"], a.Object["spec"]) &&
 		maps.Equal(a.GetAnnotations(), b.GetAnnotations()) && maps.Equal(a.GetLabels(), b.GetLabels())
 }

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
@@ -90,7 +91,7 @@ func (m *migration) findReached(ctx context.Context, hosts []*led, reached map[*
 		for _, h := range hosts {
 			unknown := render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.opts.Config.Target}
 			for _, c := range h.routes {
-				target := m.saidTarget(rendered(c.main()))
+				target := m.saidTarget(cluster.Rendered(c.main()))
 				if target.Empty() {
 					var err error
 					if target, err = look.target(ctx, unknown); err != nil {

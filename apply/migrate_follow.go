@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -70,7 +71,7 @@ func (m *migration) look(ctx context.Context, h *led) error {
 	if m.opts.Config.DNS.Form == config.DNSGardener {
 		kind = render.DNSRecord
 	}
-	objects, err := m.cluster.objects(ctx, kind.Resource(), h.namespace, metav1.ListOptions{LabelSelector: ofLeases})
+	objects, err := m.cluster.Objects(ctx, kind.Resource(), h.namespace, metav1.ListOptions{LabelSelector: book.OfLeases})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -113,7 +114,7 @@ func (m *migration) plan() {
 // main is the route itself among the objects of its new form.
 func (c *crossing) main() render.Object {
 	i := slices.IndexFunc(c.objects, func(o render.Object) bool {
-		return slices.Contains(hostKinds, o.Kind) && o.Name == c.old.live.GetName()
+		return slices.Contains(kinds.Hosts, o.Kind) && o.Name == c.old.live.GetName()
 	})
 	return c.objects[i]
 }

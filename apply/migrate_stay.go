@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -61,16 +63,16 @@ func (m *migration) noteTime(ctx context.Context, c *crossing, ttl time.Duration
 		return nil
 	}
 	live, name := c.old.live, c.old.live.GetNamespace()+"/"+c.old.live.GetName()
-	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
 		now, err := m.annotate(ctx, c.old.kind, live, noted)
 		if err == nil {
 			c.old.live = now
 			return true, nil
 		}
-		if !isOvertaken(err) {
-			return false, m.cluster.explain(err, "patch", c.old.kind.Resource())
+		if !cluster.IsOvertaken(err) {
+			return false, m.cluster.Explain(err, "patch", c.old.kind.Resource())
 		}
-		now, err = m.cluster.get(ctx, c.old.kind, live.GetNamespace(), live.GetName())
+		now, err = m.cluster.Get(ctx, c.old.kind, live.GetNamespace(), live.GetName())
 		if now != nil && now.GetUID() == live.GetUID() && containsAll(now.GetAnnotations(), noted) {
 			c.old.live = now // the first of two tries took effect, or another run notes the same
 			return true, nil
@@ -129,7 +131,7 @@ func (m *migration) stayAfterAll(ctx context.Context, kind render.Kind, live *un
 	o.SetAnnotations(annotations)
 	if m.opts.DryRun != DryRunClient {
 		if _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}); err != nil {
-			return m.cluster.explain(err, "patch", kind.Resource())
+			return m.cluster.Explain(err, "patch", kind.Resource())
 		}
 	}
 	m.event(Configured, kind.Singular, o.GetNamespace(), o.GetName(), "it stays")

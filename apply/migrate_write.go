@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -24,7 +25,7 @@ func (m *migration) writeRoute(ctx context.Context, c *crossing, seen map[string
 		m.event(Unchanged, o.Kind.Singular, o.Namespace, o.Name, "it is there already")
 		return m.stayAfterAll(ctx, o.Kind, m.snapshot.find(o))
 	}
-	for _, stage := range stages {
+	for _, stage := range kinds.Stages {
 		var objects []render.Object
 		for _, o := range c.objects {
 			if slices.Contains(stage, o.Kind) && !seen[o.String()] {
@@ -105,7 +106,7 @@ func (m *migration) accepted(ctx context.Context) error {
 // awaitAccepted waits until each route of a new form is accepted and its backend found.
 func (m *migration) awaitAccepted(ctx context.Context, c *crossing) error {
 	for _, o := range c.objects {
-		if !slices.Contains(reportingKinds, o.Kind) {
+		if !slices.Contains(kinds.Reporting, o.Kind) {
 			continue
 		}
 		if err := m.awaitRoute(ctx, o, state.Serves); err != nil {
@@ -127,7 +128,7 @@ func (m *migration) confirm(ctx context.Context) error {
 		if c.why != "" || before == nil || len(m.made) == 0 {
 			continue
 		}
-		claim, err := m.ledger.get(ctx, before.Name())
+		claim, err := m.ledger.Get(ctx, before.Name())
 		if err != nil {
 			c.ready = false
 			errs = append(errs, err)

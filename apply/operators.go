@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -67,7 +69,7 @@ func (a *Applier) findOperators(ctx context.Context) (operators, error) {
 	case OperatorsOff, "":
 		return operators{}, nil
 	}
-	list, err := a.cluster.objects(ctx, deployments, OperatorsNamespace, metav1.ListOptions{})
+	list, err := a.cluster.Objects(ctx, deployments, OperatorsNamespace, metav1.ListOptions{})
 	if err != nil {
 		return operators{}, fmt.Errorf("whether Akash's operators run cannot be seen: %w\n--operators=on or --operators=off says it", err)
 	}
@@ -85,7 +87,7 @@ func runs(deployments []*unstructured.Unstructured, names []string) bool {
 // read takes the snapshot, and finds the operators and what they go by: the Manifests of Akash's
 // provider.
 func (a *Applier) read(ctx context.Context, withAddresses bool) (*snapshot, error) {
-	return a.readWith(ctx, withAddresses, recordsOf(a.opts.Config))
+	return a.readWith(ctx, withAddresses, kinds.RecordsOf(a.opts.Config))
 }
 
 func (a *Applier) readWith(ctx context.Context, withAddresses bool, further []render.Kind) (*snapshot, error) {
@@ -101,7 +103,7 @@ func (a *Applier) readWith(ctx context.Context, withAddresses bool, further []re
 		if found, err = a.findOperators(groupCtx); err != nil || !found.hostname {
 			return err
 		}
-		list, err := a.cluster.objects(groupCtx, akashResource("manifests"), a.opts.Config.ManifestNamespace, metav1.ListOptions{})
+		list, err := a.cluster.Objects(groupCtx, cluster.AkashResource("manifests"), a.opts.Config.ManifestNamespace, metav1.ListOptions{})
 		for _, m := range list {
 			manifests[m.GetName()] = m
 		}
@@ -190,7 +192,7 @@ func (o operators) theirs(object render.Object) bool {
 	default:
 		return false
 	}
-	return makes && rendered(object).GetLabels()[lease.LabelManaged] == "true"
+	return makes && cluster.Rendered(object).GetLabels()[lease.LabelManaged] == "true"
 }
 
 // moves is true for a route of another lease that the hostname operator removes itself when the
@@ -238,7 +240,7 @@ func (r *run) touched(o render.Object) render.Object {
 	if o.Kind != render.ProviderHost || !r.snapshot.operators.hostname {
 		return o
 	}
-	body := rendered(o)
+	body := cluster.Rendered(o)
 	annotations := body.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -249,7 +251,7 @@ func (r *run) touched(o render.Object) render.Object {
 			annotations[lease.AnnotationUpdatedAt] = at
 			body.SetAnnotations(annotations)
 		}
-		if unchanged(out, live, r.manager(o)) || theirsToo(live) {
+		if cluster.Unchanged(out, live, r.manager(o)) || theirsToo(live) {
 			return out
 		}
 	}

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // awaitOperators waits until the operators have made what was left to them.
@@ -83,8 +86,8 @@ func (r *run) madeOf(o owned) (kind render.Kind, namespace, name string, waits b
 // getTheirs reads what an operator makes for a rendered object, or nil.
 func (r *run) getTheirs(ctx context.Context, kind render.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	for _, kind := range operatorKinds(kind) {
-		live, err := r.cluster.get(ctx, kind, namespace, name)
-		if missing := (*MissingKindError)(nil); errors.As(err, &missing) && optional(kind) {
+		live, err := r.cluster.Get(ctx, kind, namespace, name)
+		if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) && kinds.Optional(kind) {
 			err = nil
 		}
 		if live != nil || err != nil {

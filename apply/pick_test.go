@@ -44,7 +44,7 @@ func anyAddress(id lease.ID) *lease.Definition {
 func TestAddressGivenBackMeanwhileIsTaken(t *testing.T) {
 	hasty(t)
 	for _, given := range []bool{true, false} {
-		s, cluster := newServer(t, 1)
+		s, c := newServer(t, 1)
 		s.addressed(t, someLease(somebodyElses, 1), "203.0.113.1")
 		lost := false
 		s.before = func(s *server, method, path string) (int, bool) {
@@ -58,7 +58,7 @@ func TestAddressGivenBackMeanwhileIsTaken(t *testing.T) {
 			}
 			return http.StatusConflict, true
 		}
-		a, kept := applier(t, cluster)
+		a, kept := applier(t, c)
 		narrow(t, a)
 		err := a.Apply(t.Context(), []*lease.Definition{anyAddress(someLease(someOwner, 1))})
 		exhausted := (*ExhaustedError)(nil)
@@ -74,8 +74,8 @@ func TestAddressGivenBackMeanwhileIsTaken(t *testing.T) {
 // An address that a later lease of the run asks for by name is not given to an earlier one.
 func TestNamedAddressIsKept(t *testing.T) {
 	hasty(t)
-	s, cluster := newServer(t, 1)
-	a, kept := applier(t, cluster)
+	s, c := newServer(t, 1)
+	a, kept := applier(t, c)
 	narrow(t, a)
 	err := a.Apply(t.Context(), []*lease.Definition{anyAddress(someLease(someOwner, 1)), withAddress(someLease(somebodyElses, 1), "203.0.113.0")})
 	if err != nil {
@@ -90,12 +90,12 @@ func TestNamedAddressIsKept(t *testing.T) {
 // others are held.
 func TestCheckTellsAll(t *testing.T) {
 	hasty(t)
-	s, cluster := newServer(t, 1)
+	s, c := newServer(t, 1)
 	s.claimed(t, someLease(somebodyElses, 1), "b.example.com", "")
 	s.claimed(t, someLease(someOwner, 2), "c.example.com", "")
 	s.claimed(t, someLease(someOwner, 1), "d.example.com", "")
 	s.claimed(t, someLease(somebodyElses, 1), "e.example.com", "")
-	a, kept := applier(t, cluster)
+	a, kept := applier(t, c)
 	a.opts.Check, a.opts.DryRun, a.opts.Prune = true, DryRunClient, false
 	var hosts []state.HostWant
 	for _, h := range []string{"a", "b", "c", "d", "e", "f"} {

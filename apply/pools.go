@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -88,7 +89,7 @@ func (p *pools) overlap(o render.Object) error {
 	if o.Kind != render.IPAddressPool {
 		return nil
 	}
-	wanted := poolRanges(rendered(o))
+	wanted := poolRanges(cluster.Rendered(o))
 	for _, live := range p.snapshot.live[render.IPAddressPool.Plural] {
 		if live.GetName() == o.Name && live.GetNamespace() == o.Namespace {
 			continue

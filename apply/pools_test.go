@@ -44,9 +44,9 @@ func TestOverlapIsRefused(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name+" in "+tt.mode+" mode", func(t *testing.T) {
 			hasty(t)
-			s, cluster := newServer(t, 1)
+			s, c := newServer(t, 1)
 			s.otherPool(t, tt.addresses...)
-			a, _ := applier(t, cluster)
+			a, _ := applier(t, c)
 			a.opts.Config.IP.Mode = tt.mode
 			err := a.Apply(t.Context(), []*lease.Definition{withAddress(someLease(someOwner, 1), "203.0.113.1")})
 			overlap := (*PoolOverlapError)(nil)
@@ -74,8 +74,8 @@ func TestOverlapIsRefused(t *testing.T) {
 // In dedicated mode the pool of an address goes with its claim, just before it.
 func TestDedicatedPoolGoesWithTheClaim(t *testing.T) {
 	hasty(t)
-	s, cluster := newServer(t, 1)
-	a, _ := applier(t, cluster)
+	s, c := newServer(t, 1)
+	a, _ := applier(t, c)
 	a.opts.Config.IP.Mode = config.ModeDedicated
 	first := someLease(someOwner, 1)
 	if err := a.Apply(t.Context(), []*lease.Definition{withAddress(first, "203.0.113.1")}); err != nil {
@@ -104,8 +104,8 @@ func TestDedicatedPoolGoesWithTheClaim(t *testing.T) {
 // The pool stays while another deployment of the owner holds a port of the address.
 func TestDedicatedPoolStaysForOtherHolders(t *testing.T) {
 	hasty(t)
-	s, cluster := newServer(t, 1)
-	a, _ := applier(t, cluster)
+	s, c := newServer(t, 1)
+	a, _ := applier(t, c)
 	a.opts.Config.IP.Mode = config.ModeDedicated
 	first, second := someLease(someOwner, 1), someLease(someOwner, 2)
 	if err := a.Apply(t.Context(), []*lease.Definition{withAddress(first, "203.0.113.1")}); err != nil {

@@ -7,6 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -15,12 +18,12 @@ import (
 
 // Problems reads the cluster and finds what is wrong. A claim with a run's mark counts as crashed
 // when nothing was written to it for as long as crashedAfter.
-func (c *Cluster) Problems(ctx context.Context, cfg *config.ProviderConfig, crashedAfter time.Duration) ([]state.Problem, error) {
-	s, err := read(ctx, c, ledger{cluster: c, namespace: cfg.LedgerNamespace}, true, recordKinds...)
+func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration) ([]state.Problem, error) {
+	s, err := read(ctx, c, ledger.New(c, cfg.LedgerNamespace, false), true, kinds.Records...)
 	if err != nil {
 		return nil, err
 	}
-	there, err := c.routers(ctx, s)
+	there, err := routers(ctx, c, s)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +46,7 @@ func (s *snapshot) facts(ctx context.Context, a *Applier, crashedAfter time.Dura
 // objects are the objects of leases.
 func (s *snapshot) objects(there state.Routers) []state.OwnObject {
 	var out []state.OwnObject
-	for _, kind := range leaseKinds {
+	for _, kind := range kinds.OfLease {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			o := ownObject(kind, s.live[kind.Plural][name])
 			o.Reports = state.Reports(s.live[kind.Plural][name], there)
@@ -72,7 +75,7 @@ func ownObject(kind render.Kind, o *unstructured.Unstructured) state.OwnObject {
 		out.Uses = state.HostUses(o)
 	}
 	for _, m := range o.GetManagedFields() {
-		out.OldVersions = out.OldVersions || slices.Contains(claimLikeKinds, kind) && m.APIVersion != kind.GroupVersion().String()
+		out.OldVersions = out.OldVersions || slices.Contains(kinds.ClaimLike, kind) && m.APIVersion != kind.GroupVersion().String()
 	}
 	return out
 }

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -120,16 +122,16 @@ func (r *run) removeFor(ctx context.Context, o owned, action Action, why string)
 		r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), why)
 		return nil
 	}
-	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
-		err := r.cluster.deletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), dryRun == DryRunServer)
+	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		err := r.cluster.DeletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), dryRun == DryRunServer)
 		if err == nil {
 			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), why)
 			return true, nil
 		}
-		if !isOvertaken(err) && !isUnclear(err) {
-			return false, r.cluster.explain(err, "delete", o.kind.Resource())
+		if !cluster.IsOvertaken(err) && !cluster.IsUnclear(err) {
+			return false, r.cluster.Explain(err, "delete", o.kind.Resource())
 		}
-		now, err := r.cluster.get(ctx, o.kind, live.GetNamespace(), live.GetName())
+		now, err := r.cluster.Get(ctx, o.kind, live.GetNamespace(), live.GetName())
 		if err != nil {
 			return false, err
 		}
@@ -153,16 +155,16 @@ func (r *run) removeAsRead(ctx context.Context, o owned, told, next string) erro
 		r.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
 		return nil
 	}
-	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
-		err := r.cluster.deletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), r.opts.DryRun == DryRunServer)
+	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		err := r.cluster.DeletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), r.opts.DryRun == DryRunServer)
 		if err == nil {
 			r.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
 			return true, nil
 		}
-		if !isOvertaken(err) && !isUnclear(err) {
-			return false, r.cluster.explain(err, "delete", o.kind.Resource())
+		if !cluster.IsOvertaken(err) && !cluster.IsUnclear(err) {
+			return false, r.cluster.Explain(err, "delete", o.kind.Resource())
 		}
-		now, err := r.cluster.get(ctx, o.kind, live.GetNamespace(), live.GetName())
+		now, err := r.cluster.Get(ctx, o.kind, live.GetNamespace(), live.GetName())
 		switch {
 		case err != nil:
 			return false, err
@@ -197,8 +199,8 @@ func (r *run) withdraw(ctx context.Context, o owned) error {
 		empty.SetName(o.live.GetName())
 		empty.SetUID(o.live.GetUID())
 		object := render.Object{Kind: o.kind, Namespace: o.live.GetNamespace(), Name: o.live.GetName(), Config: empty}
-		if _, err := r.patch(ctx, object); err != nil && !isOvertaken(err) {
-			return r.cluster.explain(err, "patch", o.kind.Resource())
+		if _, err := r.patch(ctx, object); err != nil && !cluster.IsOvertaken(err) {
+			return r.cluster.Explain(err, "patch", o.kind.Resource())
 		}
 	}
 	r.event(Left, o.kind.Singular, o.live.GetNamespace(), o.live.GetName(), "Akash's provider wrote it too")
@@ -235,7 +237,7 @@ func (r *run) leaveClaim(ctx context.Context, c *state.Claim, drop func(state.Pa
 		r.event(action, string(c.Kind), "", c.Thing, "")
 		return nil
 	}
-	left, err := r.ledger.leave(ctx, c.Name(), r.group, drop)
+	left, err := r.ledger.Leave(ctx, c.Name(), r.group, drop)
 	if err != nil {
 		return fmt.Errorf("%s %s could not be released: %w", c.Kind, c.Thing, err)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -18,7 +20,7 @@ import (
 
 // recordOf is the host of a DNS record, and empty for any other object.
 func (o owned) recordOf() string {
-	if !slices.Contains(recordKinds, o.kind) {
+	if !slices.Contains(kinds.Records, o.kind) {
 		return ""
 	}
 	return state.RecordHost(o.live)
@@ -82,7 +84,7 @@ func (r *run) putRecords(ctx context.Context, objects []render.Object) error {
 }
 
 // hostOf is the host of a rendered record.
-func hostOf(o render.Object) string { return state.RecordHost(rendered(o)) }
+func hostOf(o render.Object) string { return state.RecordHost(cluster.Rendered(o)) }
 
 func (r *run) putHost(ctx context.Context, host string, objects []render.Object) error {
 	if by := r.recordHolder(host); by != "" {
@@ -194,7 +196,7 @@ func (r *run) awaitRemoved(ctx context.Context, going []goingRecord) (bool, erro
 	}
 	there := func(ctx context.Context) (string, error) {
 		for _, g := range going {
-			now, err := r.cluster.get(ctx, g.kind, g.live.GetNamespace(), g.live.GetName())
+			now, err := r.cluster.Get(ctx, g.kind, g.live.GetNamespace(), g.live.GetName())
 			if err != nil || now != nil && now.GetUID() == g.live.GetUID() {
 				return fmt.Sprintf("%s %s/%s to be gone, so that another can take its place", g.kind.Singular, g.live.GetNamespace(), g.live.GetName()), err
 			}

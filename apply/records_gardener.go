@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -25,7 +26,7 @@ func fixedFieldChanged(o render.Object, live *unstructured.Unstructured) string 
 	if o.Kind != render.DNSRecord {
 		return ""
 	}
-	want := rendered(o)
+	want := cluster.Rendered(o)
 	for _, name := range fixedFields {
 		was, _, _ := unstructured.NestedString(live.Object, "spec", name)
 		is, _, _ := unstructured.NestedString(want.Object, "spec", name)
@@ -41,7 +42,7 @@ func (r *run) putRecord(ctx context.Context, o render.Object, live *unstructured
 	if o.Kind == render.DNSRecord {
 		o = requested(o, live, r.cluster.Now())
 	}
-	if unchanged(o, live, r.manager(o)) {
+	if cluster.Unchanged(o, live, r.manager(o)) {
 		return Unchanged, nil
 	}
 	return r.sendObject(ctx, o, live)
@@ -51,7 +52,7 @@ func (r *run) putRecord(ctx context.Context, o render.Object, live *unstructured
 // new spec, which the extension would not look at otherwise, and stay as they are with the same: an
 // unchanged record is not written.
 func requested(o render.Object, live *unstructured.Unstructured, now time.Time) render.Object {
-	u := rendered(o)
+	u := cluster.Rendered(o)
 	annotations := u.GetAnnotations()
 	if live != nil && reflect.DeepEqual(live.Object["spec"], u.Object["spec"]) {
 		for _, name := range []string{state.GardenerOperation, state.GardenerTimestamp} {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -31,7 +32,7 @@ func (s *snapshot) ownRecords(ctx context.Context, a *Applier) ([]state.OwnRecor
 				}
 				own.Known = len(wanted.Objects) > 0
 				for _, w := range wanted.Objects {
-					own.Want = append(own.Want, state.RecordObjectOf(rendered(w)).Records...)
+					own.Want = append(own.Want, state.RecordObjectOf(cluster.Rendered(w)).Records...)
 				}
 			}
 			out = append(out, own)
@@ -149,11 +150,11 @@ func (r *run) rerecord(ctx context.Context, host string, part state.Part) error 
 		switch {
 		case live == nil || replaced[o.Name]:
 			_, err = r.putRecord(ctx, o, nil)
-		case !reflect.DeepEqual(live.Object["spec"], rendered(o).Object["spec"]):
+		case !reflect.DeepEqual(live.Object["spec"], cluster.Rendered(o).Object["spec"]):
 			if o.Kind == render.DNSRecord {
 				o = requested(o, live, r.cluster.Now())
 			}
-			err = r.cluster.seize(ctx, o, r.manager(o), live)
+			err = r.cluster.Seize(ctx, o, r.manager(o), live)
 		}
 		if err != nil {
 			return err

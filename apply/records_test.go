@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -49,7 +50,7 @@ func recordsFor(t *testing.T, id lease.ID, host string, change func(*config.DNS)
 func recordRun(id lease.ID, live ...render.Object) *run {
 	s := &snapshot{live: map[string]map[string]*unstructured.Unstructured{}, claims: map[string]*state.Claim{}, records: map[string][]owned{}, written: map[lease.Group][]owned{}, serving: map[string][]owned{}}
 	for i, o := range live {
-		u := rendered(o)
+		u := cluster.Rendered(o)
 		u.SetUID(types.UID(fmt.Sprint(i)))
 		u.SetCreationTimestamp(metav1.NewTime(time.Unix(int64(i), 0)))
 		if s.live[o.Kind.Plural] == nil {
@@ -137,14 +138,14 @@ func TestRequested(t *testing.T) {
 	id, now := recordLease(t, 1), time.Date(2026, 11, 21, 9, 0, 0, 1, time.UTC)
 	o := recordsFor(t, id, "shop.example.com", nil)[0]
 	read := func(o render.Object) [2]string {
-		a := rendered(o).GetAnnotations()
+		a := cluster.Rendered(o).GetAnnotations()
 		return [2]string{a[state.GardenerOperation], a[state.GardenerTimestamp]}
 	}
 	asked := [2]string{"reconcile", "2026-11-21T09:00:00.000000001Z"}
 	if got := read(requested(o, nil, now)); got != asked {
 		t.Errorf("a new record asks %v", got)
 	}
-	live := rendered(requested(o, nil, now))
+	live := cluster.Rendered(requested(o, nil, now))
 	if got := read(requested(o, live, now.Add(time.Hour))); got != asked {
 		t.Errorf("the same record asks %v", got)
 	}

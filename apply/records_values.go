@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
@@ -61,7 +62,7 @@ func (l *looker) granted(ctx context.Context, endpoint string) (dns.Target, erro
 	services, namespace := sortedValues(l.snapshot.live[render.Service.Plural]), l.req.Lease.Namespace()
 	if l.fresh {
 		var err error
-		if services, err = l.cluster.objects(ctx, render.Service.Resource(), namespace, metav1.ListOptions{LabelSelector: ofLeasedPort}); err != nil {
+		if services, err = l.cluster.Objects(ctx, render.Service.Resource(), namespace, metav1.ListOptions{LabelSelector: kinds.LeasedPort}); err != nil {
 			return dns.Target{}, err
 		}
 	}
@@ -84,7 +85,7 @@ func (l *looker) gatewayTarget(ctx context.Context) (dns.Target, error) {
 		return *cache.target, nil
 	}
 	g := l.opts.Config.Gateway
-	o, err := l.cluster.get(ctx, gateways, g.Namespace, g.Name)
+	o, err := l.cluster.Get(ctx, gateways, g.Namespace, g.Name)
 	if err != nil {
 		return dns.Target{}, err
 	}
@@ -129,7 +130,7 @@ func (l *looker) ingressTarget(ctx context.Context, host string) (dns.Target, er
 func (l *looker) ownRoute(ctx context.Context, kind render.Kind, host string) (*unstructured.Unstructured, error) {
 	name := lease.RouteName(host, "/")
 	if l.fresh {
-		return l.cluster.get(ctx, kind, l.req.Lease.Namespace(), name)
+		return l.cluster.Get(ctx, kind, l.req.Lease.Namespace(), name)
 	}
 	return l.snapshot.live[kind.Plural][l.req.Lease.Namespace()+"/"+name], nil
 }

@@ -116,7 +116,7 @@ func (r *run) awaitServed(ctx context.Context) error {
 
 // served is empty for a record that is served, and says what is missing for one that is not yet.
 func (r *run) served(ctx context.Context, o render.Object) (string, error) {
-	live, err := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name)
+	live, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil {
 		return "", err
 	}

@@ -135,7 +135,7 @@ func (r *run) awaitGone(ctx context.Context, objects []owned) error {
 			continue
 		}
 		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.opts.Wait, true, func(ctx context.Context) (bool, error) {
-			now, err := r.cluster.get(ctx, o.kind, o.live.GetNamespace(), o.live.GetName())
+			now, err := r.cluster.Get(ctx, o.kind, o.live.GetNamespace(), o.live.GetName())
 			return now == nil || now.GetUID() != o.live.GetUID(), err
 		})
 		if wait.Interrupted(err) && ctx.Err() == nil {

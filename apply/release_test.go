@@ -17,9 +17,9 @@ import (
 func TestDeleteWithALostAnswer(t *testing.T) {
 	hasty(t)
 	const host = "a.example.com"
-	s, cluster := newServer(t, 1)
+	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
-	a, kept := applier(t, cluster)
+	a, kept := applier(t, c)
 	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)}); err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +42,9 @@ func TestDeleteWithALostAnswer(t *testing.T) {
 func TestClaimStaysWhileAFinalizerHolds(t *testing.T) {
 	hasty(t)
 	const host = "a.example.com"
-	s, cluster := newServer(t, 1)
+	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
-	a, _ := applier(t, cluster)
+	a, _ := applier(t, c)
 	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -55,11 +57,11 @@ func (a *Applier) Repair(ctx context.Context, opts RepairOptions) error {
 	if _, err := a.prepare(opts.Definitions); err != nil {
 		return err
 	}
-	snapshot, err := a.readWith(ctx, true, recordKinds)
+	snapshot, err := a.readWith(ctx, true, kinds.Records)
 	if err != nil {
 		return err
 	}
-	there, err := a.cluster.routers(ctx, snapshot)
+	there, err := routers(ctx, a.cluster, snapshot)
 	if err != nil {
 		return err
 	}
@@ -142,7 +144,7 @@ func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
 	if r.opts.DryRun == "" {
 		note, err := r.mend(ctx, p, apply)
 		switch {
-		case err != nil && (ctx.Err() != nil || isAway(err)):
+		case err != nil && (ctx.Err() != nil || cluster.IsAway(err)):
 			return err
 		case err != nil:
 			r.left++

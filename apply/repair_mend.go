@@ -12,6 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -40,7 +43,7 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 	case m.Leave != nil:
 		return "", r.leave(ctx, work, m)
 	case m.Unmark != nil:
-		return "", r.ledger.unmark(ctx, m.Unmark, m.Group, func(p state.Part) bool { return slices.Contains(m.Keys, p.Key) })
+		return "", unmark(ctx, r.ledger, m.Unmark, m.Group, func(p state.Part) bool { return slices.Contains(m.Keys, p.Key) })
 	case m.Release != nil:
 		return "", r.release(ctx, m.Release)
 	case m.Discard != nil:
@@ -60,11 +63,11 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 	case m.Reask != nil:
 		return "", r.reask(ctx, work, m)
 	case m.Regrant != nil:
-		return "", r.cluster.dropGrant(ctx, r.live(m.Regrant))
+		return "", dropGrant(ctx, r.cluster, r.live(m.Regrant))
 	case m.Clear != nil:
-		return "", r.cluster.clearReports(ctx, kindOf(*m.Clear), r.live(m.Clear), r.there)
+		return "", clearReports(ctx, r.cluster, kindOf(*m.Clear), r.live(m.Clear), r.there)
 	case m.Migrate != nil:
-		return "", r.cluster.dropOldManagers(ctx, kindOf(*m.Migrate), r.live(m.Migrate))
+		return "", dropOldManagers(ctx, r.cluster, kindOf(*m.Migrate), r.live(m.Migrate))
 	case len(m.Reject) > 0:
 		return "", r.reject(ctx, work, m.Reject)
 	}
@@ -84,7 +87,7 @@ func (r *repair) leave(ctx context.Context, work *run, m state.Mend) error {
 		return slices.Contains(m.Keys, p.Key) && was != nil && samePart(p, *was)
 	}
 	if len(m.Delete) > 0 {
-		now, err := r.ledger.get(ctx, m.Leave.Name())
+		now, err := r.ledger.Get(ctx, m.Leave.Name())
 		switch {
 		case err != nil:
 			return err
@@ -95,7 +98,7 @@ func (r *repair) leave(ctx context.Context, work *run, m state.Mend) error {
 	if err := r.remove(ctx, work, m.Delete); err != nil {
 		return err
 	}
-	_, err := r.ledger.leave(ctx, m.Leave.Name(), m.Group, asRead)
+	_, err := r.ledger.Leave(ctx, m.Leave.Name(), m.Group, asRead)
 	return err
 }
 
@@ -135,11 +138,11 @@ func (r *repair) release(ctx context.Context, c *state.Claim) error {
 
 // discard deletes an object of the ledger that is as it was read.
 func (r *repair) discard(ctx context.Context, c *state.Claim) error {
-	err := r.ledger.delete(ctx, c)
-	if !errors.Is(err, errAgain) {
+	err := r.ledger.Delete(ctx, c)
+	if !errors.Is(err, ledger.ErrAgain) {
 		return err
 	}
-	now, err := r.ledger.get(ctx, c.Name())
+	now, err := r.ledger.Get(ctx, c.Name())
 	switch {
 	case err != nil:
 		return err
@@ -168,8 +171,8 @@ func (r *repair) reask(ctx context.Context, work *run, m state.Mend) error {
 	if err := work.ask(ctx, *m.Reask, "loadBalancerIPs", m.Address.String()); err != nil {
 		return err
 	}
-	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
-		now, err := r.cluster.get(ctx, render.Service, m.Reask.Namespace, m.Reask.Name)
+	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		now, err := r.cluster.Get(ctx, render.Service, m.Reask.Namespace, m.Reask.Name)
 		if now == nil || err != nil {
 			return err == nil, err
 		}
@@ -179,7 +182,7 @@ func (r *repair) reask(ctx context.Context, work *run, m state.Mend) error {
 		if !slices.ContainsFunc(state.AddressUses(now), other) {
 			return true, nil
 		}
-		err = r.cluster.dropGrant(ctx, now)
+		err = dropGrant(ctx, r.cluster, now)
 		if errors.Is(err, errChanged) {
 			return false, nil
 		}
@@ -207,7 +210,7 @@ func (r *repair) makePool(ctx context.Context, m state.Mend) error {
 }
 
 func kindOf(ref state.ObjectRef) render.Kind {
-	for _, k := range slices.Concat(leaseKinds, recordKinds, poolKinds) {
+	for _, k := range slices.Concat(kinds.OfLease, kinds.Records, kinds.Pools) {
 		if k.Singular == ref.Kind {
 			return k
 		}
@@ -216,15 +219,15 @@ func kindOf(ref state.ObjectRef) render.Kind {
 }
 
 // unmark ends the run of a group on a claim that stands as it was read.
-func (l ledger) unmark(ctx context.Context, claim *state.Claim, group lease.Group, named func(state.Part) bool) error {
+func unmark(ctx context.Context, l ledger.Ledger, claim *state.Claim, group lease.Group, named func(state.Part) bool) error {
 	entries := claim.Entries(group)
 	for i := range entries {
 		if named(entries[i]) {
 			entries[i].Run = ""
 		}
 	}
-	_, err := l.put(ctx, claim, group, entries)
-	if errors.Is(err, errAgain) {
+	_, err := l.Put(ctx, claim, group, entries)
+	if errors.Is(err, ledger.ErrAgain) {
 		return errChanged
 	}
 	return err
@@ -232,9 +235,9 @@ func (l ledger) unmark(ctx context.Context, claim *state.Claim, group lease.Grou
 
 // dropOldManagers takes managed fields of another API version out of an object: the API server
 // fails every apply over them (kubernetes/kubernetes#111937).
-func (c *Cluster) dropOldManagers(ctx context.Context, kind render.Kind, live *unstructured.Unstructured) error {
+func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind render.Kind, live *unstructured.Unstructured) error {
 	old := func(m metav1.ManagedFieldsEntry) bool { return m.APIVersion != kind.GroupVersion().String() }
-	return wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+	return wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
 		kept := slices.DeleteFunc(slices.Clone(live.GetManagedFields()), old)
 		if len(kept) == 0 {
 			kept = []metav1.ManagedFieldsEntry{{}} // an empty list would be taken for none given
@@ -245,14 +248,14 @@ func (c *Cluster) dropOldManagers(ctx context.Context, kind render.Kind, live *u
 		if err != nil {
 			return false, err
 		}
-		err = c.write(ctx, func(write context.Context) error {
-			_, err := c.metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
+		err = c.Write(ctx, func(write context.Context) error {
+			_, err := c.Metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
 			return err
 		})
-		if err == nil || !isUnclear(err) || ctx.Err() != nil {
+		if err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil {
 			return err == nil, err
 		}
-		now, err := c.get(ctx, kind, live.GetNamespace(), live.GetName())
+		now, err := c.Get(ctx, kind, live.GetNamespace(), live.GetName())
 		if err != nil || now == nil || now.GetUID() != live.GetUID() {
 			return err == nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -22,7 +23,7 @@ func (r *run) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part)
 	if err := lead(o, part.Service, part.Port); err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind.Singular, ref.Namespace, ref.Name, err)
 	}
-	return r.cluster.seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
+	return r.cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
 }
 
 // ask makes a Service ask MetalLB for something else; all else that it says stays.
@@ -40,12 +41,12 @@ func (r *run) ask(ctx context.Context, ref state.ObjectRef, annotation, value st
 			unstructured.RemoveNestedField(port.(map[string]any), "nodePort")
 		}
 	}
-	return r.cluster.seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
+	return r.cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
 }
 
 // dropGrant takes the addresses that were granted out of a Service's status, as it was read: whoever
 // grants looks at it then, and grants what it asks for.
-func (c *Cluster) dropGrant(ctx context.Context, live *unstructured.Unstructured) error {
+func dropGrant(ctx context.Context, c *cluster.Cluster, live *unstructured.Unstructured) error {
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion()},
 		"status":   map[string]any{"loadBalancer": nil},
@@ -53,11 +54,11 @@ func (c *Cluster) dropGrant(ctx context.Context, live *unstructured.Unstructured
 	if err != nil {
 		return err
 	}
-	err = c.write(ctx, func(write context.Context) error {
-		_, err := c.metadata.Resource(render.Service.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager}, "status")
+	err = c.Write(ctx, func(write context.Context) error {
+		_, err := c.Metadata.Resource(render.Service.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager}, "status")
 		return err
 	})
-	if isOvertaken(err) {
+	if cluster.IsOvertaken(err) {
 		return errChanged
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
@@ -27,7 +28,7 @@ func (r *repair) narrow(ctx context.Context, work *run, m state.Mend) (note stri
 		}
 	}
 	// It is read again: another mend may have taken something out of it.
-	live, err := r.cluster.get(ctx, render.IPAddressPool, m.Narrow.Namespace, m.Narrow.Name)
+	live, err := r.cluster.Get(ctx, render.IPAddressPool, m.Narrow.Namespace, m.Narrow.Name)
 	if err != nil || live == nil || string(live.GetUID()) != m.Narrow.UID {
 		return note, err
 	}
@@ -53,8 +54,8 @@ func (r *repair) narrow(ctx context.Context, work *run, m state.Mend) (note stri
 		if err := unstructured.SetNestedSlice(o.Object, rest, "spec", "addresses"); err != nil {
 			return "", err
 		}
-		err := r.cluster.seize(ctx, render.Object{Kind: render.IPAddressPool, Namespace: live.GetNamespace(), Name: live.GetName(), Config: o}, lease.FieldManager, live)
-		if isOvertaken(err) {
+		err := r.cluster.Seize(ctx, render.Object{Kind: render.IPAddressPool, Namespace: live.GetNamespace(), Name: live.GetName(), Config: o}, lease.FieldManager, live)
+		if cluster.IsOvertaken(err) {
 			err = errChanged
 		}
 		return note, err
@@ -98,7 +99,7 @@ func (r *repair) exclude(ctx context.Context, ranges []config.Range) (note strin
 
 // writeConfig replaces the configuration in the ConfigMap, as it was read.
 func (r *repair) writeConfig(ctx context.Context, was, document string) error {
-	client := r.cluster.dynamic.Resource(configMaps).Namespace(config.Default().LedgerNamespace)
+	client := r.cluster.Dynamic.Resource(cluster.ConfigMaps).Namespace(config.Default().LedgerNamespace)
 	live, err := client.Get(ctx, manifests.ConfigMapName, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func (r *repair) writeConfig(ctx context.Context, was, document string) error {
 	if err := unstructured.SetNestedField(o.Object, document, "data", manifests.ConfigMapKey); err != nil {
 		return err
 	}
-	return r.cluster.write(ctx, func(write context.Context) error {
+	return r.cluster.Write(ctx, func(write context.Context) error {
 		_, err := client.Apply(write, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager, Force: true})
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -21,7 +22,7 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request) error {
 		runs[i] = a.newRun(nil, req)
 	}
 	errs := a.prove(ctx, runs)
-	snapshot, err := read(ctx, a.cluster, a.ledger, true, recordsOf(a.opts.Config)...)
+	snapshot, err := read(ctx, a.cluster, a.ledger, true, kinds.RecordsOf(a.opts.Config)...)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -230,21 +231,21 @@ func (r *run) takeOnce(ctx context.Context, h state.Hold, fresh bool) error {
 		claim = known.claim
 	}
 	var why error
-	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (done bool, err error) {
+	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (done bool, err error) {
 		if fresh {
-			if claim, why = r.ledger.get(ctx, name); why != nil {
-				return retry(why)
+			if claim, why = r.ledger.Get(ctx, name); why != nil {
+				return ledger.Retry(why)
 			}
 		}
 		fresh = true
 		done, why = r.attempt(ctx, h, claim)
 		if why != nil {
-			return retry(why)
+			return ledger.Retry(why)
 		}
 		return done, nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("%s %s could not be claimed: %w", h.Kind, h.Thing, cmp.Or(why, errAgain))
+		return fmt.Errorf("%s %s could not be claimed: %w", h.Kind, h.Thing, cmp.Or(why, ledger.ErrAgain))
 	}
 	return err
 }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -24,14 +26,14 @@ var (
 )
 
 // routers are those that are there to report. Only what the routes of the snapshot name is read.
-func (c *Cluster) routers(ctx context.Context, s *snapshot) (there state.Routers, err error) {
+func routers(ctx context.Context, c *cluster.Cluster, s *snapshot) (there state.Routers, err error) {
 	if s.reported(render.HTTPRoute, "parents") || s.reported(render.TLSRoute, "parents") {
-		if there.Gateways, err = c.names(ctx, gateways.Resource(), true); err != nil {
+		if there.Gateways, err = names(ctx, c, gateways.Resource(), true); err != nil {
 			return there, err
 		}
 	}
 	if s.reported(render.Route, "ingress") {
-		there.Routers, err = c.names(ctx, ingressControllers, false)
+		there.Routers, err = names(ctx, c, ingressControllers, false)
 	}
 	return there, err
 }
@@ -48,9 +50,9 @@ func (s *snapshot) reported(kind render.Kind, field string) bool {
 
 // names are the objects of a resource, by name or namespace/name; nil where the cluster does not
 // serve the resource.
-func (c *Cluster) names(ctx context.Context, resource schema.GroupVersionResource, qualified bool) (map[string]bool, error) {
-	metas, err := c.metas(ctx, resource, "")
-	if missing := (*MissingKindError)(nil); errors.As(err, &missing) {
+func names(ctx context.Context, c *cluster.Cluster, resource schema.GroupVersionResource, qualified bool) (map[string]bool, error) {
+	metas, err := c.Metas(ctx, resource, "")
+	if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) {
 		return nil, nil //nolint:nilnil // nobody knows
 	}
 	if err != nil {
@@ -70,7 +72,7 @@ func (c *Cluster) names(ctx context.Context, resource schema.GroupVersionResourc
 // reports are what routers say of each host's routes.
 func (s *snapshot) reports(there state.Routers) map[string][]state.Report {
 	out := map[string][]state.Report{}
-	for _, kind := range reportingKinds {
+	for _, kind := range kinds.Reporting {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			o := s.live[kind.Plural][name]
 			for _, r := range state.Reports(o, there) {
@@ -86,7 +88,7 @@ func (s *snapshot) reports(there state.Routers) map[string][]state.Report {
 // awaitRoutes waits until a router accepts each route of the lease, where routers say so at all.
 func (r *run) awaitRoutes(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
-		if !slices.Contains(reportingKinds, o.Kind) || r.snapshot.operators.theirs(o) || !r.changed && r.acceptedAlready(o) {
+		if !slices.Contains(kinds.Reporting, o.Kind) || r.snapshot.operators.theirs(o) || !r.changed && r.acceptedAlready(o) {
 			continue
 		}
 		if err := r.awaitRoute(ctx, o, state.Accepted); err != nil {
@@ -104,7 +106,7 @@ func (r *run) awaitRoute(ctx context.Context, o render.Object, done func([]state
 	}
 	var last []state.Report
 	err = r.poll(ctx, func(ctx context.Context) (bool, error) {
-		live, err := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name)
+		live, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 		if live != nil {
 			last = state.Reports(live, state.Routers{})
 		}
@@ -131,8 +133,8 @@ func (r *run) reportsOn(ctx context.Context, o render.Object) (bool, error) {
 		return r.snapshot.reported(render.Route, "ingress"), nil
 	}
 	g := r.opts.Config.Gateway
-	gateway, err := r.cluster.get(ctx, gateways, g.Namespace, g.Name)
-	if missing := (*MissingKindError)(nil); errors.As(err, &missing) {
+	gateway, err := r.cluster.Get(ctx, gateways, g.Namespace, g.Name)
+	if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) {
 		err = nil
 	}
 	if err != nil || taken(gateway) {
@@ -183,7 +185,7 @@ func refusal(o render.Object, reports []state.Report) string {
 }
 
 // clearReports takes the stale reports out of a route's status, as it was read.
-func (c *Cluster) clearReports(ctx context.Context, kind render.Kind, live *unstructured.Unstructured, there state.Routers) error {
+func clearReports(ctx context.Context, c *cluster.Cluster, kind render.Kind, live *unstructured.Unstructured, there state.Routers) error {
 	field, kept := state.WithoutStale(live, there)
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion()},
@@ -192,8 +194,8 @@ func (c *Cluster) clearReports(ctx context.Context, kind render.Kind, live *unst
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, func(write context.Context) error {
-		_, err := c.metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager}, "status")
+	return c.Write(ctx, func(write context.Context) error {
+		_, err := c.Metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager}, "status")
 		return err
 	})
 }

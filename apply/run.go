@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -54,17 +56,17 @@ type Options struct {
 
 // Applier drives the cluster to definitions.
 type Applier struct {
-	cluster *Cluster
-	ledger  ledger
+	cluster *cluster.Cluster
+	ledger  ledger.Ledger
 	opts    Options
 	report  sync.Mutex
 }
 
 // New makes an applier for a cluster.
-func New(cluster *Cluster, opts Options) *Applier {
+func New(c *cluster.Cluster, opts Options) *Applier {
 	return &Applier{
-		cluster: cluster, opts: opts,
-		ledger: ledger{cluster: cluster, namespace: opts.Config.LedgerNamespace, dryRun: opts.DryRun == DryRunServer},
+		cluster: c, opts: opts,
+		ledger: ledger.New(c, opts.Config.LedgerNamespace, opts.DryRun == DryRunServer),
 	}
 }
 
@@ -177,7 +179,7 @@ func (r *run) apply(ctx context.Context) error {
 	if r.opts.Prune {
 		pruned = r.prune(ctx, slices.Concat(desired, r.keptRecords()))
 	}
-	if !isAway(pruned) {
+	if !cluster.IsAway(pruned) {
 		pruned = errors.Join(pruned, r.settle(ctx))
 	}
 	if pruned != nil {

@@ -17,6 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 )
 
 // server is as much of an API server as it takes to let things go wrong: it keeps objects, checks
@@ -34,17 +37,17 @@ type server struct {
 	url    string
 }
 
-func newServer(t *testing.T, concurrency int) (*server, *Cluster) {
+func newServer(t *testing.T, concurrency int) (*server, *cluster.Cluster) {
 	t.Helper()
 	s := &server{objects: map[string]*unstructured.Unstructured{}}
 	listener := httptest.NewServer(s)
 	t.Cleanup(listener.Close)
 	s.url = listener.URL
-	cluster, err := Connect(&rest.Config{Host: s.url}, concurrency)
+	c, err := cluster.Connect(&rest.Config{Host: s.url}, concurrency)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, cluster
+	return s, c
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +103,7 @@ func (s *server) read(w http.ResponseWriter, path string) {
 	}
 	parts := strings.Split(path, "/")
 	plurals := []string{"leases", "namespaces"}
-	for _, kind := range slices.Concat(leaseKinds, poolKinds) {
+	for _, kind := range slices.Concat(kinds.OfLease, kinds.Pools) {
 		plurals = append(plurals, kind.Plural)
 	}
 	for _, plural := range plurals {

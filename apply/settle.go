@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -46,7 +48,7 @@ func (r *run) settleHolds(ctx context.Context) error {
 		if overtaken := (*OvertakenError)(nil); errors.As(err, &overtaken) {
 			return r.giveUp(ctx, err)
 		}
-		if isAway(err) {
+		if cluster.IsAway(err) {
 			return err
 		}
 		errs = append(errs, err)
@@ -60,7 +62,7 @@ func (r *run) settleHolds(ctx context.Context) error {
 func (r *run) noteWaits(ctx context.Context) error {
 	for _, w := range r.withheld {
 		claim := r.snapshot.claims[w.want.Name()]
-		err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
 			entries := claim.Entries(r.group)
 			i := slices.IndexFunc(entries, func(p state.Part) bool { return p.Key == w.note.Key })
 			switch {
@@ -73,13 +75,13 @@ func (r *run) noteWaits(ctx context.Context) error {
 			default:
 				entries = append(entries, w.note)
 			}
-			_, err := r.ledger.put(ctx, claim, r.group, entries)
+			_, err := r.ledger.Put(ctx, claim, r.group, entries)
 			r.wrote(err)
-			if done, err := retry(err); done || err != nil {
+			if done, err := ledger.Retry(err); done || err != nil {
 				return done, err
 			}
-			claim, err = r.ledger.get(ctx, w.want.Name())
-			_, err = retry(err)
+			claim, err = r.ledger.Get(ctx, w.want.Name())
+			_, err = ledger.Retry(err)
 			return false, err
 		})
 		if err != nil {
@@ -102,11 +104,11 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 	claim := h.claim
 	// A claim that was only relied on, by a run that has written something, is read once more.
 	fresh := h.took || !r.changed
-	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
 		if !fresh {
 			var err error
-			if claim, err = r.ledger.get(ctx, h.want.Name()); err != nil {
-				return retry(err)
+			if claim, err = r.ledger.Get(ctx, h.want.Name()); err != nil {
+				return ledger.Retry(err)
 			}
 		}
 		if claim == nil || claim.Deleting || claim.UID != h.claim.UID || claim.Owner != r.group.Owner {
@@ -120,12 +122,12 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 		if slices.EqualFunc(parts, claim.Entries(r.group), samePart) {
 			return true, nil
 		}
-		_, err := r.ledger.put(ctx, claim, r.group, parts)
+		_, err := r.ledger.Put(ctx, claim, r.group, parts)
 		r.wrote(err)
-		return retry(err)
+		return ledger.Retry(err)
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("%s %s: %w", h.want.Kind, h.want.Thing, errAgain)
+		return fmt.Errorf("%s %s: %w", h.want.Kind, h.want.Thing, ledger.ErrAgain)
 	}
 	return err
 }

@@ -11,6 +11,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -43,7 +46,7 @@ type snapshot struct {
 }
 
 // read takes the snapshot that a run over the definitions needs, with further kinds.
-func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool, further ...render.Kind) (*snapshot, error) {
+func read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, withAddresses bool, further ...render.Kind) (*snapshot, error) {
 	s := &snapshot{
 		claims: map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
 		hostUses: map[string][]state.Use{}, ports: map[string]state.PortObject{},
@@ -55,25 +58,25 @@ func read(ctx context.Context, cluster *Cluster, l ledger, withAddresses bool, f
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		claims, err = l.list(ctx)
+		claims, err = l.List(ctx)
 		return err
 	})
 	group.Go(func() (err error) {
-		metas, err = cluster.metas(ctx, namespaces, "")
+		metas, err = c.Metas(ctx, cluster.Namespaces, "")
 		return err
 	})
-	kinds := slices.Concat(leaseKinds, further)
+	all := slices.Concat(kinds.OfLease, further)
 	if withAddresses {
-		kinds = append(kinds, poolKinds...)
+		all = append(all, kinds.Pools...)
 	}
-	for _, kind := range kinds {
+	for _, kind := range all {
 		group.Go(func() error {
 			opts := metav1.ListOptions{}
 			if kind == render.Service && !withAddresses {
 				opts.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
 			}
-			list, err := cluster.objects(ctx, kind.Resource(), "", opts)
-			if missing := (*MissingKindError)(nil); errors.As(err, &missing) && optional(kind) {
+			list, err := c.Objects(ctx, kind.Resource(), "", opts)
+			if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) && kinds.Optional(kind) {
 				err = nil
 			}
 			mu.Lock()
@@ -130,7 +133,7 @@ func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured
 
 // indexWritten finds what this program wrote: it carries the hash of a definition.
 func (s *snapshot) indexWritten() {
-	for _, kind := range slices.Concat(recordKinds, leaseKinds) {
+	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			o := s.live[kind.Plural][name]
 			id, labelled := lease.IDFromLabels(o.GetLabels())
@@ -139,7 +142,7 @@ func (s *snapshot) indexWritten() {
 			}
 			mine := owned{kind: kind, live: o, group: id.Group()}
 			s.written[mine.group] = append(s.written[mine.group], mine)
-			if !slices.Contains(routeKinds, kind) && !slices.Contains(recordKinds, kind) {
+			if !slices.Contains(kinds.Routes, kind) && !slices.Contains(kinds.Records, kind) {
 				continue
 			}
 			if host := mine.recordOf(); host != "" {
@@ -191,16 +194,16 @@ func (s *snapshot) find(o render.Object) *unstructured.Unstructured {
 
 // Addresses reads who claimed which address and which Services use one: what is needed to
 // propose addresses to leases that have none.
-func (c *Cluster) Addresses(ctx context.Context, ledgerNamespace string) (*state.Addresses, error) {
+func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (*state.Addresses, error) {
 	var claims []*state.Claim
 	var uses []state.Use
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		claims, err = ledger{cluster: c, namespace: ledgerNamespace}.list(ctx)
+		claims, err = ledger.New(c, ledgerNamespace, false).List(ctx)
 		return err
 	})
 	group.Go(func() error {
-		services, err := c.objects(ctx, render.Service.Resource(), "", metav1.ListOptions{})
+		services, err := c.Objects(ctx, render.Service.Resource(), "", metav1.ListOptions{})
 		for _, o := range services {
 			uses = append(uses, state.AddressUses(o)...)
 		}
@@ -213,8 +216,8 @@ func (c *Cluster) Addresses(ctx context.Context, ledgerNamespace string) (*state
 }
 
 // Groups are the deployment groups that hold claims, with the number of claims of each.
-func (c *Cluster) Groups(ctx context.Context, ledgerNamespace string) (map[lease.Group]int, error) {
-	claims, err := ledger{cluster: c, namespace: ledgerNamespace}.list(ctx)
+func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (map[lease.Group]int, error) {
+	claims, err := ledger.New(c, ledgerNamespace, false).List(ctx)
 	groups := map[lease.Group]int{}
 	for _, claim := range claims {
 		for _, g := range claim.Groups() {

@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -33,7 +35,7 @@ func (r *run) moveAll(ctx context.Context, moves []*move) error {
 
 // moveAllBack gives the claims that were taken over back to those who held them, the last one first.
 func (r *run) moveAllBack(ctx context.Context, moves []*move, why error) error {
-	if isAway(why) {
+	if cluster.IsAway(why) {
 		return why
 	}
 	var left []error
@@ -79,16 +81,16 @@ func (r *run) holdMoved(moves []*move) {
 func (r *run) moveOne(ctx context.Context, m *move) error {
 	kind, thing := m.claim.Kind, m.claim.Thing
 	var why error
-	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
 		if len(m.new) == 0 || m.taken {
 			return true, nil // it is the lease's already, or nobody's any more
 		}
 		var claim *state.Claim
-		if claim, why = r.ledger.seize(ctx, m.claim, r.group, withEntries(m.new, m.claim.Entries(r.group))); why == nil {
+		if claim, why = r.ledger.Seize(ctx, m.claim, r.group, withEntries(m.new, m.claim.Entries(r.group))); why == nil {
 			m.claim, m.taken = claim, true
 			return true, nil
 		}
-		if _, err := retry(why); err != nil {
+		if _, err := ledger.Retry(why); err != nil {
 			return false, err
 		}
 		return false, r.moveAnew(ctx, m)
@@ -105,7 +107,7 @@ func (r *run) moveOne(ctx context.Context, m *move) error {
 	m.done = len(m.from) > 0
 	if m.done {
 		r.event(Transferred, string(kind), "", thing, "from "+groupsText(m.from))
-	} else if m.from, err = r.ledger.formerHolders(ctx, m.claim); err != nil {
+	} else if m.from, err = r.ledger.FormerHolders(ctx, m.claim); err != nil {
 		return err
 	}
 	return r.disown(ctx, m)
@@ -114,9 +116,9 @@ func (r *run) moveOne(ctx context.Context, m *move) error {
 // moveAnew reads a claim again and decides anew. One that has gone meanwhile is left out, as one that
 // nobody ever held.
 func (r *run) moveAnew(ctx context.Context, m *move) error {
-	now, err := r.ledger.get(ctx, m.claim.Name())
+	now, err := r.ledger.Get(ctx, m.claim.Name())
 	if err != nil {
-		_, err = retry(err)
+		_, err = ledger.Retry(err)
 		return err
 	}
 	if now == nil || now.Deleting {
@@ -158,29 +160,29 @@ func (r *run) holdsAll(claim *state.Claim, parts []state.Part) bool {
 // otherwise keep the claim's shared fields alive.
 func (r *run) disown(ctx context.Context, m *move) error {
 	for _, g := range m.from {
-		err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
 			keep := m.claim.Entries(g)
 			var claim *state.Claim
 			var err error
 			if len(keep) > 0 {
-				claim, err = r.ledger.put(ctx, m.claim, g, keep)
+				claim, err = r.ledger.Put(ctx, m.claim, g, keep)
 			} else {
-				claim, err = r.ledger.patch(ctx, m.claim, g, m.claim.Withdrawal(r.ledger.namespace), false)
+				claim, err = r.ledger.Patch(ctx, m.claim, g, m.claim.Withdrawal(r.ledger.Namespace), false)
 			}
 			if err == nil {
 				m.claim = claim
 				return true, nil
 			}
-			if done, err := retry(err); done || err != nil {
+			if done, err := ledger.Retry(err); done || err != nil {
 				return done, err
 			}
-			if claim, err = r.ledger.get(ctx, m.claim.Name()); err == nil && claim == nil {
+			if claim, err = r.ledger.Get(ctx, m.claim.Name()); err == nil && claim == nil {
 				return false, r.overtaken(&held{want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing}})
 			}
 			if claim != nil {
 				m.claim = claim
 			}
-			_, err = retry(err)
+			_, err = ledger.Retry(err)
 			return false, err
 		})
 		if err != nil {
@@ -193,7 +195,7 @@ func (r *run) disown(ctx context.Context, m *move) error {
 // moveBack gives a claim back to those who held it: what still carries the run's mark.
 func (r *run) moveBack(ctx context.Context, m *move) error {
 	for _, g := range m.from {
-		err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+		err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
 			parts := slices.DeleteFunc(slices.Clone(m.old), func(p state.Part) bool {
 				own := m.claim.Part(p.Key)
 				return p.Lease.Group() != g || own == nil || own.Run != r.nonce
@@ -201,18 +203,18 @@ func (r *run) moveBack(ctx context.Context, m *move) error {
 			if len(parts) == 0 {
 				return true, nil
 			}
-			claim, err := r.ledger.seize(ctx, m.claim, g, withEntries(parts, m.claim.Entries(g)))
+			claim, err := r.ledger.Seize(ctx, m.claim, g, withEntries(parts, m.claim.Entries(g)))
 			if err == nil {
 				m.claim = claim
 				return true, nil
 			}
-			if _, err := retry(err); err != nil {
+			if _, err := ledger.Retry(err); err != nil {
 				return false, err
 			}
-			if claim, err = r.ledger.get(ctx, m.claim.Name()); claim != nil {
+			if claim, err = r.ledger.Get(ctx, m.claim.Name()); claim != nil {
 				m.claim = claim
 			}
-			done, err := retry(err)
+			done, err := ledger.Retry(err)
 			return done && claim == nil, err
 		})
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -61,7 +62,7 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 // keep ends a transfer of which only the routes are missing: the claims are the new lease's, without a
 // mark, and its next apply brings the routes.
 func (r *run) keep(ctx context.Context, moves []*move, why error) error {
-	if isAway(why) || r.opts.DryRun != "" {
+	if cluster.IsAway(why) || r.opts.DryRun != "" {
 		return why
 	}
 	r.holdMoved(moves)

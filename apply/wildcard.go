@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -90,17 +91,17 @@ func (r *run) bind(ctx context.Context, h *held) error {
 
 func (r *run) bindOnce(ctx context.Context, h *held) error {
 	var why error
-	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
 		var claims []*state.Claim
-		if claims, why = r.ledger.list(ctx, state.Host); why != nil {
-			return retry(why)
+		if claims, why = r.ledger.List(ctx, state.Host); why != nil {
+			return ledger.Retry(why)
 		}
 		if refused := r.hostsBelow(h.want, claims); refused != nil {
 			return false, refused
 		}
 		evicted, err := r.evictBelow(ctx, h.want, claims)
 		if why = err; err != nil {
-			return retry(err)
+			return ledger.Retry(err)
 		}
 		if evicted {
 			return false, nil // another look: the holder may have renewed its hold meanwhile
@@ -113,15 +114,15 @@ func (r *run) bindOnce(ctx context.Context, h *held) error {
 			}
 		}
 		var claim *state.Claim
-		if claim, why = r.ledger.put(ctx, h.claim, r.group, parts); why == nil {
+		if claim, why = r.ledger.Put(ctx, h.claim, r.group, parts); why == nil {
 			h.claim = claim
 			return true, nil
 		}
-		if done, err := retry(why); err != nil || done {
+		if done, err := ledger.Retry(why); err != nil || done {
 			return done, err
 		}
-		if claim, why = r.ledger.get(ctx, h.want.Name()); why != nil {
-			return retry(why)
+		if claim, why = r.ledger.Get(ctx, h.want.Name()); why != nil {
+			return ledger.Retry(why)
 		}
 		if _, ours := r.final(h, claim); claim == nil || claim.UID != h.claim.UID || !ours {
 			return false, r.overtaken(h)
@@ -130,7 +131,7 @@ func (r *run) bindOnce(ctx context.Context, h *held) error {
 		return boundFor(claim, r), nil // another run of the lease may have done it
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("wildcard %s could not be bound: %w", h.want.Thing, cmp.Or(why, errAgain))
+		return fmt.Errorf("wildcard %s could not be bound: %w", h.want.Thing, cmp.Or(why, ledger.ErrAgain))
 	}
 	return err
 }
@@ -208,7 +209,7 @@ func (r *run) below(ctx context.Context, hosts []*held) error {
 	err := wait.ExponentialBackoffWithContext(ctx, patience, func(ctx context.Context) (bool, error) {
 		claims, err := r.wildcards(ctx, over)
 		if err != nil {
-			return retry(err)
+			return ledger.Retry(err)
 		}
 		pending = nil
 		for _, c := range claims {
@@ -218,7 +219,7 @@ func (r *run) below(ctx context.Context, hosts []*held) error {
 			}
 			if c.Ended(r.cluster.Now()) && c.Unreadable == "" {
 				if err := r.evict(ctx, c); err != nil {
-					return retry(err)
+					return ledger.Retry(err)
 				}
 				return false, nil
 			}
@@ -238,10 +239,10 @@ func (r *run) below(ctx context.Context, hosts []*held) error {
 
 func (r *run) wildcards(ctx context.Context, over map[string][]*held) ([]*state.Claim, error) {
 	if len(over) > 1 {
-		return r.ledger.list(ctx, state.Wildcard)
+		return r.ledger.List(ctx, state.Wildcard)
 	}
 	for w := range over {
-		c, err := r.ledger.get(ctx, state.HostName(w))
+		c, err := r.ledger.Get(ctx, state.HostName(w))
 		if c == nil || err != nil {
 			return nil, err
 		}

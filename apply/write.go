@@ -15,6 +15,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -41,7 +44,7 @@ func (e *ConflictError) Error() string {
 func (e *ConflictError) Unwrap() error { return e.Err }
 
 // namespaceKind is how a lease's namespace is written.
-var namespaceKind = render.Kind{GroupVersionKind: namespaces.GroupVersion().WithKind("Namespace"), Plural: "namespaces", Singular: "namespace", ClusterScoped: true}
+var namespaceKind = render.Kind{GroupVersionKind: cluster.Namespaces.GroupVersion().WithKind("Namespace"), Plural: "namespaces", Singular: "namespace", ClusterScoped: true}
 
 // write brings the lease's objects into the cluster: the pools that its addresses need, its namespace, Akash's objects under the lease's own manager, then what serves traffic.
 func (r *run) write(ctx context.Context, desired []render.Object) error {
@@ -54,7 +57,7 @@ func (r *run) write(ctx context.Context, desired []render.Object) error {
 	if err := r.makeNamespace(ctx); err != nil {
 		return err
 	}
-	for _, stage := range stages {
+	for _, stage := range kinds.Stages {
 		var objects []render.Object
 		for _, o := range desired {
 			if slices.Contains(stage, o.Kind) {
@@ -118,7 +121,7 @@ func (r *run) makeNamespace(ctx context.Context) error {
 func (r *run) writeObject(ctx context.Context, o render.Object) (Action, error) {
 	o = r.touched(o)
 	live := r.snapshot.find(o)
-	if unchanged(o, live, r.manager(o)) {
+	if cluster.Unchanged(o, live, r.manager(o)) {
 		return Unchanged, nil
 	}
 	return r.sendObject(ctx, o, live)
@@ -127,7 +130,7 @@ func (r *run) writeObject(ctx context.Context, o render.Object) (Action, error) 
 // manager is the field manager of an object: Akash's claim-like objects are written by the
 // claimant, so that a second claimant's write is a conflict and not a silent overwrite.
 func (r *run) manager(o render.Object) string {
-	if slices.Contains(claimLikeKinds, o.Kind) {
+	if slices.Contains(kinds.ClaimLike, o.Kind) {
 		return r.group.FieldManager()
 	}
 	return lease.FieldManager
@@ -143,7 +146,7 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 		return action, nil
 	}
 	meta, err := r.patch(ctx, o)
-	if isOwned(err) {
+	if cluster.IsOwned(err) {
 		var taken bool
 		if taken, err = r.refused(ctx, o, err); err != nil {
 			return "", err
@@ -153,7 +156,7 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", o, r.cluster.explain(err, "patch", o.Kind.Resource()))
+		return "", fmt.Errorf("%s: %w", o, r.cluster.Explain(err, "patch", o.Kind.Resource()))
 	}
 	switch {
 	case live == nil:
@@ -171,7 +174,9 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 }
 
 // shared is true for what others may rely on as soon as it is there: it is not taken back.
-func shared(kind render.Kind) bool { return kind == namespaceKind || slices.Contains(poolKinds, kind) }
+func shared(kind render.Kind) bool {
+	return kind == namespaceKind || slices.Contains(kinds.Pools, kind)
+}
 
 // unchecked says why the server cannot judge an object in a dry run.
 func (r *run) unchecked(o render.Object) string {
@@ -185,20 +190,20 @@ func (r *run) unchecked(o render.Object) string {
 // got there first, unless that was another deployment of the same owner and the claim is ours: then
 // the object is what a transfer has left behind, and is taken over, pinned to what was read.
 func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
-	conflict := &ConflictError{Object: o.String(), Managers: owners(err), Err: err}
-	live, getErr := r.cluster.get(ctx, o.Kind, o.Namespace, o.Name)
+	conflict := &ConflictError{Object: o.String(), Managers: cluster.Owners(err), Err: err}
+	live, getErr := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if getErr != nil || live == nil {
 		return false, conflict
 	}
 	id, labelled := lease.IDFromLabels(live.GetLabels())
 	if r.adopts(o, live, id, labelled) {
 		err := r.seize(ctx, o, live)
-		if isOvertaken(err) || isOwned(err) {
+		if cluster.IsOvertaken(err) || cluster.IsOwned(err) {
 			return false, conflict
 		}
 		return err == nil, err
 	}
-	if !slices.Contains(claimLikeKinds, o.Kind) || labelled && id.Group() == r.group {
+	if !slices.Contains(kinds.ClaimLike, o.Kind) || labelled && id.Group() == r.group {
 		return false, conflict
 	}
 	holder := state.Holder{Object: o.Kind.Singular + " " + o.Namespace + "/" + o.Name, Since: live.GetCreationTimestamp().Time}
@@ -217,7 +222,7 @@ func (r *run) adopts(o render.Object, live *unstructured.Unstructured, id lease.
 	if r.opts.DryRun != "" {
 		return false
 	}
-	if labelled && id.Owner == r.group.Owner && id.Group() != r.group && slices.Contains(claimLikeKinds, o.Kind) {
+	if labelled && id.Owner == r.group.Owner && id.Group() != r.group && slices.Contains(kinds.ClaimLike, o.Kind) {
 		return live.GetAnnotations()[lease.AnnotationDefinition] != "" || r.opts.Adopt
 	}
 	if !labelled {
@@ -232,14 +237,14 @@ func (r *run) retract(ctx context.Context) error {
 	defer cancel()
 	var errs []error
 	for _, m := range slices.Backward(r.made) {
-		err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
-			err := r.cluster.deletePinned(ctx, m.object.Kind, m.object.Namespace, m.object.Name, m.uid, "", false)
-			if err != nil && isUnclear(err) && ctx.Err() == nil {
+		err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+			err := r.cluster.DeletePinned(ctx, m.object.Kind, m.object.Namespace, m.object.Name, m.uid, "", false)
+			if err != nil && cluster.IsUnclear(err) && ctx.Err() == nil {
 				return false, nil
 			}
 			return true, err
 		})
-		if err != nil && !isOvertaken(err) {
+		if err != nil && !cluster.IsOvertaken(err) {
 			errs = append(errs, fmt.Errorf("%s could not be taken back: %w", m.object, err))
 			continue
 		}

@@ -68,7 +68,7 @@ func (b *bench) apply(ctx context.Context) (err error) {
 	return nil
 }
 
-func (b *bench) writers(c *cluster) ([]*writer, error) {
+func (b *bench) writers(c *system) ([]*writer, error) {
 	leases, objects := b.file("new.yaml"), b.file("new-objects.yaml")
 	if err := writeDefinitions(leases, appliedLeases); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (b *bench) writers(c *cluster) ([]*writer, error) {
 }
 
 // rehearse runs a writer twice on an empty cluster and counts requests and objects.
-func (b *bench) rehearse(ctx context.Context, c *cluster, w *writer) error {
+func (b *bench) rehearse(ctx context.Context, c *system, w *writer) error {
 	if err := c.clear(ctx, appliedLeases); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (b *bench) rehearse(ctx context.Context, c *cluster, w *writer) error {
 }
 
 // compete measures a writer on an empty cluster, and once more when nothing has to change.
-func (b *bench) compete(ctx context.Context, c *cluster, w *writer) error {
+func (b *bench) compete(ctx context.Context, c *system, w *writer) error {
 	if err := c.clear(ctx, appliedLeases); err != nil {
 		return err
 	}

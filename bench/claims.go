@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -72,7 +73,7 @@ func (b *bench) contend(ctx context.Context) (err error) {
 }
 
 // hold lets the clients work side by side, and counts what they have in the end.
-func (c *cluster) hold(ctx context.Context, x *contest, counts bool) error {
+func (c *system) hold(ctx context.Context, x *contest, counts bool) error {
 	var requests atomic.Int64
 	work, workCtx := errgroup.WithContext(ctx)
 	start := time.Now()
@@ -122,9 +123,9 @@ func contender(client, i, contended int) *lease.Definition {
 }
 
 // reserve takes the claims by the library, as `reserve` does for a file of leases.
-func (c *cluster) reserve(contended int) func(context.Context, *rest.Config, int) error {
+func (c *system) reserve(contended int) func(context.Context, *rest.Config, int) error {
 	return func(ctx context.Context, connection *rest.Config, number int) error {
-		connected, err := apply.Connect(connection, 1)
+		connected, err := cluster.Connect(connection, 1)
 		if err != nil {
 			return err
 		}
@@ -150,7 +151,7 @@ func (c *cluster) reserve(contended int) func(context.Context, *rest.Config, int
 }
 
 // createLeases creates the finished claims as objects, as fast as a client can.
-func (c *cluster) createLeases(ctx context.Context, connection *rest.Config, number int) error {
+func (c *system) createLeases(ctx context.Context, connection *rest.Config, number int) error {
 	connection.ContentType, connection.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf"
 	client, err := coordinationv1client.NewForConfig(connection)
 	if err != nil {
@@ -170,7 +171,7 @@ func (c *cluster) createLeases(ctx context.Context, connection *rest.Config, num
 }
 
 // applyLeases makes the same objects by server-side apply, which is how a claim is made.
-func (c *cluster) applyLeases(ctx context.Context, connection *rest.Config, number int) error {
+func (c *system) applyLeases(ctx context.Context, connection *rest.Config, number int) error {
 	client, err := metadata.NewForConfig(connection)
 	if err != nil {
 		return err

@@ -36,21 +36,21 @@ var (
 // for flux and for the bare loop.
 const concurrency = 8
 
-// cluster is a control plane with the program installed: etcd and kube-apiserver, no controllers.
-type cluster struct {
+// system is a control plane with the program installed: etcd and kube-apiserver, no controllers.
+type system struct {
 	*testbed.ControlPlane
 	client metadata.Interface
 	core   corev1client.CoreV1Interface
 }
 
-func (b *bench) startCluster(ctx context.Context) (*cluster, error) {
+func (b *bench) startCluster(ctx context.Context) (*system, error) {
 	fmt.Fprintln(os.Stderr, "starting a control plane")
 	log.SetLogger(log.Log.WithSink(log.NullLogSink{})) // what envtest logs is of no interest
 	plane, err := testbed.Start(ctx)
 	if err != nil {
-		return &cluster{ControlPlane: plane}, err
+		return &system{ControlPlane: plane}, err
 	}
-	c := &cluster{ControlPlane: plane}
+	c := &system{ControlPlane: plane}
 	if c.client, err = metadata.NewForConfig(plane.Config); err != nil {
 		return c, err
 	}
@@ -62,11 +62,11 @@ func (b *bench) startCluster(ctx context.Context) (*cluster, error) {
 }
 
 // env selects the cluster.
-func (c *cluster) env() []string { return []string{"KUBECONFIG=" + c.Kubeconfig} }
+func (c *system) env() []string { return []string{"KUBECONFIG=" + c.Kubeconfig} }
 
 // clear removes what was written for the leases 0 to n. No controller runs that would end a
 // namespace, so its finalizer is taken away here, once it is empty.
-func (c *cluster) clear(ctx context.Context, n int) error {
+func (c *system) clear(ctx context.Context, n int) error {
 	cfg := config.Default()
 	if err := c.remove(ctx, claims, cfg.LedgerNamespace); err != nil {
 		return err
@@ -90,12 +90,12 @@ func (c *cluster) clear(ctx context.Context, n int) error {
 	})
 }
 
-func (c *cluster) remove(ctx context.Context, resource schema.GroupVersionResource, namespace string) error {
+func (c *system) remove(ctx context.Context, resource schema.GroupVersionResource, namespace string) error {
 	return c.client.Resource(resource).Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 }
 
 // count is how many claims, ProviderHosts, Ingresses and namespaces of leases there are.
-func (c *cluster) count(ctx context.Context) (int, error) {
+func (c *system) count(ctx context.Context) (int, error) {
 	total := 0
 	for resource, selector := range map[schema.GroupVersionResource]string{
 		claims:                         state.LabelKind,

@@ -48,7 +48,7 @@ func (r *recorder) RoundTrip(in *http.Request) (*http.Response, error) {
 }
 
 // record runs a program against the cluster and answers what it asked of the API server.
-func (b *bench) record(ctx context.Context, c *cluster, p program) ([]request, error) {
+func (b *bench) record(ctx context.Context, c *system, p program) ([]request, error) {
 	transport, err := rest.TransportFor(c.Config)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ type replay struct {
 }
 
 // newReplay takes the requests of a run over the leases 0 to n.
-func newReplay(c *cluster, requests []request, n int) (*replay, error) {
+func newReplay(c *system, requests []request, n int) (*replay, error) {
 	r := &replay{metas: c.client, chains: make([][]request, n)}
 	var err error
 	if r.objects, err = dynamic.NewForConfig(c.Config); err != nil {

@@ -100,7 +100,7 @@ func bodyOf(d *lease.Definition, cfg *config.ProviderConfig) (name string, body 
 }
 
 // makeClaims makes the claims of the leases 0 to n, as apply leaves them.
-func (c *cluster) makeClaims(ctx context.Context, n int) error {
+func (c *system) makeClaims(ctx context.Context, n int) error {
 	cfg := config.Default()
 	return each(ctx, n, func(ctx context.Context, i int) error {
 		d := definition(i)

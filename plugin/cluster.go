@@ -9,12 +9,12 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // connect makes the connection that the kubectl flags describe.
-func (c *cli) connect(concurrency int) (*apply.Cluster, error) {
+func (c *cli) connect(concurrency int) (*cluster.Cluster, error) {
 	rest, err := c.connection.ToRESTConfig()
 	if clientcmd.IsEmptyConfig(err) || err == nil && c.noCluster(rest.Host) {
 		return nil, errors.New("no cluster is configured; name a kubeconfig with --kubeconfig or KUBECONFIG, or one of its contexts with --context")
@@ -23,7 +23,7 @@ func (c *cli) connect(concurrency int) (*apply.Cluster, error) {
 		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
 	}
 	rest.UserAgent = "kubectl-akash_net/" + versionOf().Version
-	return apply.Connect(rest, concurrency)
+	return cluster.Connect(rest, concurrency)
 }
 
 // noCluster is true when the host is not the user's choice but the one that kubectl falls back to.
@@ -35,7 +35,7 @@ func (c *cli) noCluster(host string) bool {
 
 // configuration is the provider's: of the file that --config names, else of the cluster's
 // ConfigMap, else the defaults. Without a cluster the ConfigMap is not looked for.
-func (c *cli) configuration(ctx context.Context, cluster *apply.Cluster) (*config.ProviderConfig, error) {
+func (c *cli) configuration(ctx context.Context, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
 	switch {
 	case c.configFile != "":
 		f, err := os.Open(c.configFile)

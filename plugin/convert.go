@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -48,7 +48,7 @@ func newConvert(c *cli) *cobra.Command {
 }
 
 func (c *cli) convert(ctx context.Context, o *inputOptions, output string) error {
-	var cluster *apply.Cluster
+	var cluster *cluster.Cluster
 	cfg := config.Default()
 	if o.fromCluster {
 		var err error

@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -54,7 +55,7 @@ func (c *cli) end(ctx context.Context, err error) int {
 func (c *cli) print(err error) int {
 	var problems lease.Problems
 	var half *apply.HalfError
-	var away *apply.AwayError
+	var away *cluster.AwayError
 	var held *apply.HeldError
 	var unproved *apply.UnprovedError
 	var exhausted *apply.ExhaustedError
@@ -98,7 +99,7 @@ func (c *cli) print(err error) int {
 }
 
 // printAway says what a run had done when the server stopped answering, and how to go on.
-func (c *cli) printAway(err error, away *apply.AwayError) {
+func (c *cli) printAway(err error, away *cluster.AwayError) {
 	const shown = 10
 	fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 	if len(away.Done) > 0 {

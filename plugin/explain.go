@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -51,7 +52,7 @@ func (c *cli) explain(ctx context.Context, things []string, output string) error
 	if err != nil {
 		return err
 	}
-	explanations, err := cluster.Explain(ctx, cfg, things)
+	explanations, err := apply.Explain(ctx, cluster, cfg, things)
 	if err != nil {
 		return err
 	}

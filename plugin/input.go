@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -64,7 +65,7 @@ func (f *inputFlags) parseLease(c *cli) (*lease.ID, error) {
 
 // read yields the definitions of all inputs. Problems of the inputs are its error when there are
 // errors among them; warnings are printed.
-func (o *inputOptions) read(ctx context.Context, c *cli, cluster *apply.Cluster, cfg *config.ProviderConfig, yield func(*lease.Definition) error) error {
+func (o *inputOptions) read(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, yield func(*lease.Definition) error) error {
 	var problems lease.Problems
 	note := func(found lease.Problems) {
 		c.warn(found)
@@ -94,9 +95,9 @@ func (o *inputOptions) read(ctx context.Context, c *cli, cluster *apply.Cluster,
 	return nil
 }
 
-func (o *inputOptions) readCluster(ctx context.Context, cluster *apply.Cluster, cfg *config.ProviderConfig, note func(lease.Problems), yield func(*lease.Definition) error) error {
+func (o *inputOptions) readCluster(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, note func(lease.Problems), yield func(*lease.Definition) error) error {
 	found := false
-	err := cluster.Manifests(ctx, cfg.ManifestNamespace, func(name string, data []byte) error {
+	err := apply.Manifests(ctx, cluster, cfg.ManifestNamespace, func(name string, data []byte) error {
 		if o.id != nil && name != o.id.Namespace() {
 			return nil
 		}
@@ -115,7 +116,7 @@ func (o *inputOptions) readCluster(ctx context.Context, cluster *apply.Cluster, 
 }
 
 // collect reads all definitions.
-func (o *inputOptions) collect(ctx context.Context, c *cli, cluster *apply.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
+func (o *inputOptions) collect(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
 	var defs []*lease.Definition
 	err := o.read(ctx, c, cluster, cfg, func(def *lease.Definition) error {
 		defs = append(defs, def)

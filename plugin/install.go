@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/install"
 )
 
 func newInstall(c *cli) *cobra.Command {
@@ -38,22 +39,22 @@ func newInstall(c *cli) *cobra.Command {
 			if err := checkDryRun(&dryRun); err != nil {
 				return err
 			}
-			switch apply.Guard(guard) {
-			case apply.GuardNone, apply.GuardOn, apply.GuardStrict:
+			switch install.Guard(guard) {
+			case install.GuardNone, install.GuardOn, install.GuardStrict:
 			default:
 				return usage("--guard must be 'on' or 'strict', not %q", guard)
 			}
-			return c.install(cmd.Context(), dryRun, apply.Guard(guard))
+			return c.install(cmd.Context(), dryRun, install.Guard(guard))
 		},
 	}
 	addDryRun(cmd, &dryRun)
 	cmd.Flags().StringVar(&guard, "guard", "", "Also bring admission policies: 'on' keeps everybody from changing who holds a claim, 'strict' also from deleting one without naming its UID")
-	cmd.Flags().Lookup("guard").NoOptDefVal = string(apply.GuardOn)
-	completeFlag(cmd, "guard", string(apply.GuardOn), string(apply.GuardStrict))
+	cmd.Flags().Lookup("guard").NoOptDefVal = string(install.GuardOn)
+	completeFlag(cmd, "guard", string(install.GuardOn), string(install.GuardStrict))
 	return cmd
 }
 
-func (c *cli) install(ctx context.Context, dryRun string, guard apply.Guard) error {
+func (c *cli) install(ctx context.Context, dryRun string, guard install.Guard) error {
 	cfg, err := c.configuration(ctx, nil)
 	if err != nil {
 		return err
@@ -71,7 +72,7 @@ func (c *cli) install(ctx context.Context, dryRun string, guard apply.Guard) err
 		return err
 	}
 	events := newEvents(c, "", dryRun)
-	return apply.New(cluster, apply.Options{Config: cfg, DryRun: dryRun, Report: events.report}).Install(ctx, document, guard)
+	return (&install.Installer{Cluster: cluster, Config: cfg, DryRun: dryRun, Report: events.report}).Install(ctx, document, guard)
 }
 
 func newUninstall(c *cli) *cobra.Command {
@@ -98,7 +99,7 @@ func newUninstall(c *cli) *cobra.Command {
 				return err
 			}
 			events := newEvents(c, "", dryRun)
-			return apply.New(cluster, apply.Options{Config: cfg, DryRun: dryRun, Report: events.report}).Uninstall(ctx, force)
+			return (&install.Installer{Cluster: cluster, Config: cfg, DryRun: dryRun, Report: events.report}).Uninstall(ctx, force)
 		},
 	}
 	addDryRun(cmd, &dryRun)

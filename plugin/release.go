@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -141,8 +142,8 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 }
 
 // choose are the deployment groups with claims that the selector matches.
-func (f *releaseFlags) choose(ctx context.Context, cluster *apply.Cluster, namespace string) ([]lease.Group, error) {
-	held, err := cluster.Groups(ctx, namespace)
+func (f *releaseFlags) choose(ctx context.Context, cluster *cluster.Cluster, namespace string) ([]lease.Group, error) {
+	held, err := apply.Groups(ctx, cluster, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +185,7 @@ func (c *cli) completeLeases(cmd *cobra.Command, args []string, _ string) ([]str
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	groups, err := cluster.Groups(ctx, cfg.LedgerNamespace)
+	groups, err := apply.Groups(ctx, cluster, cfg.LedgerNamespace)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -158,7 +159,7 @@ func (o *renderOptions) each(ctx context.Context, c *cli, r *renderer, do func(*
 }
 
 func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error) {
-	var cluster *apply.Cluster
+	var cluster *cluster.Cluster
 	if o.ledger == "cluster" || o.input.fromCluster {
 		var err error
 		if cluster, err = c.connect(8); err != nil {
@@ -180,7 +181,7 @@ func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error)
 	}
 	switch {
 	case o.ledger == "cluster":
-		known, err := cluster.Addresses(ctx, r.cfg.LedgerNamespace)
+		known, err := apply.Addresses(ctx, cluster, r.cfg.LedgerNamespace)
 		if err != nil {
 			return nil, err
 		}

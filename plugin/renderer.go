@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -24,7 +25,7 @@ import (
 // things were claimed, to refuse a second claim, and which addresses need a pool.
 type renderer struct {
 	cfg      *config.ProviderConfig
-	cluster  *apply.Cluster
+	cluster  *cluster.Cluster
 	picker   *state.Picker
 	problems lease.Problems
 	// claimed are the leases, hosts, paths, addresses and ports so far, with their holders; files are

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -153,7 +154,7 @@ func (c *cli) completeProblems(cmd *cobra.Command, args []string, _ string) ([]s
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	problems, err := cluster.Problems(ctx, cfg, crashedAfter)
+	problems, err := apply.Problems(ctx, cluster, cfg, crashedAfter)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -166,8 +167,8 @@ func (c *cli) completeProblems(cmd *cobra.Command, args []string, _ string) ([]s
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (f *stateFlags) showProblems(ctx context.Context, c *cli, cluster *apply.Cluster, cfg *config.ProviderConfig, show bookPrinter) error {
-	problems, err := cluster.Problems(ctx, cfg, f.crashedAfter)
+func (f *stateFlags) showProblems(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, show bookPrinter) error {
+	problems, err := apply.Problems(ctx, cluster, cfg, f.crashedAfter)
 	if err != nil {
 		return err
 	}

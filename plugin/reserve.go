@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -142,7 +143,7 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 }
 
 // requests are what the files or the arguments ask for.
-func (f *reserveFlags) requests(ctx context.Context, c *cli, cluster *apply.Cluster, cfg *config.ProviderConfig, args []string, files bool) ([]state.Request, error) {
+func (f *reserveFlags) requests(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, args []string, files bool) ([]state.Request, error) {
 	if !files {
 		id, err := f.input.parseLease(c)
 		if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/book"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -178,7 +179,7 @@ func (f *stateFlags) run(ctx context.Context, c *cli) error {
 	if f.watch {
 		return f.follow(ctx, cluster, cfg, show)
 	}
-	book, err := cluster.Book(ctx, cfg, f.subjects...)
+	book, err := book.Read(ctx, cluster, cfg, f.subjects...)
 	if err != nil {
 		return err
 	}
@@ -186,7 +187,7 @@ func (f *stateFlags) run(ctx context.Context, c *cli) error {
 }
 
 // configuration is the provider's, which has to know the shard that is asked for.
-func (f *stateFlags) configuration(ctx context.Context, c *cli, cluster *apply.Cluster) (*config.ProviderConfig, error) {
+func (f *stateFlags) configuration(ctx context.Context, c *cli, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
 	cfg, err := c.configuration(ctx, cluster)
 	if err != nil || f.shard == "" {
 		return cfg, err
@@ -221,9 +222,9 @@ func (f *stateFlags) show(c *cli, book *state.Book, show bookPrinter) error {
 }
 
 // follow shows the rows, then each that changes, until it is interrupted.
-func (f *stateFlags) follow(ctx context.Context, cluster *apply.Cluster, cfg *config.ProviderConfig, show bookPrinter) error {
+func (f *stateFlags) follow(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, show bookPrinter) error {
 	var earlier *state.Book
-	err := cluster.WatchBook(ctx, cfg, f.subjects, func(book *state.Book) error {
+	err := book.Watch(ctx, cluster, cfg, f.subjects, func(book *state.Book) error {
 		f.filter(book)
 		changed := book
 		if earlier != nil {

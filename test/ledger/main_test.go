@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin"
@@ -70,7 +71,7 @@ func settings(t *testing.T, addresses string) *config.ProviderConfig {
 
 // client is a user of the library, with a connection of its own, and what the last run reported.
 type client struct {
-	cluster *apply.Cluster
+	cluster *cluster.Cluster
 	opts    apply.Options
 	mu      sync.Mutex
 	events  []apply.Event
@@ -85,7 +86,7 @@ func newClient(t *testing.T, cfg *config.ProviderConfig, through ...func(*rest.C
 	for _, f := range through {
 		f(connection)
 	}
-	cluster, err := apply.Connect(connection, 4)
+	cluster, err := cluster.Connect(connection, 4)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
@@ -137,7 +138,7 @@ func TestAPIServerStaysAway(t *testing.T) {
 			if err := plane.StartAPIServer(); err != nil {
 				t.Fatal(err)
 			}
-			away := (*apply.AwayError)(nil)
+			away := (*cluster.AwayError)(nil)
 			if !errors.As(err, &away) || len(away.Done) == 0 {
 				t.Fatalf("at %s: want that the server is away and what was done, got %v", k.what, err)
 			}

@@ -1,4 +1,4 @@
-package apply
+package cluster
 
 import (
 	"errors"
@@ -40,9 +40,9 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if isOwned(tt.err) != tt.owned || isOvertaken(tt.err) != tt.overtaken || isUnclear(tt.err) != tt.unclear {
+			if IsOwned(tt.err) != tt.owned || IsOvertaken(tt.err) != tt.overtaken || IsUnclear(tt.err) != tt.unclear {
 				t.Errorf("owned %v, overtaken %v, unclear %v; want %v, %v, %v",
-					isOwned(tt.err), isOvertaken(tt.err), isUnclear(tt.err), tt.owned, tt.overtaken, tt.unclear)
+					IsOwned(tt.err), IsOvertaken(tt.err), IsUnclear(tt.err), tt.owned, tt.overtaken, tt.unclear)
 			}
 		})
 	}
@@ -58,10 +58,10 @@ func TestOwnersOfAConflict(t *testing.T) {
 		cause(`conflict with "akash-net/akash1x/1/1"`),
 		cause(`conflict with "kubectl-edit" using networking.k8s.io/v1 at 2026-11-20T10:00:00Z`),
 	)
-	if got, want := owners(err), []string{"kubectl-edit", "akash-net/akash1x/1/1"}; !slices.Equal(got, want) {
+	if got, want := Owners(err), []string{"kubectl-edit", "akash-net/akash1x/1/1"}; !slices.Equal(got, want) {
 		t.Errorf("owners %q, want %q", got, want)
 	}
-	if got := owners(errors.New("no answer")); got != nil {
+	if got := Owners(errors.New("no answer")); got != nil {
 		t.Errorf("owners of no answer: %q", got)
 	}
 }

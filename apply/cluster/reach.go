@@ -1,4 +1,4 @@
-package apply
+package cluster
 
 import (
 	"context"
@@ -38,7 +38,8 @@ func (e *AwayError) Error() string {
 
 func (e *AwayError) Unwrap() error { return e.Err }
 
-func isAway(err error) bool {
+// IsAway is true for what an AwayError has ended.
+func IsAway(err error) bool {
 	var away *AwayError
 	return errors.As(err, &away)
 }
@@ -88,8 +89,8 @@ func (r *reach) missed(first time.Time) (gone time.Duration, known bool) {
 	return time.Since(first), r.known
 }
 
-// read does one read, and again as long as no answer comes.
-func (c *Cluster) read(ctx context.Context, do func() error) error {
+// Read does one read, and again as long as no answer comes.
+func (c *Cluster) Read(ctx context.Context, do func() error) error {
 	return c.persist(ctx, isSilent, func() error {
 		leave, err := c.enter(ctx)
 		if err != nil {
@@ -100,10 +101,10 @@ func (c *Cluster) read(ctx context.Context, do func() error) error {
 	})
 }
 
-// write does one write, and again as long as it does not get through: what may have taken effect is
+// Write does one write, and again as long as it does not get through: what may have taken effect is
 // for the caller to look at. A write that has begun is carried to its end, also when the run is
 // interrupted meanwhile: only then is it known what there is to take back. A deadline stays.
-func (c *Cluster) write(ctx context.Context, do func(context.Context) error) error {
+func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) error {
 	return c.persist(ctx, isUnsent, func() error {
 		if err := ctx.Err(); err != nil {
 			return err

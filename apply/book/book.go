@@ -1,4 +1,6 @@
-package apply
+// Package book reads from the cluster what the book is computed from, once or each time that something
+// changes. The book itself is a pure fold in package state.
+package book
 
 import (
 	"context"
@@ -12,6 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -21,16 +25,13 @@ import (
 // fewHosts is how many ProviderHosts are read one by one rather than by one LIST of them all.
 const fewHosts = 16
 
-// Selectors of the objects that a lease has in all namespaces.
-const (
-	ofLeases     = lease.LabelOwner
-	ofLeasedPort = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
-)
+// OfLeases selects the objects that leases have in all namespaces.
+const OfLeases = lease.LabelOwner
 
-// Book reads what the subjects need, one LIST of each kind, and computes the book. Metadata is
+// Read reads what the subjects need, one LIST of each kind, and computes the book. Metadata is
 // enough for all but the status of Services, MetalLB's pools, and ProviderHosts without a claim.
 // It names no resource version, so that what is read is not older than the request.
-func (c *Cluster) Book(ctx context.Context, cfg *config.ProviderConfig, subjects ...state.Subject) (*state.Book, error) {
+func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects ...state.Subject) (*state.Book, error) {
 	r := bookReader{cluster: c, cfg: cfg}
 	group, listCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return r.listClaims(listCtx, slices.Contains(subjects, state.SubjectRoutes)) })
@@ -38,7 +39,7 @@ func (c *Cluster) Book(ctx context.Context, cfg *config.ProviderConfig, subjects
 		group.Go(func() error { return r.list(listCtx, kind) })
 	}
 	if slices.Contains(subjects, state.SubjectRoutes) {
-		for _, kind := range hostKinds {
+		for _, kind := range kinds.Hosts {
 			group.Go(func() error { return r.listRoutes(listCtx, kind) })
 		}
 		group.Go(func() error { return r.listNamespaces(listCtx) })
@@ -57,38 +58,38 @@ func (c *Cluster) Book(ctx context.Context, cfg *config.ProviderConfig, subjects
 
 // bookKinds are the kinds, beside claims, that the subjects are computed from.
 func bookKinds(subjects []state.Subject) []render.Kind {
-	var kinds []render.Kind
+	var all []render.Kind
 	of := func(subject state.Subject, needed ...render.Kind) {
 		if slices.Contains(subjects, subject) {
 			for _, k := range needed {
-				if !slices.Contains(kinds, k) {
-					kinds = append(kinds, k)
+				if !slices.Contains(all, k) {
+					all = append(all, k)
 				}
 			}
 		}
 	}
-	of(state.SubjectHosts, slices.Concat(hostKinds, []render.Kind{render.ProviderHost})...)
+	of(state.SubjectHosts, slices.Concat(kinds.Hosts, []render.Kind{render.ProviderHost})...)
 	of(state.SubjectIPs, render.ProviderLeasedIP, render.Service)
-	of(state.SubjectLeases, slices.Concat(routeKinds, claimLikeKinds)...)
+	of(state.SubjectLeases, slices.Concat(kinds.Routes, kinds.ClaimLike)...)
 	of(state.SubjectPools, render.Service, render.IPAddressPool)
-	of(state.SubjectDNS, recordKinds...)
-	return kinds
+	of(state.SubjectDNS, kinds.Records...)
+	return all
 }
 
 // bookSelector chooses the objects of a kind that belong to leases.
 func bookSelector(kind render.Kind) string {
 	switch {
-	case slices.Contains(hostKinds, kind), slices.Contains(recordKinds, kind):
-		return ofLeases
+	case slices.Contains(kinds.Hosts, kind), slices.Contains(kinds.Records, kind):
+		return OfLeases
 	case kind == render.Service:
-		return ofLeasedPort
+		return kinds.LeasedPort
 	}
 	return ""
 }
 
 // bookReader collects what a book is computed from.
 type bookReader struct {
-	cluster  *Cluster
+	cluster  *cluster.Cluster
 	cfg      *config.ProviderConfig
 	mu       sync.Mutex
 	contents state.Contents
@@ -97,7 +98,7 @@ type bookReader struct {
 // listClaims reads the claims, page by page; of those on hosts only what the book shows is kept,
 // unless they are needed whole.
 func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
-	return eachMeta(ctx, r.cluster, leases, r.cfg.LedgerNamespace, metav1.ListOptions{}, func(meta *metav1.ObjectMeta) {
+	return cluster.EachMeta(ctx, r.cluster, cluster.Leases, r.cfg.LedgerNamespace, metav1.ListOptions{}, func(meta *metav1.ObjectMeta) {
 		if claim, ok := state.ReadClaim(meta); ok {
 			claim.UID, claim.ResourceVersion = "", "" // a book writes nothing
 			r.contents.AddClaim(&claim, whole)
@@ -111,15 +112,15 @@ func (r *bookReader) list(ctx context.Context, kind render.Kind) error {
 	switch kind {
 	case render.Service, render.IPAddressPool, render.DNSRecord, render.DNSEndpoint:
 		var objects []*unstructured.Unstructured
-		objects, err = r.cluster.objects(ctx, kind.Resource(), "", opts)
+		objects, err = r.cluster.Objects(ctx, kind.Resource(), "", opts)
 		r.addObjects(kind, objects)
 	case render.ProviderLeasedIP:
-		r.contents.Ports, err = listMetas(ctx, r.cluster, kind.Resource(), "", opts, func(m *metav1.ObjectMeta) (state.PortObject, bool) {
+		r.contents.Ports, err = cluster.ListMetas(ctx, r.cluster, kind.Resource(), "", opts, func(m *metav1.ObjectMeta) (state.PortObject, bool) {
 			return state.PortObjectOf(m), true
 		})
 	default:
 		var hosts []state.HostObject
-		hosts, err = listMetas(ctx, r.cluster, kind.Resource(), "", opts, func(m *metav1.ObjectMeta) (state.HostObject, bool) {
+		hosts, err = cluster.ListMetas(ctx, r.cluster, kind.Resource(), "", opts, func(m *metav1.ObjectMeta) (state.HostObject, bool) {
 			return state.HostObjectOf(kind.Kind, m), true
 		})
 		r.mu.Lock()
@@ -131,7 +132,7 @@ func (r *bookReader) list(ctx context.Context, kind render.Kind) error {
 
 // unlessMissing is the error, unless it says that the cluster lacks a kind which it may lack.
 func unlessMissing(err error, kind render.Kind) error {
-	if missing := (*MissingKindError)(nil); errors.As(err, &missing) && optional(kind) {
+	if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) && kinds.Optional(kind) {
 		return nil
 	}
 	return err
@@ -140,7 +141,7 @@ func unlessMissing(err error, kind render.Kind) error {
 // listRoutes reads all objects of a kind, page by page: of the objects no more is kept than their
 // hosts and paths.
 func (r *bookReader) listRoutes(ctx context.Context, kind render.Kind) error {
-	routes, err := listObjects(ctx, r.cluster, kind.Resource(), "", metav1.ListOptions{}, state.RoutesOf)
+	routes, err := cluster.ListObjects(ctx, r.cluster, kind.Resource(), "", metav1.ListOptions{}, state.RoutesOf)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.contents.Routes = append(r.contents.Routes, routes...)
@@ -150,7 +151,7 @@ func (r *bookReader) listRoutes(ctx context.Context, kind render.Kind) error {
 // listNamespaces reads the labels by which shards select namespaces, and by which a namespace is known
 // to be a lease's.
 func (r *bookReader) listNamespaces(ctx context.Context) error {
-	metas, err := r.cluster.metas(ctx, namespaces, "")
+	metas, err := r.cluster.Metas(ctx, cluster.Namespaces, "")
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, m := range metas {
@@ -192,7 +193,7 @@ func (r *bookReader) complete(ctx context.Context) error {
 		}
 	}
 	if len(incomplete) > fewHosts {
-		hosts, err := r.cluster.objects(ctx, render.ProviderHost.Resource(), "", metav1.ListOptions{})
+		hosts, err := r.cluster.Objects(ctx, render.ProviderHost.Resource(), "", metav1.ListOptions{})
 		for _, o := range hosts {
 			if h := incomplete[o.GetNamespace()+"/"+o.GetName()]; h != nil {
 				h.Complete(o)
@@ -203,7 +204,7 @@ func (r *bookReader) complete(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, h := range incomplete {
 		group.Go(func() error {
-			o, err := r.cluster.get(ctx, render.ProviderHost, h.Namespace, h.Name)
+			o, err := r.cluster.Get(ctx, render.ProviderHost, h.Namespace, h.Name)
 			if o != nil && err == nil {
 				h.Complete(o)
 			}
@@ -216,17 +217,17 @@ func (r *bookReader) complete(ctx context.Context) error {
 // settle is how long changes are gathered before the book is read again.
 const settle = 200 * time.Millisecond
 
-// WatchBook hands over the book as it is, and again each time that something changes of which it
+// Watch hands over the book as it is, and again each time that something changes of which it
 // is computed, until the context ends or show fails. Metadata is all that is watched.
-func (c *Cluster) WatchBook(ctx context.Context, cfg *config.ProviderConfig, subjects []state.Subject, show func(*state.Book) error) error {
+func Watch(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []state.Subject, show func(*state.Book) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	changed, err := c.watchAll(ctx, cfg, subjects)
+	changed, err := watchAll(ctx, c, cfg, subjects)
 	if err != nil {
 		return err
 	}
 	for {
-		book, err := c.Book(ctx, cfg, subjects...)
+		book, err := Read(ctx, c, cfg, subjects...)
 		if err != nil {
 			return err
 		}
@@ -237,7 +238,7 @@ func (c *Cluster) WatchBook(ctx context.Context, cfg *config.ProviderConfig, sub
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-changed:
-		case <-c.holdEnds(book):
+		case <-holdEnds(c, book):
 		}
 		select {
 		case <-ctx.Done():
@@ -252,7 +253,7 @@ func (c *Cluster) WatchBook(ctx context.Context, cfg *config.ProviderConfig, sub
 }
 
 // holdEnds has a value when the next hold of the book ends: nothing is written then.
-func (c *Cluster) holdEnds(book *state.Book) <-chan time.Time {
+func holdEnds(c *cluster.Cluster, book *state.Book) <-chan time.Time {
 	end := book.NextEnd(c.Now())
 	if end.IsZero() {
 		return nil

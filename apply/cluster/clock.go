@@ -1,4 +1,4 @@
-package apply
+package cluster
 
 import (
 	"net/http"

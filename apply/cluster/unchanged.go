@@ -1,4 +1,4 @@
-package apply
+package cluster
 
 import (
 	"bytes"
@@ -13,15 +13,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// unchanged is true when applying the object would change nothing: every field of it stands in
+// Unchanged is true when applying the object would change nothing: every field of it stands in
 // the live object, and the manager owns no field there that it no longer sends. It spares the
 // PATCH of an object that is as it should be.
-func unchanged(o render.Object, live *unstructured.Unstructured, manager string) bool {
+func Unchanged(o render.Object, live *unstructured.Unstructured, manager string) bool {
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return false
 	}
-	desired := rendered(o).Object
-	if !contains(live.Object, desired) {
+	desired := Rendered(o).Object
+	if !Contains(live.Object, desired) {
 		return false
 	}
 	for _, entry := range live.GetManagedFields() {
@@ -32,8 +32,8 @@ func unchanged(o render.Object, live *unstructured.Unstructured, manager string)
 	return false // the fields are there, but not as ours
 }
 
-// rendered is an object as the API server would show it. What render makes is plain JSON.
-func rendered(o render.Object) *unstructured.Unstructured {
+// Rendered is an object as the API server would show it. What render makes is plain JSON.
+func Rendered(o render.Object) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	if body, err := json.Marshal(o); err == nil {
 		_ = utiljson.Unmarshal(body, &u.Object)
@@ -41,9 +41,9 @@ func rendered(o render.Object) *unstructured.Unstructured {
 	return u
 }
 
-// contains is true when every field of want stands in have with the same value. Lists have the
+// Contains is true when every field of want stands in have with the same value. Lists have the
 // same length; the maps in them may have further fields (defaults).
-func contains(have, want any) bool {
+func Contains(have, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:
 		have, ok := have.(map[string]any)
@@ -51,7 +51,7 @@ func contains(have, want any) bool {
 			return false
 		}
 		for k, v := range want {
-			if !contains(have[k], v) {
+			if !Contains(have[k], v) {
 				return false
 			}
 		}
@@ -62,7 +62,7 @@ func contains(have, want any) bool {
 			return false
 		}
 		for i := range want {
-			if !contains(have[i], want[i]) {
+			if !Contains(have[i], want[i]) {
 				return false
 			}
 		}

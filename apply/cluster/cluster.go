@@ -1,4 +1,6 @@
-package apply
+// Package cluster is a connection to an API server: requests are bounded, repeated while the server is
+// away, pinned to what was read, and their answers explained. It knows nothing of leases.
+package cluster
 
 import (
 	"cmp"
@@ -24,23 +26,30 @@ const pageSize = 5000
 // what is kept of a hundred thousand claims.
 const metaPageSize = 500
 
-// unwarned asks the API server for no warnings of fields that it does not know or that come twice, for
+// Unwarned asks the API server for no warnings of fields that it does not know or that come twice, for
 // which it would parse the body of an apply once more. A field that is not in the schema fails an apply
 // all the same, and what is sent has no field twice.
-const unwarned = metav1.FieldValidationIgnore
+const Unwarned = metav1.FieldValidationIgnore
 
 // Resources that are read or written and not rendered.
 var (
-	leases     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	Leases     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	Namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	ConfigMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 )
+
+// AkashResource is the resource of one of Akash's own kinds.
+func AkashResource(plural string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "akash.network", Version: "v2beta2", Resource: plural}
+}
 
 // Cluster is a connection to a cluster. It knows the kinds it works with and asks for no
 // discovery documents.
 type Cluster struct {
-	dynamic  dynamic.Interface
-	metadata metadata.Interface
+	// Dynamic and Metadata are the clients for whole objects and for their metadata. What is done by them is
+	// wrapped in Read or Write.
+	Dynamic  dynamic.Interface
+	Metadata metadata.Interface
 	host     string
 	// gate bounds the requests under way.
 	gate  chan struct{}
@@ -65,7 +74,7 @@ func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{dynamic: objects, metadata: meta, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, reach: reach}, nil
+	return &Cluster{Dynamic: objects, Metadata: meta, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, reach: reach}, nil
 }
 
 // enter waits for a place among the requests under way.
@@ -78,19 +87,19 @@ func (c *Cluster) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// objects are the whole objects of a resource in all namespaces.
-func (c *Cluster) objects(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions) ([]*unstructured.Unstructured, error) {
-	return listObjects(ctx, c, resource, namespace, opts, func(o *unstructured.Unstructured) []*unstructured.Unstructured {
+// Objects are the whole objects of a resource in all namespaces.
+func (c *Cluster) Objects(ctx context.Context, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions) ([]*unstructured.Unstructured, error) {
+	return ListObjects(ctx, c, resource, namespace, opts, func(o *unstructured.Unstructured) []*unstructured.Unstructured {
 		return []*unstructured.Unstructured{o}
 	})
 }
 
-// listObjects reads the whole objects of a resource and keeps what read makes of each.
-func listObjects[T any](ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions, read func(*unstructured.Unstructured) []T) ([]T, error) {
+// ListObjects reads the whole objects of a resource and keeps what read makes of each.
+func ListObjects[T any](ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions, read func(*unstructured.Unstructured) []T) ([]T, error) {
 	var out []T
 	opts.Limit = pageSize
 	err := c.pages(ctx, resource, &opts, func() (metav1.ListInterface, error) {
-		list, err := c.dynamic.Resource(resource).Namespace(namespace).List(ctx, opts)
+		list, err := c.Dynamic.Resource(resource).Namespace(namespace).List(ctx, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -102,20 +111,20 @@ func listObjects[T any](ctx context.Context, c *Cluster, resource schema.GroupVe
 	return out, err
 }
 
-// metas are the metadata of the objects of a resource, without their field managers.
-func (c *Cluster) metas(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]*metav1.ObjectMeta, error) {
-	return listMetas(ctx, c, resource, namespace, metav1.ListOptions{}, func(meta *metav1.ObjectMeta) (*metav1.ObjectMeta, bool) {
+// Metas are the metadata of the objects of a resource, without their field managers.
+func (c *Cluster) Metas(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]*metav1.ObjectMeta, error) {
+	return ListMetas(ctx, c, resource, namespace, metav1.ListOptions{}, func(meta *metav1.ObjectMeta) (*metav1.ObjectMeta, bool) {
 		kept := *meta
 		kept.ManagedFields = nil
 		return &kept, true
 	})
 }
 
-// listMetas reads the metadata of the objects of a resource and keeps what read makes of each: of
+// ListMetas reads the metadata of the objects of a resource and keeps what read makes of each: of
 // the answers themselves no more than a page is held.
-func listMetas[T any](ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions, read func(*metav1.ObjectMeta) (T, bool)) ([]T, error) {
+func ListMetas[T any](ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions, read func(*metav1.ObjectMeta) (T, bool)) ([]T, error) {
 	var out []T
-	err := eachMeta(ctx, c, resource, namespace, opts, func(meta *metav1.ObjectMeta) {
+	err := EachMeta(ctx, c, resource, namespace, opts, func(meta *metav1.ObjectMeta) {
 		if kept, ok := read(meta); ok {
 			out = append(out, kept)
 		}
@@ -123,11 +132,11 @@ func listMetas[T any](ctx context.Context, c *Cluster, resource schema.GroupVers
 	return out, err
 }
 
-// eachMeta hands over the metadata of the objects of a resource. After restart they all come again.
-func eachMeta(ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions, read func(*metav1.ObjectMeta), restart func()) error {
+// EachMeta hands over the metadata of the objects of a resource. After restart they all come again.
+func EachMeta(ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions, read func(*metav1.ObjectMeta), restart func()) error {
 	opts.Limit = metaPageSize
 	return c.pages(ctx, resource, &opts, func() (metav1.ListInterface, error) {
-		list, err := c.metadata.Resource(resource).Namespace(namespace).List(ctx, opts)
+		list, err := c.Metadata.Resource(resource).Namespace(namespace).List(ctx, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +152,7 @@ func eachMeta(ctx context.Context, c *Cluster, resource schema.GroupVersionResou
 func (c *Cluster) pages(ctx context.Context, resource schema.GroupVersionResource, opts *metav1.ListOptions, page func() (metav1.ListInterface, error), restart func()) error {
 	for {
 		var list metav1.ListInterface
-		err := c.read(ctx, func() (err error) {
+		err := c.Read(ctx, func() (err error) {
 			list, err = page()
 			return err
 		})
@@ -153,7 +162,7 @@ func (c *Cluster) pages(ctx context.Context, resource schema.GroupVersionResourc
 			restart()
 			continue
 		case err != nil:
-			return c.explain(err, "list", resource)
+			return c.Explain(err, "list", resource)
 		}
 		if opts.Continue = list.GetContinue(); opts.Continue == "" {
 			return nil
@@ -181,14 +190,14 @@ func (e *MissingKindError) Error() string {
 	return s
 }
 
-// explain turns an answer of the API server, or its silence, into a sentence and a next step.
-func (c *Cluster) explain(err error, verb string, resource schema.GroupVersionResource) error {
+// Explain turns an answer of the API server, or its silence, into a sentence and a next step.
+func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionResource) error {
 	switch {
-	case err == nil, isAway(err), errors.Is(err, context.Canceled):
+	case err == nil, IsAway(err), errors.Is(err, context.Canceled):
 		return err
-	case isMissingKind(err):
+	case IsMissingKind(err):
 		return &MissingKindError{Resource: resource}
-	case isPolicy(err):
+	case IsPolicy(err):
 		return fmt.Errorf("the cluster's policy refuses to %s %s: %w", verb, resource.GroupResource(), err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the operator's roles (akash-net-viewer's are enough to read):\n"+
@@ -202,22 +211,22 @@ func (c *Cluster) explain(err error, verb string, resource schema.GroupVersionRe
 	return fmt.Errorf("%s %s: %w", verb, resource.GroupResource(), err)
 }
 
-// isMissingKind is true for the 404 of a path that the API server does not serve, which names no
+// IsMissingKind is true for the 404 of a path that the API server does not serve, which names no
 // object.
-func isMissingKind(err error) bool {
+func IsMissingKind(err error) bool {
 	status, ok := statusOf(err)
 	return ok && status.Code == 404 && (status.Details == nil || status.Details.Name == "")
 }
 
-// get reads one whole object; it is nil where there is none.
-func (c *Cluster) get(ctx context.Context, kind render.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+// Get reads one whole object; it is nil where there is none.
+func (c *Cluster) Get(ctx context.Context, kind render.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	var o *unstructured.Unstructured
-	err := c.read(ctx, func() (err error) {
-		o, err = c.dynamic.Resource(kind.Resource()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	err := c.Read(ctx, func() (err error) {
+		o, err = c.Dynamic.Resource(kind.Resource()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 		return err
 	})
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // absence is an answer
 	}
-	return o, c.explain(err, "get", kind.Resource())
+	return o, c.Explain(err, "get", kind.Resource())
 }

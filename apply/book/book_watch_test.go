@@ -1,4 +1,4 @@
-package apply
+package book
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
@@ -45,11 +46,11 @@ func TestWatchBeginsAnew(t *testing.T) {
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cluster, err := Connect(&rest.Config{Host: server.URL}, 1)
+	c, err := cluster.Connect(&rest.Config{Host: server.URL}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed, err := cluster.watchAll(ctx, config.Default(), nil)
+	changed, err := watchAll(ctx, c, config.Default(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

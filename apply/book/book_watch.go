@@ -1,4 +1,4 @@
-package apply
+package book
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -31,13 +33,13 @@ type watched struct {
 // has changed since it was last read from. Each watch begins at a version from before the return,
 // so that nothing falls between a watch and a book that is read afterwards. A kind that the
 // cluster may lack, and does, is not watched.
-func (c *Cluster) watchAll(ctx context.Context, cfg *config.ProviderConfig, subjects []state.Subject) (<-chan struct{}, error) {
+func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []state.Subject) (<-chan struct{}, error) {
 	changed := make(chan struct{}, 1)
-	resources := []watched{{resource: leases, namespace: cfg.LedgerNamespace}}
+	resources := []watched{{resource: cluster.Leases, namespace: cfg.LedgerNamespace}}
 	add := func(kind render.Kind, selector string) {
-		if optional(kind) {
-			_, err := c.version(ctx, watched{resource: kind.Resource()})
-			if missing := (*MissingKindError)(nil); errors.As(err, &missing) {
+		if kinds.Optional(kind) {
+			_, err := version(ctx, c, watched{resource: kind.Resource()})
+			if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) {
 				return
 			}
 		}
@@ -47,41 +49,41 @@ func (c *Cluster) watchAll(ctx context.Context, cfg *config.ProviderConfig, subj
 		add(kind, bookSelector(kind))
 	}
 	if slices.Contains(subjects, state.SubjectRoutes) {
-		for _, kind := range hostKinds {
+		for _, kind := range kinds.Hosts {
 			add(kind, "")
 		}
-		resources = append(resources, watched{resource: namespaces})
+		resources = append(resources, watched{resource: cluster.Namespaces})
 	}
 	for _, w := range resources {
-		begun, err := c.begin(ctx, w)
+		begun, err := begin(ctx, c, w)
 		if err != nil {
 			return nil, err
 		}
-		go c.follow(ctx, w, begun, changed)
+		go follow(ctx, c, w, begun, changed)
 	}
 	return changed, nil
 }
 
 // version is the resource version of a list, from which a watch begins.
-func (c *Cluster) version(ctx context.Context, w watched) (string, error) {
+func version(ctx context.Context, c *cluster.Cluster, w watched) (string, error) {
 	var list *metav1.PartialObjectMetadataList
-	err := c.read(ctx, func() (err error) {
-		list, err = c.metadata.Resource(w.resource).Namespace(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: w.selector, Limit: 1})
+	err := c.Read(ctx, func() (err error) {
+		list, err = c.Metadata.Resource(w.resource).Namespace(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: w.selector, Limit: 1})
 		return err
 	})
 	if err != nil {
-		return "", c.explain(err, "list", w.resource)
+		return "", c.Explain(err, "list", w.resource)
 	}
 	return list.GetResourceVersion(), nil
 }
 
 // begin watches from now on. A watch that the server closes goes on where it was.
-func (c *Cluster) begin(ctx context.Context, w watched) (watch.Interface, error) {
-	version, err := c.version(ctx, w)
+func begin(ctx context.Context, c *cluster.Cluster, w watched) (watch.Interface, error) {
+	version, err := version(ctx, c, w)
 	if err != nil {
 		return nil, err
 	}
-	client := c.metadata.Resource(w.resource).Namespace(w.namespace)
+	client := c.Metadata.Resource(w.resource).Namespace(w.namespace)
 	return watchtools.NewRetryWatcherWithContext(ctx, version, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = w.selector
@@ -92,7 +94,7 @@ func (c *Cluster) begin(ctx context.Context, w watched) (watch.Interface, error)
 
 // follow tells of each change until the context ends. When the watch cannot go on where it was
 // (410), something may have been missed: that counts as a change, and a new watch is begun.
-func (c *Cluster) follow(ctx context.Context, w watched, begun watch.Interface, changed chan<- struct{}) {
+func follow(ctx context.Context, c *cluster.Cluster, w watched, begun watch.Interface, changed chan<- struct{}) {
 	tell := func() {
 		select {
 		case changed <- struct{}{}:
@@ -115,7 +117,7 @@ func (c *Cluster) follow(ctx context.Context, w watched, begun watch.Interface, 
 			case <-time.After(backoff.Step()):
 			}
 			var err error
-			if begun, err = c.begin(ctx, w); err == nil {
+			if begun, err = begin(ctx, c, w); err == nil {
 				break
 			}
 		}

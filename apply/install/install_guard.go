@@ -1,4 +1,4 @@
-package apply
+package install
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 )
@@ -28,15 +30,15 @@ const (
 )
 
 // policies are the guard's objects, in the order in which they are removed: what binds first.
-func (a *Applier) policies(keep map[string]bool) ([]*unstructured.Unstructured, error) {
-	all, err := manifests.Guard(a.opts.Config, true)
+func (i *Installer) policies(keep map[string]bool) ([]*unstructured.Unstructured, error) {
+	all, err := manifests.Guard(i.Config, true)
 	slices.Reverse(all)
 	return slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return keep[o.GetName()] }), err
 }
 
 // dropStrict removes the policies of a strict guard where a plain one is asked for.
-func (a *Applier) dropStrict(ctx context.Context) error {
-	plain, err := manifests.Guard(a.opts.Config, false)
+func (i *Installer) dropStrict(ctx context.Context) error {
+	plain, err := manifests.Guard(i.Config, false)
 	if err != nil {
 		return err
 	}
@@ -44,12 +46,12 @@ func (a *Applier) dropStrict(ctx context.Context) error {
 	for _, o := range plain {
 		keep[o.GetName()] = true
 	}
-	strict, err := a.policies(keep)
+	strict, err := i.policies(keep)
 	if err != nil {
 		return err
 	}
 	for _, o := range strict {
-		if err := a.uninstallObject(ctx, o); err != nil {
+		if err := i.uninstallObject(ctx, o); err != nil {
 			return err
 		}
 	}
@@ -58,21 +60,21 @@ func (a *Applier) dropStrict(ctx context.Context) error {
 
 // guarded waits until the API server enforces the guard: a policy takes about a second to act. It
 // asks the server, in a dry run, for what the guard must refuse.
-func (a *Applier) guarded(ctx context.Context) error {
-	if a.opts.DryRun != "" {
+func (i *Installer) guarded(ctx context.Context) error {
+	if i.DryRun != "" {
 		return nil
 	}
 	probe := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-		"metadata": map[string]any{"name": "guard.invalid", "namespace": a.opts.Config.LedgerNamespace},
+		"metadata": map[string]any{"name": "guard.invalid", "namespace": i.Config.LedgerNamespace},
 	}}
-	client := a.cluster.dynamic.Resource(leases).Namespace(a.opts.Config.LedgerNamespace)
+	client := i.Cluster.Dynamic.Resource(cluster.Leases).Namespace(i.Config.LedgerNamespace)
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		_, err := client.Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: lease.FieldManager})
-		return isPolicy(err), nil
+		return cluster.IsPolicy(err), nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return &TimeoutError{After: 30 * time.Second, Waiting: []string{"the API server to enforce the guard"}}
+		return &apply.TimeoutError{After: 30 * time.Second, Waiting: []string{"the API server to enforce the guard"}}
 	}
 	return err
 }

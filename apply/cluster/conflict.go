@@ -1,4 +1,4 @@
-package apply
+package cluster
 
 import (
 	"errors"
@@ -23,18 +23,18 @@ func isAnswer(err error) bool {
 	return ok
 }
 
-// isOwned is true when server-side apply was refused because another manager owns a field with
+// IsOwned is true when server-side apply was refused because another manager owns a field with
 // another value. Of the 409s only those with this cause say so (KEP-555).
-func isOwned(err error) bool {
+func IsOwned(err error) bool {
 	return apierrors.IsConflict(err) && apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict)
 }
 
-// isOvertaken is true when a write was pinned to an object that has changed or gone since: a
+// IsOvertaken is true when a write was pinned to an object that has changed or gone since: a
 // resourceVersion that is not the object's (409 without causes, also where there is no object any
 // more but the write names a UID), or another UID (422).
-func isOvertaken(err error) bool {
+func IsOvertaken(err error) bool {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return !isOwned(err)
+		return !IsOwned(err)
 	}
 	status, ok := statusOf(err)
 	if !ok || status.Code != http.StatusUnprocessableEntity || status.Details == nil {
@@ -48,16 +48,16 @@ func isOvertaken(err error) bool {
 	return false
 }
 
-// isUnclear is true when the request may or may not have taken effect: no answer came, or one
+// IsUnclear is true when the request may or may not have taken effect: no answer came, or one
 // that says nothing of the object (a gateway's 5xx). A request that was given up because the server
 // is away was not sent.
-func isUnclear(err error) bool {
+func IsUnclear(err error) bool {
 	status, ok := statusOf(err)
-	return !isAway(err) && (!ok || status.Code >= 500)
+	return !IsAway(err) && (!ok || status.Code >= 500)
 }
 
-// owners are the field managers that a conflict names, each once.
-func owners(err error) []string {
+// Owners are the field managers that a conflict names, each once.
+func Owners(err error) []string {
 	status, _ := statusOf(err)
 	if status.Details == nil {
 		return nil
@@ -75,7 +75,7 @@ func owners(err error) []string {
 	return out
 }
 
-// isPolicy is true for a write that an admission policy has refused, and not the user's rights.
-func isPolicy(err error) bool {
+// IsPolicy is true for a write that an admission policy has refused, and not the user's rights.
+func IsPolicy(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
 }

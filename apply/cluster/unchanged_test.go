@@ -1,4 +1,4 @@
-package apply
+package cluster
 
 import (
 	"testing"
@@ -96,12 +96,12 @@ func TestUnchanged(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			live := liveService()
 			tt.live(live)
-			if got := unchanged(desired, live, "akash-net"); got != tt.want {
+			if got := Unchanged(desired, live, "akash-net"); got != tt.want {
 				t.Errorf("unchanged is %v, want %v", got, tt.want)
 			}
 		})
 	}
-	if unchanged(desired, nil, "akash-net") {
+	if Unchanged(desired, nil, "akash-net") {
 		t.Error("an object that does not exist is unchanged")
 	}
 }

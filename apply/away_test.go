@@ -1,0 +1,74 @@
+package apply
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// A server that goes away for good ends the run, once and not for each claim; the error says what
+// was done.
+func TestServerGoesAway(t *testing.T) {
+	hasty(t)
+	s, _ := newServer(t, 1)
+	c, err := cluster.Connect(&rest.Config{Host: s.url, Timeout: time.Second}, 1) // as --request-timeout says
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := false
+	s.before = func(_ *server, _, path string) (int, bool) {
+		gone = gone || path == claimPath+"b.example.com"
+		return 0, gone
+	}
+	s.silent = func() bool { return gone }
+	a, kept := applier(t, c)
+	err = a.Apply(t.Context(), []*lease.Definition{withHosts(someLease(someOwner, 1), "a.example.com", "b.example.com")})
+	away := (*cluster.AwayError)(nil)
+	if !errors.As(err, &away) || !slices.Equal(away.Done, []string{"host/a.example.com claimed"}) {
+		t.Fatalf("error %v, events %q", err, kept.texts)
+	}
+	if half := (*HalfError)(nil); errors.As(err, &half) {
+		t.Errorf("it is tried to give back what cannot be: %v", err)
+	}
+	gone, s.before = false, nil
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(someLease(someOwner, 1), "a.example.com", "b.example.com")}); err != nil {
+		t.Errorf("one more run: %v", err)
+	}
+	if names := s.names(); !slices.Contains(names, "ingresses/b.example.com") {
+		t.Errorf("after one more run: %q", names)
+	}
+}
+
+// What cannot be given back is said with the reason for which the run failed: nobody may believe that
+// nothing was changed.
+func TestHalfAClaimIsSaid(t *testing.T) {
+	hasty(t)
+	s, c := newServer(t, 1)
+	s.before = func(s *server, method, path string) (int, bool) {
+		switch {
+		case method == http.MethodPatch && path == claimPath+"b.example.com":
+			s.claimed(t, someLease(somebodyElses, 1), "b.example.com", "")
+			return http.StatusConflict, true
+		case method == http.MethodDelete:
+			return http.StatusForbidden, true
+		}
+		return 0, false
+	}
+	a, _ := applier(t, c)
+	err := a.Apply(t.Context(), []*lease.Definition{withHosts(someLease(someOwner, 1), "a.example.com", "b.example.com")})
+	half := (*HalfError)(nil)
+	if !errors.As(err, &half) || !strings.Contains(half.Left.Error(), "host a.example.com could not be given back") {
+		t.Fatalf("error %v", err)
+	}
+	if held := (*HeldError)(nil); !errors.As(half.Why, &held) {
+		t.Errorf("the reason is %v", half.Why)
+	}
+}

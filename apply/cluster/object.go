@@ -1,0 +1,68 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// Patch applies an object without force.
+func (c *Cluster) Patch(ctx context.Context, o render.Object, manager string, dryRun bool) (*metav1.PartialObjectMetadata, error) {
+	body, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: Unwarned}
+	if dryRun {
+		opts.DryRun = []string{metav1.DryRunAll}
+	}
+	var meta *metav1.PartialObjectMetadata
+	err = c.Write(ctx, func(write context.Context) (err error) {
+		meta, err = c.Metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, opts)
+		return err
+	})
+	return meta, err
+}
+
+// Seize applies an object by force, pinned to what was read.
+func (c *Cluster) Seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
+	pinned := Rendered(o)
+	pinned.SetUID(live.GetUID())
+	pinned.SetResourceVersion(live.GetResourceVersion())
+	body, err := pinned.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	force := true
+	return c.Write(ctx, func(write context.Context) error {
+		_, err := c.Metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: Unwarned})
+		return err
+	})
+}
+
+// DeletePinned deletes an object that is the very one that was read. It is done when there is no
+// such object any more.
+func (c *Cluster) DeletePinned(ctx context.Context, kind render.Kind, namespace, name string, uid types.UID, resourceVersion string, dryRun bool) error {
+	pin := &metav1.Preconditions{UID: &uid}
+	if resourceVersion != "" {
+		pin.ResourceVersion = &resourceVersion
+	}
+	opts := metav1.DeleteOptions{Preconditions: pin}
+	if dryRun {
+		opts.DryRun = []string{metav1.DryRunAll}
+	}
+	err := c.Write(ctx, func(write context.Context) error {
+		return c.Metadata.Resource(kind.Resource()).Namespace(namespace).Delete(write, name, opts)
+	})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+)
+
+// hurried makes the wait for a server short for the test.
+func hurried(t *testing.T) {
+	k := knocking
+	t.Cleanup(func() { knocking = k })
+	knocking = wait.Backoff{Duration: time.Microsecond}
+}
+
+// A list whose line is cut in the middle is read again, and so is one that a gateway or a busy server
+// did not answer; none of it is taken for an empty list.
+func TestListIsReadAgain(t *testing.T) {
+	hurried(t)
+	page := `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{},"items":[{"metadata":{"name":"a"}}]}`
+	for name, fail := range map[string]func(http.ResponseWriter){
+		"cut": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(page)))
+			_, _ = io.WriteString(w, page[:40])
+			panic(http.ErrAbortHandler)
+		},
+		"no answer": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+		"a gateway": func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
+		"busy": func(w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusTooManyRequests)
+		},
+		"starting": func(w http.ResponseWriter) { http.Error(w, "server is starting", http.StatusInternalServerError) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			requests := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if requests++; requests == 2 {
+					fail(w)
+					return
+				}
+				_, _ = io.WriteString(w, page)
+			}))
+			defer server.Close()
+			c, err := Connect(&rest.Config{Host: server.URL}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				metas, err := c.Metas(t.Context(), Leases, "akash-net")
+				if err != nil || len(metas) != 1 {
+					t.Fatalf("%d claims, error %v, after %d requests", len(metas), err, requests)
+				}
+			}
+			if requests < 3 {
+				t.Errorf("%d requests: nothing went wrong", requests)
+			}
+		})
+	}
+}
+
+// A server that has never answered is not waited for: a wrong address fails at once.
+func TestNoServerIsNotWaitedFor(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	c, err := Connect(&rest.Config{Host: server.URL}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Metas(t.Context(), Leases, "akash-net")
+	if err == nil || IsAway(err) || !strings.Contains(err.Error(), "no answer from the cluster") {
+		t.Errorf("error %v", err)
+	}
+}

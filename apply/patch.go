@@ -1,0 +1,43 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// patch applies an object. Where the answer leaves open whether it took effect it is sent again, when
+// the server answers a read: else what it made would stay behind unknown.
+func (r *run) patch(ctx context.Context, o render.Object) (meta *metav1.PartialObjectMetadata, err error) {
+	tried := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(context.Context) (bool, error) {
+		meta, err = r.cluster.Patch(ctx, o, r.manager(o), r.opts.DryRun == DryRunServer)
+		done := err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil
+		if !done {
+			if _, gone := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name); cluster.IsAway(gone) {
+				err, done = gone, true
+			}
+		}
+		return done, nil
+	})
+	return meta, cmp.Or(err, tried)
+}
+
+// seize applies an object by force, pinned to what was read. Where the answer leaves open whether it
+// took effect, the object is looked at.
+func (r *run) seize(ctx context.Context, o render.Object, live *unstructured.Unstructured) error {
+	return wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		err := r.cluster.Seize(ctx, o, r.manager(o), live)
+		if err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil {
+			return err == nil, err
+		}
+		now, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+		return err == nil && now != nil && cluster.Unchanged(o, now, r.manager(o)), err
+	})
+}
