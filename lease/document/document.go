@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -147,30 +148,35 @@ func decode(decoder *yaml.Decoder) (node *yaml.Node, err error) {
 	return node, nil
 }
 
+// What the YAML library's messages look like; compiled when the first has to be understood.
 var (
-	yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+	yamlLine = grammar(`^yaml: (?:line (\d+): )?(.*)`)
 	// yamlParser are the messages of the YAML library's parser. It counts lines from 0, where its scanner
 	// counts from 1, and names none for the first one.
-	yamlParser    = regexp.MustCompile(`^(did not find expected (<|node content|key|'-' indicator|',' or )|found (undefined tag handle|duplicate %|incompatible YAML document))`)
-	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced`)
+	yamlParser    = grammar(`^(did not find expected (<|node content|key|'-' indicator|',' or )|found (undefined tag handle|duplicate %|incompatible YAML document))`)
+	unknownAnchor = grammar(`^unknown anchor '(.*)' referenced`)
 )
+
+func grammar(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // syntaxError notes what the YAML library says, at the line it names or, where it names none, at
 // the alias that it means, or the first character that cannot stand in YAML.
 func (d *Document) syntaxError(text []byte, err error) {
 	message := err.Error()
 	line := 0
-	if m := yamlLine.FindStringSubmatch(message); m != nil {
+	if m := yamlLine().FindStringSubmatch(message); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		message = m[2]
 	}
-	if line > 0 && yamlParser.MatchString(message) {
+	if line > 0 && yamlParser().MatchString(message) {
 		line++
 	}
 	column := 1
 	if line == 0 {
 		line, column = badCharacter(text)
-		if m := unknownAnchor.FindStringSubmatch(message); m != nil {
+		if m := unknownAnchor().FindStringSubmatch(message); m != nil {
 			line, column = position(text, bytes.Index(text, []byte("*"+m[1])))
 		}
 	} else {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
@@ -65,7 +66,9 @@ func Read(c document.Cursor, id lease.ID) *lease.Definition {
 	return defs[id.GSeq-1]
 }
 
-var versionGrammar = regexp.MustCompile(`^\s*v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9})(-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)?\s*$`)
+var versionGrammar = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9})(-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)?\s*$`)
+})
 
 // checkVersion accepts what Akash's parser does: 2.0.0, and everything from 2.1.0, where missing
 // parts are 0 (chain-sdk: go/sdl/sdl.go).
@@ -74,7 +77,7 @@ func checkVersion(root, c document.Cursor) {
 		root.Errorf("no version found; this program reads \"2.0\" and \"2.1\"")
 		return
 	}
-	m := versionGrammar.FindStringSubmatch(c.Raw())
+	m := versionGrammar().FindStringSubmatch(c.Raw())
 	if m == nil {
 		c.Errorf("%q is not a version; this program reads \"2.0\" and \"2.1\"", c.Raw())
 		return
