@@ -18,8 +18,8 @@ type report struct {
 	took time.Duration
 	// end is what was there when the work was over.
 	end *audit
-	// shown are the problems before repair, left those that it leaves with the definitions that were
-	// applied last; released is how many leases were released for them.
+	// shown are the problems before repair, left those that it leaves whichever definitions it is
+	// given; released is how many leases were released for them.
 	shown, left []problem
 	released    int
 }
@@ -60,7 +60,7 @@ Made by `+"`make soak`"+`: %d tenants with %d deployments each, %d hosts, %d add
 - at the end %s; %s
 - the audit finds: %s
 - `+"`state --problems`"+` shows all of it: %s
-- `+"`repair -f`"+` with the definitions that were applied last mends all but: %s; %d leases, whose definition cannot be applied, are released
+- `+"`repair -f`"+` with the definitions that were applied last, then with the last that could be applied, mends all but: %s; %d leases, whose definition cannot be applied, are released
 - after that `+"`state --problems`"+` shows nothing (exit code 0), and the audit finds nothing
 
 Commands by how they ended: held is exit code 4, problems is what `+"`state --problems` and `repair`"+` say with exit

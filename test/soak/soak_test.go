@@ -62,7 +62,7 @@ func TestSoak(t *testing.T) {
 			t.Fatalf("SOAK: %v", err)
 		}
 	}
-	s := &soak{t: t, applied: definitions{last: map[string]string{}}, outcomes: map[string]map[string]int{}, times: map[string][]time.Duration{}, failures: map[string]int{}}
+	s := &soak{t: t, applied: definitions{last: map[string]string{}, done: map[string]string{}}, outcomes: map[string]map[string]int{}, times: map[string][]time.Duration{}, failures: map[string]int{}}
 	began := time.Now()
 	s.work(length)
 	r := &report{soak: s, took: time.Since(began)}
@@ -91,15 +91,12 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// repair mends what is wrong, with the definitions that were applied last. What is left then is of
-// leases whose definition is not known or cannot be applied, because another lease holds what it wants:
-// they are released.
+// repair mends what is wrong, with the definitions that were applied last, or where those cannot be had
+// with those that could. What is left then is of leases whose definition is not known or cannot be
+// applied, because another lease holds what it wants: they are released.
 func (s *soak) repair(r *report) {
-	args := []string{"repair", "--crashed-after", "0s", "--timeout", "30s"}
-	for _, file := range s.applied.all() {
-		args = append(args, "-f", file)
-	}
-	for _, args := range [][]string{args, args[:3]} { // the second needs no definition
+	for _, definitions := range [][]string{files(s.applied.last), files(s.applied.done), nil} { // the third is of what needs none
+		args := append([]string{"repair", "--crashed-after", "0s", "--timeout", "30s"}, definitions...)
 		out, err := command(s.t.Context(), args...).CombinedOutput()
 		s.t.Logf("repair: %v\n%s", err, out)
 	}

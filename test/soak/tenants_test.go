@@ -121,16 +121,26 @@ spec:
 	return s.String()
 }
 
-// definitions are those that were applied last, by deployment group.
+// definitions are those that were applied last, by deployment group, and those that were applied last
+// with success.
 type definitions struct {
-	mu   sync.Mutex
-	last map[string]string
+	mu         sync.Mutex
+	last, done map[string]string
 }
 
 func (d *definitions) remember(group, file string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.last[group] = file
+}
+
+// succeeded notes that a command with a definition has done all of it.
+func (d *definitions) succeeded(group string, args []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if i := slices.Index(args, "-f"); i >= 0 {
+		d.done[group] = args[i+1]
+	}
 }
 
 // of is the file of the definition that was applied last; empty where there is none.
@@ -140,9 +150,10 @@ func (d *definitions) of(group string) string {
 	return d.last[group]
 }
 
-// all are the files of all definitions, in order.
-func (d *definitions) all() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Sorted(maps.Values(d.last))
+// files are a -f for each of the definitions, in order.
+func files(of map[string]string) (args []string) {
+	for _, file := range slices.Sorted(maps.Values(of)) {
+		args = append(args, "-f", file)
+	}
+	return args
 }

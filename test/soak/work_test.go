@@ -161,6 +161,9 @@ func (s *soak) run(random *rand.Rand, op operation) {
 	}
 	err := cmd.Wait()
 	outcome := s.outcome(op, err, errOut.String())
+	if outcome == "done" {
+		s.applied.succeeded(op.group, op.args)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trace = append(s.trace, fmt.Sprintf("%s %5.2fs %s %s: %s", began.UTC().Format("15:04:05.00"), time.Since(began).Seconds(), op.group, outcome, strings.Join(op.args, " ")))
