@@ -241,7 +241,7 @@ func (r *run) leaveClaim(ctx context.Context, c *state.Claim, drop func(state.Pa
 	if err != nil {
 		return fmt.Errorf("%s %s could not be released: %w", c.Kind, c.Thing, err)
 	}
-	if left && len(c.PartsOf(r.group)) > 0 {
+	if left {
 		r.event(action, string(c.Kind), "", c.Thing, "")
 	}
 	return nil

@@ -171,7 +171,8 @@ func (l Ledger) FormerHolders(ctx context.Context, claim *state.Claim) (groups [
 
 // Leave gives up parts of the claim that the deployment group holds: those for which drop says
 // so. Where other parts remain they stay; a claim of which nobody holds a part any more is
-// deleted. The answer says whether anything was given up.
+// deleted. The answer says whether anything was given up that the group held; a note that something is
+// withheld goes without a word.
 func (l Ledger) Leave(ctx context.Context, name string, group lease.Group, drop func(state.Part) bool) (bool, error) {
 	return l.rework(ctx, name, group, func(entries []state.Part) (keep []state.Part, changed bool) {
 		keep = slices.DeleteFunc(slices.Clone(entries), drop)
@@ -199,7 +200,7 @@ func (l Ledger) Restore(ctx context.Context, name string, group lease.Group, non
 }
 
 // rework makes what the deployment group has written on a claim what change makes of it, and says
-// whether that is less than before. It reads again and tries again until it has its way; a claim
+// whether the group holds less than before. It reads again and tries again until it has its way; a claim
 // that is gone is left.
 func (l Ledger) rework(ctx context.Context, name string, group lease.Group, change func([]state.Part) (keep []state.Part, changed bool)) (bool, error) {
 	var left bool
@@ -218,10 +219,20 @@ func (l Ledger) rework(ctx context.Context, name string, group lease.Group, chan
 		}
 		err = l.Shrink(ctx, claim, group, keep)
 		// What was unclear and is gone when it is read again was given up.
-		left = left || len(keep) < len(entries) && (err == nil || cluster.IsUnclear(err))
+		left = left || held(keep) < held(entries) && (err == nil || cluster.IsUnclear(err))
 		return Retry(err)
 	})
 	return left, err
+}
+
+// held counts the parts among the entries; the others are notes of what is withheld.
+func held(entries []state.Part) (n int) {
+	for _, p := range entries {
+		if p.For == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // Shrink makes the group's entries those to keep. A claim of which nobody holds a part any more is

@@ -1,8 +1,10 @@
 package ledger_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -176,7 +178,7 @@ func (h *history) check(t *testing.T, may space) (legal bool) {
 		switch result := porcupine.CheckOperationsTimeout(model(may), ops, time.Minute); result {
 		case porcupine.Ok:
 		case porcupine.Illegal:
-			t.Logf("the history of %s is not linearizable (%d operations)", thing, len(ops))
+			t.Logf("the history of %s is not linearizable (%d operations):\n%s", thing, len(ops), impossible(may, ops))
 			legal = false
 		default:
 			t.Errorf("the history of %s could not be judged in time: %s", thing, result)
@@ -184,4 +186,30 @@ func (h *history) check(t *testing.T, may space) (legal bool) {
 	}
 	t.Logf("%d operations: %v", total, counts)
 	return legal
+}
+
+// impossible are the operations around the first one that has no place in the history.
+func impossible(may space, ops []porcupine.Operation) string {
+	_, info := porcupine.CheckOperationsVerbose(model(may), ops, time.Minute)
+	placed := map[int]bool{}
+	for _, partial := range info.PartialLinearizationsOperations()[0] {
+		if len(partial) > len(placed) {
+			clear(placed)
+			for _, o := range partial {
+				placed[slices.IndexFunc(ops, func(p porcupine.Operation) bool { return p.Call == o.Call && p.ClientId == o.ClientId })] = true
+			}
+		}
+	}
+	order := make([]int, len(ops))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(ops[i].Call, ops[j].Call) })
+	first := slices.IndexFunc(order, func(i int) bool { return !placed[i] })
+	var text strings.Builder
+	for _, i := range order[max(first-30, 0):min(first+10, len(order))] {
+		o := ops[i].Input.(op)
+		fmt.Fprintf(&text, "%8.3f to %8.3f %-8s %2d by group %2d: %s took %v excused %v placed %v\n", float64(ops[i].Call)/1e9, float64(ops[i].Return)/1e9, o.verb, o.cell, o.group, o.out, o.took, o.excused, placed[i])
+	}
+	return text.String()
 }

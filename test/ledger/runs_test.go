@@ -5,10 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 )
@@ -133,4 +135,42 @@ func TestTransferOfAPendingWildcard(t *testing.T) {
 	if len(now) != 1 || !strings.Contains(now[0], `\"bound\":true`) || strings.Contains(now[0], "expires") || runMark.MatchString(now[0]) {
 		t.Errorf("the wildcard is %s", now)
 	}
+}
+
+// A release that finds its part in the hands of another deployment of the owner has released nothing,
+// though a note of what was withheld goes.
+func TestReleaseOfWhatWasTransferredMeanwhile(t *testing.T) {
+	const host = "given.runs.example.com"
+	cfg, id, to := settings(t, "10.228.0.0/29"), leaseOf("given", 1), leaseOf("given", 2)
+	first := newClient(t, cfg)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(first.reserve(t.Context(), to, "", host))
+	must(first.reserve(t.Context(), id, "", host, host+"/a"))
+	if withheld := first.named(apply.Withheld); len(withheld) != 1 {
+		t.Fatalf("withheld: %q", withheld)
+	}
+	var once sync.Once
+	late := newClient(t, cfg, func(connection *rest.Config) {
+		connection.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/leases/"+host) {
+					once.Do(func() { must(first.applier().Transfer(t.Context(), to, []string{host}, nil)) })
+				}
+				return next.RoundTrip(r)
+			})
+		})
+	})
+	must(late.release(t.Context(), id))
+	if transferred := first.named(apply.Transferred); len(transferred) != 1 {
+		t.Fatalf("transferred: %q", transferred)
+	}
+	if released := late.named(apply.Released); len(released) > 0 {
+		t.Errorf("it says that it has released %q, which another deployment holds", released)
+	}
+	must(first.release(t.Context(), to))
 }
