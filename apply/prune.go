@@ -103,7 +103,7 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // remove deletes one object, pinned to what was read. An object that has changed since is read
-// again and deleted if it is still the lease's and ours.
+// again and deleted if it is still the lease's.
 func (r *run) remove(ctx context.Context, o owned, action Action) error {
 	return r.removeFor(ctx, o, action, "")
 }
@@ -114,18 +114,43 @@ func (r *run) removeFor(ctx context.Context, o owned, action Action, why string)
 		return nil
 	}
 	r.removed[o.live.GetUID()] = true
-	live, dryRun := o.live, r.opts.DryRun
-	if theirsToo(live) {
+	if theirsToo(o.live) {
 		return r.withdraw(ctx, o)
 	}
-	if dryRun == DryRunClient {
-		r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), why)
+	return r.deleteWhile(ctx, o, action, why, func(now *unstructured.Unstructured) (bool, error) { return sameTenant(o.live, now), nil })
+}
+
+// removeAsRead deletes a route, whoever wrote it, as long as it says what was read. Told goes with the
+// event; next is what is to be done where it does not.
+func (r *run) removeAsRead(ctx context.Context, o owned, told, next string) error {
+	return r.deleteWhile(ctx, o, Deleted, told, func(now *unstructured.Unstructured) (bool, error) {
+		if !sameRoute(now, o.live) {
+			return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and %s", o.kind.Singular, now.GetNamespace(), now.GetName(), next)
+		}
+		return true, nil
+	})
+}
+
+// sameTenant is true for an object that has not changed hands between two readings: a transfer leaves
+// a ProviderHost its UID.
+func sameTenant(before, now *unstructured.Unstructured) bool {
+	old, had := lease.IDFromLabels(before.GetLabels())
+	id, has := lease.IDFromLabels(now.GetLabels())
+	return had == has && old.Group() == id.Group()
+}
+
+// deleteWhile deletes an object, pinned to what was read. One that has changed since is read again, and
+// deleted while it is still what is to go.
+func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told string, still func(now *unstructured.Unstructured) (bool, error)) error {
+	live := o.live
+	if r.opts.DryRun == DryRunClient {
+		r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
 		return nil
 	}
 	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
-		err := r.cluster.DeletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), dryRun == DryRunServer)
+		err := r.cluster.DeletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), r.opts.DryRun == DryRunServer)
 		if err == nil {
-			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), why)
+			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
 			return true, nil
 		}
 		if !cluster.IsOvertaken(err) && !cluster.IsUnclear(err) {
@@ -139,45 +164,11 @@ func (r *run) removeFor(ctx context.Context, o owned, action Action, why string)
 			return true, nil
 		}
 		live = now
-		return false, nil
+		goes, err := still(now)
+		return !goes, err
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		return fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", o.kind.Singular, live.GetNamespace(), live.GetName())
-	}
-	return err
-}
-
-// removeAsRead deletes a route, whoever wrote it, as long as it says what was read. Told goes with the
-// event; next is what is to be done where it does not.
-func (r *run) removeAsRead(ctx context.Context, o owned, told, next string) error {
-	live, name := o.live, o.live.GetNamespace()+"/"+o.live.GetName()
-	if r.opts.DryRun == DryRunClient {
-		r.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
-		return nil
-	}
-	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
-		err := r.cluster.DeletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), r.opts.DryRun == DryRunServer)
-		if err == nil {
-			r.event(Deleted, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
-			return true, nil
-		}
-		if !cluster.IsOvertaken(err) && !cluster.IsUnclear(err) {
-			return false, r.cluster.Explain(err, "delete", o.kind.Resource())
-		}
-		now, err := r.cluster.Get(ctx, o.kind, live.GetNamespace(), live.GetName())
-		switch {
-		case err != nil:
-			return false, err
-		case now == nil || now.GetUID() != live.GetUID():
-			return true, nil
-		case !sameRoute(now, o.live):
-			return false, fmt.Errorf("%s %s was changed meanwhile; it stays, and %s", o.kind.Singular, name, next)
-		}
-		live = now
-		return false, nil
-	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("%s %s changes faster than it can be deleted; try again", o.kind.Singular, name)
 	}
 	return err
 }

@@ -65,3 +65,34 @@ func TestClaimStaysWhileAFinalizerHolds(t *testing.T) {
 		t.Errorf("the claim is gone while its route is there: %q", s.names())
 	}
 }
+
+// A ProviderHost that a transfer has given to another lease of the owner since it was read is that
+// lease's: it stays.
+func TestReleaseLeavesWhatHasChangedHands(t *testing.T) {
+	hasty(t)
+	const host = "a.example.com"
+	s, c := newServer(t, 1)
+	id := someLease(someOwner, 1)
+	a, _ := applier(t, c)
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)}); err != nil {
+		t.Fatal(err)
+	}
+	moved := false
+	s.before = func(s *server, method, path string) (int, bool) {
+		if method == http.MethodDelete && short(path) == "providerhosts/"+host && !moved {
+			moved = true
+			o := s.objects[path]
+			labels := o.GetLabels()
+			labels["akash.network/lease.id.dseq"] = "2"
+			o.SetLabels(labels)
+			o.SetResourceVersion("99999")
+		}
+		return 0, false
+	}
+	if err := a.Release(t.Context(), []lease.Group{id.Group()}); err != nil {
+		t.Fatal(err)
+	}
+	if !moved || !slices.Contains(s.names(), "providerhosts/"+host) {
+		t.Errorf("changed hands: %v; left: %q", moved, s.names())
+	}
+}
