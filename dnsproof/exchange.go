@@ -40,7 +40,25 @@ func exchange(ctx context.Context, server, name string, qtype uint16, turn time.
 	case !answers(reply, question):
 		return nil, malformed("it is to another question")
 	}
+	if why := contradiction(reply, qtype); why != "" {
+		return nil, malformed(why)
+	}
 	return reply, nil
+}
+
+// contradiction says why the records of an answer cannot be believed, or is empty. An answer with
+// NXDOMAIN may have the CNAMEs that lead to the name that does not exist, but no record of the type that
+// was asked for (RFC 2308, 2.1). A CNAME that is asked for is not followed (RFC 1034, 3.6.2).
+func contradiction(reply *dns.Msg, qtype uint16) string {
+	for _, rr := range reply.Answer {
+		switch h := rr.Header(); {
+		case h.Class != dns.ClassINET:
+			return "it has a record of class " + dns.Class(h.Class).String()
+		case h.Rrtype == qtype && reply.Rcode == dns.RcodeNameError:
+			return fmt.Sprintf("it says that there is %s, and has its %s record", noName, dns.TypeToString[qtype])
+		}
+	}
+	return ""
 }
 
 // over asks by one protocol; the end of the context ends it at once. A reply may come with an

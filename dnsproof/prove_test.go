@@ -222,6 +222,14 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 			reply.Answer = []dns.RR{&dns.RFC3597{Hdr: dns.RR_Header{Name: question.Question[0].Name, Rrtype: dns.TypeTXT, Class: dns.ClassINET}, Rdata: "ff61"}}
 			return reply
 		}, enough, "malformed answer: overflow unpacking txt"},
+		"NXDOMAIN with the TXT record": {func(_ string, question, reply *dns.Msg) *dns.Msg {
+			reply.Rcode, reply.Answer = dns.RcodeNameError, []dns.RR{textOf(question, dns.ClassINET)}
+			return reply
+		}, enough, "malformed answer: it says that there is no such name (NXDOMAIN), and has its TXT record"},
+		"the TXT record in class CHAOS": {func(_ string, question, reply *dns.Msg) *dns.Msg {
+			reply.Rcode, reply.Answer = dns.RcodeSuccess, []dns.RR{textOf(question, dns.ClassCHAOS)}
+			return reply
+		}, enough, "malformed answer: it has a record of class CH"},
 		"truncated for ever": {func(_ string, _, reply *dns.Msg) *dns.Msg {
 			reply.Truncated = true
 			return reply
@@ -240,6 +248,45 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 				t.Errorf("note %q", why.Note)
 			}
 		})
+	}
+}
+
+// textOf is the TXT record that would prove the host to be the owner's.
+func textOf(question *dns.Msg, class uint16) dns.RR {
+	return &dns.TXT{Hdr: dns.RR_Header{Name: question.Question[0].Name, Rrtype: dns.TypeTXT, Class: class}, Txt: []string{owner}}
+}
+
+// No host is proved by the CNAME record of a name that the same answer says does not exist, nor by one
+// of another class than the Internet's.
+func TestCNAMEsThatProveNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		rcode int
+		class uint16
+		want  string
+	}{
+		"NXDOMAIN": {dns.RcodeNameError, dns.ClassINET, "malformed answer: it says that there is no such name (NXDOMAIN), and has its CNAME record"},
+		"CHAOS":    {dns.RcodeSuccess, dns.ClassCHAOS, "malformed answer: it has a record of class CH"},
+	} {
+		server := nameserver.Start(t)
+		server.Fault(func(_ string, question, reply *dns.Msg) *dns.Msg {
+			if q := question.Question[0]; q.Qtype == dns.TypeCNAME {
+				reply.Rcode = c.rcode
+				reply.Answer = []dns.RR{&dns.CNAME{Hdr: dns.RR_Header{Name: q.Name, Rrtype: q.Qtype, Class: c.class}, Target: dns.Fqdn(domain)}}
+			}
+			return reply
+		})
+		why := unproved(t, proverFor(enough, server), "shop.example.com")
+		if got := why.Asked[len(why.Asked)-1].Answer; got != c.want {
+			t.Errorf("%s: answer %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A name that is an alias of one that does not exist is no contradiction.
+func TestAliasOfNothingIsAnAnswer(t *testing.T) {
+	server := nameserver.Start(t, `_akash-challenge.shop.example.com. CNAME gone.example.net.`, `shop.example.com. CNAME `+domain+`.`)
+	if _, err := proverFor(enough, server).Prove(t.Context(), owner, "shop.example.com"); err != nil {
+		t.Error(err)
 	}
 }
 
