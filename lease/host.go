@@ -6,18 +6,23 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
 )
 
 // CheckHost says why a host name cannot be reserved, or returns nil. It follows Akash's rule (a
 // lower-case DNS-1123 subdomain) and refuses early what the cluster would refuse later: labels
-// over 63 characters, IPv4 literals, and first labels that name other claims, or
-// the routes of further paths and redirects.
+// over 63 characters, IPv4 literals, and first labels that name other claims, or the routes of further
+// paths and redirects. A name that ends in a number is refused too: no client can ask for it.
 func CheckHost(host string) error {
 	if !isSubdomain(host) {
 		return badHost(host)
 	}
 	if _, err := netip.ParseAddr(host); err == nil {
 		return fmt.Errorf("%q is an IP address, not a host name", host)
+	}
+	if dns.EndsInNumber(host) {
+		return fmt.Errorf("%q ends in a number: clients take such a name for an IP address", host)
 	}
 	if first, _, _ := strings.Cut(host, "."); isReserved(first) {
 		return fmt.Errorf("%q is reserved: no host name may begin with the label %q", host, first)

@@ -2,6 +2,8 @@ package render
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -50,7 +52,7 @@ func Records(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses,
 		if cfg.DNS.Ownership {
 			records = append(records, dns.Owner(h.Name, def.Lease.String(), cfg.DNS.TTL))
 		}
-		if err := dns.CheckAll(records); err != nil && cfg.DNS.Records() {
+		if err := errors.Join(dns.CheckAll(records), checkApex(records, cfg)); err != nil && cfg.DNS.Records() {
 			problems.Add(h.At, "the DNS records of %s: %s", h.Name, strings.ReplaceAll(err.Error(), "\n", "; "))
 			continue
 		}
@@ -76,6 +78,19 @@ func Records(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses,
 	return out, nil
 }
 
+// checkApex refuses a CNAME record of a zone's own name: its SOA and NS records stand there, and beside a
+// CNAME no other record may.
+func checkApex(records []dns.Record, cfg *config.ProviderConfig) error {
+	for _, r := range records {
+		apex := func(z config.Zone) bool { return z.Domain == r.Name }
+		if r.Type == dns.CNAME && slices.ContainsFunc(cfg.DNS.Gardener.Zones, apex) {
+			return fmt.Errorf("%s is a zone of dns.gardener.zones, and a zone's own name can have no CNAME record (to %s), only addresses: "+
+				"name them in dns.targets, or lease one for its service with the source address", r.Name, strings.Join(r.Values, ", "))
+		}
+	}
+	return nil
+}
+
 // namedHost is a host that gets records.
 type namedHost struct {
 	lease.Host
@@ -99,21 +114,21 @@ func namedHosts(def *lease.Definition, cfg *config.ProviderConfig) []namedHost {
 		}
 	}
 	for _, s := range def.Services {
-		leased, static := "", false
+		leased := ""
 		for _, e := range s.Expose {
 			leased = cmp.Or(leased, e.IP)
 		}
 		for _, e := range s.Expose {
 			endpoint := e.IP
 			if e.IsIngress() {
-				endpoint, static = cmp.Or(e.IP, leased), cfg.Ingress.StaticHosts
+				endpoint = cmp.Or(e.IP, leased)
 			}
 			for _, h := range e.Hosts {
 				add(h, e.IsIngress(), endpoint, s.Target)
 			}
 		}
-		if static {
-			add(lease.Host{Name: def.Lease.StaticHost(s.Name, cfg.Ingress.Domain), At: s.At}, true, leased, s.Target)
+		for _, own := range cfg.OwnHosts(def.Lease, &s) {
+			add(lease.Host{Name: own.Host, At: s.At}, true, cmp.Or(own.Expose.IP, leased), s.Target)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b namedHost) int { return strings.Compare(a.Name, b.Name) })

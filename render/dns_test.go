@@ -156,6 +156,10 @@ func TestRecordsRefused(t *testing.T) {
 		"to itself": {web("lb.example.com"), form(config.DNSEndpoint, func(c *config.ProviderConfig) {
 			c.DNS.Sources, c.DNS.Targets = []string{config.FromTarget}, []string{"lb.example.com."}
 		}), "leads to itself"},
+		"CNAME of a zone": {web("example.com"), form(config.DNSGardener, func(c *config.ProviderConfig) {
+			c.DNS.Gardener.Zones = []config.Zone{{Domain: "example.com", ZoneAccess: config.ZoneAccess{Zone: "Z1"}}}
+			c.DNS.Sources, c.DNS.Targets = []string{config.FromTarget}, []string{"lb.example.net"}
+		}), "example.com is a zone of dns.gardener.zones"},
 		"one label": {web("shop"), form(config.DNSGardener, func(c *config.ProviderConfig) {
 			c.DNS.Sources, c.DNS.Targets = []string{config.FromTarget}, []string{"192.0.2.1"}
 		}), "one label"},
@@ -179,6 +183,61 @@ func TestRecordsRefused(t *testing.T) {
 		var problems lease.Problems
 		if !errors.As(err, &problems) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "f:7") {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// Only the zone's own name can have no CNAME: with addresses it has records, and so have names below.
+func TestRecordsOfZones(t *testing.T) {
+	for host, targets := range map[string][]string{
+		"example.com": {"192.0.2.1"}, "shop.example.com": {"lb.example.net"}, "*.example.com": {"lb.example.net"}, "example.org": {"lb.example.net"},
+	} {
+		cfg := config.Default()
+		form(config.DNSGardener, func(c *config.ProviderConfig) {
+			c.DNS.Gardener.Zones = []config.Zone{{Domain: "example.com", ZoneAccess: config.ZoneAccess{Zone: "Z1"}}}
+			c.DNS.Sources, c.DNS.Targets = []string{config.FromTarget}, targets
+		})(cfg)
+		if records, err := render.Records(definition(web(host)), cfg, nil, nil); err != nil || len(records.Objects) != 1 {
+			t.Errorf("%s to %v: %d records, %v", host, targets, len(records.Objects), err)
+		}
+	}
+}
+
+// Hosts that the provider gives have records as those of the definition have.
+func TestRecordsOfOwnHosts(t *testing.T) {
+	service := lease.Service{Name: "web", Expose: []lease.Expose{
+		{Port: 80, Protocol: lease.TCP, Global: true, Hosts: host("shop.example.com")},
+		{Port: 8080, As: 80, Protocol: lease.TCP, Global: true},
+		{Port: 25, Protocol: lease.TCP, Global: true, IP: "public"},
+	}}
+	def := definition(service)
+	for name, c := range map[string]struct {
+		sources []string
+		want    string
+	}{
+		"target":  {[]string{config.FromTarget}, "192.0.2.1"},
+		"address": {[]string{config.FromAddress, config.FromTarget}, "203.0.113.7"},
+	} {
+		cfg := config.Default()
+		form(config.DNSGardener, func(c *config.ProviderConfig) {
+			c.Hosts.Generated, c.Ingress.Domain, c.Ingress.StaticHosts = "${service}.apps.example.net", "ingress.example.net", true
+			c.DNS.Targets = []string{"192.0.2.1"}
+		})(cfg)
+		cfg.DNS.Sources = c.sources
+		records, err := render.Records(def, cfg, render.Addresses{"public": addrs("203.0.113.7")}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]bool{}
+		for _, o := range records.Objects {
+			got[o.Name] = strings.Contains(string(encode(t, render.FormatYAML, []render.Object{o})), c.want)
+		}
+		for _, h := range []string{
+			def.Lease.GeneratedHost(cfg.Hosts.Generated, "web", 80), def.Lease.StaticHost("web", cfg.Ingress.Domain), "shop.example.com",
+		} {
+			if !got[h+"-a"] {
+				t.Errorf("%s: %s has no record of %s: %v", name, h, c.want, got)
+			}
 		}
 	}
 }

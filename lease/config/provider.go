@@ -14,7 +14,7 @@ func readProvider(c document.Cursor, cfg *ProviderConfig) {
 	for _, key := range []string{"deployment-blocked-hostnames", "blocked-hostnames"} {
 		cfg.Hosts.Blocked = append(cfg.Hosts.Blocked, words(m.Get(key))...)
 	}
-	word(m.Get("deployment-ingress-domain"), &cfg.Ingress.Domain, domain)
+	word(m.Get("deployment-ingress-domain"), &cfg.Ingress.Domain, hostDomain)
 	truth(m.Get("deployment-ingress-static-hosts"), &cfg.Ingress.StaticHosts)
 	needDomain(m.Get("deployment-ingress-static-hosts"), cfg.Ingress, "deployment-ingress-domain")
 	level(m.Get("cpu-commit-level"), &cfg.CommitLevels.CPU)

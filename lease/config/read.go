@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
@@ -105,7 +106,7 @@ func readTarget(c document.Cursor, cfg *ProviderConfig) {
 func readIngress(c document.Cursor, cfg *ProviderConfig) {
 	m := c.Mapping(ingressKeys)
 	text(m.Get("className"), &cfg.Ingress.ClassName, subdomain)
-	text(m.Get("domain"), &cfg.Ingress.Domain, domain)
+	text(m.Get("domain"), &cfg.Ingress.Domain, hostDomain)
 	truth(m.Get("staticHosts"), &cfg.Ingress.StaticHosts)
 	needDomain(m.Get("staticHosts"), cfg.Ingress, "ingress.domain")
 }
@@ -207,4 +208,12 @@ func domain(s string) error {
 		return fmt.Errorf("%q is not a domain (lower-case letters, digits and \"-\" in labels joined by \".\")", s)
 	}
 	return nil
+}
+
+// hostDomain is the rule for a domain in which there are hosts: no host name ends in a number.
+func hostDomain(s string) error {
+	if dns.EndsInNumber(s) {
+		return fmt.Errorf("%q ends in a number, so that no host names are in it", s)
+	}
+	return domain(s)
 }

@@ -53,10 +53,15 @@ func oneOf(c document.Cursor, into *string, what string, known []string) {
 // readTargets reads addresses or one host name. Where there are any they are the only source by
 // default.
 func readTargets(c document.Cursor, d *DNS) {
-	values := c.Texts()
-	if err := dns.CheckTarget(values); err != nil {
-		c.Errorf("%v", err)
-		return
+	var values []string
+	var items []document.Cursor
+	for item := range c.List() {
+		values, items = append(values, item.Text()), append(items, item)
+	}
+	for i, err := range dns.CheckTargets(values) {
+		if err != nil {
+			items[i].Errorf("%v", err)
+		}
 	}
 	d.Targets = values
 	if len(values) > 0 {
@@ -106,12 +111,21 @@ func readGardener(c document.Cursor, g *Gardener) {
 		z := Zone{}
 		keys := item.Mapping(zoneKeys)
 		keys.Require("zone")
-		text(keys.Require("domain"), &z.Domain, domain)
+		text(keys.Require("domain"), &z.Domain, hostDomain)
+		notEmpty(keys.Get("domain"), "domain")
+		notEmpty(keys.Get("zone"), "identifier")
 		if slices.ContainsFunc(g.Zones, func(other Zone) bool { return other.Domain == z.Domain }) {
 			item.Errorf("the domain %q has two zones", z.Domain)
 		}
 		readAccess(keys, &z.ZoneAccess)
 		g.Zones = append(g.Zones, z)
+	}
+}
+
+// notEmpty refuses a text that is given and empty, where the key is not optional.
+func notEmpty(c document.Cursor, what string) {
+	if c.IsScalar() && !c.IsNull() && c.Raw() == "" {
+		c.Errorf("the %s is empty", what)
 	}
 }
 

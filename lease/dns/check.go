@@ -59,27 +59,44 @@ func CheckAll(records []Record) error {
 	return errors.Join(errs...)
 }
 
-// CheckTarget says why values of the configuration are no target: addresses, or one host name.
-func CheckTarget(values []string) error {
-	var errs []error
+// CheckTargets says of each value of the configuration why it is no target, nil where it is one: targets
+// are addresses, or one host name.
+func CheckTargets(values []string) []error {
+	errs := make([]error, len(values))
 	for i, v := range values {
-		switch {
+		switch name := Canonical(v); {
 		case slices.Contains(values[:i], v):
-			errs = append(errs, fmt.Errorf("%q stands twice", v))
+			errs[i] = fmt.Errorf("%q stands twice", v)
 		case isAddress(v):
 			a, _ := netip.ParseAddr(v)
 			kind := AAAA
 			if a.Is4() {
 				kind = A
 			}
-			errs = append(errs, checkAddress(kind, v))
+			errs[i] = checkAddress(kind, v)
+		case EndsInNumber(name):
+			errs[i] = fmt.Errorf("%q ends in a number, and is no address: name addresses, or one host name", v)
 		case len(values) > 1:
-			errs = append(errs, fmt.Errorf("%q is no address: name addresses, or one host name alone", v))
+			errs[i] = fmt.Errorf("%q is no address: name addresses, or one host name alone", v)
 		default:
-			errs = append(errs, checkDomain(Canonical(v)))
+			errs[i] = checkDomain(name)
 		}
 	}
-	return errors.Join(errs...)
+	return errs
+}
+
+// EndsInNumber is true for a name whose last label is a number, decimal or hexadecimal. No top-level
+// domain is one (RFC 3696, 2), and URL parsers take such a name for an IPv4 address or refuse it (WHATWG
+// URL, "ends in a number checker").
+func EndsInNumber(name string) bool {
+	label := name[strings.LastIndexByte(name, '.')+1:]
+	digits := "0123456789"
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		label, digits = hex, "0123456789abcdef"
+	} else if label == "" {
+		return false
+	}
+	return strings.Trim(label, digits) == ""
 }
 
 // other is the one of two types that is no CNAME.
@@ -127,6 +144,8 @@ func checkDomain(name string) error {
 		return fmt.Errorf("%q ends with a dot; write %q", name, strings.TrimSuffix(name, "."))
 	case isAddress(name):
 		return fmt.Errorf("%q is an address, not a host name", name)
+	case EndsInNumber(name):
+		return fmt.Errorf("%q ends in a number, so that it is no host name", name)
 	case strings.ToLower(name) != name && len(validation.IsDNS1123Subdomain(strings.ToLower(name))) == 0:
 		return fmt.Errorf("%q is not lower case; write %q", name, strings.ToLower(name))
 	case len(validation.IsDNS1123Subdomain(name)) > 0:

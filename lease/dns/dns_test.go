@@ -1,6 +1,7 @@
 package dns_test
 
 import (
+	"errors"
 	"net/netip"
 	"strings"
 	"testing"
@@ -93,7 +94,8 @@ func TestCheck(t *testing.T) {
 		"name of 253":                    {named(dns.A, name253), ""},
 		"name of 254":                    {named(dns.A, name253+"y"), "at most 253"},
 		"wildcard of 254":                {named(dns.A, "*."+name253[1:]), "at most 253"},
-		"address as a name":              {named(dns.A, "1.2.3.4"), "is an address"}, // Gardener takes it
+		"address as a name":              {named(dns.A, "1.2.3.4"), "is an address"},           // Gardener takes it
+		"number last":                    {named(dns.A, "test.example.8"), "ends in a number"}, // Gardener takes it
 		"all digits":                     {named(dns.A, "123.456.example"), ""},
 		"no value":                       {valued(dns.A), "no value"},
 		"two values":                     {valued(dns.A, "192.0.2.4", "192.0.2.5"), ""},
@@ -118,7 +120,8 @@ func TestCheck(t *testing.T) {
 		"AAAA unspecified":               {valued(dns.AAAA, "::"), "no address of a host"},
 		"CNAME with a trailing dot":      {valued(dns.CNAME, "example.com."), `write "example.com"`}, // Gardener takes it
 		"CNAME of one label":             {valued(dns.CNAME, "example"), "one label"},
-		"CNAME with an address":          {valued(dns.CNAME, "192.0.2.4"), "is an address"}, // Gardener takes it
+		"CNAME with an address":          {valued(dns.CNAME, "192.0.2.4"), "is an address"},     // Gardener takes it
+		"CNAME with a mistyped address":  {valued(dns.CNAME, "10.0.0.256"), "ends in a number"}, // Gardener takes it
 		"CNAME with an IPv6 address":     {valued(dns.CNAME, "2001:db8::1"), "is an address"},
 		"CNAME with two values":          {valued(dns.CNAME, "example.com", "foo.bar"), "one value"},
 		"CNAME with a wildcard":          {valued(dns.CNAME, "*.example.com"), "not a host name"},
@@ -223,13 +226,14 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-func TestCheckTarget(t *testing.T) {
+func TestCheckTargets(t *testing.T) {
 	for values, want := range map[string]string{
 		"192.0.2.1": "", "192.0.2.1 2001:db8::1": "", "lb.example.org": "", "lb.example.org.": "", "LB.example.org": "",
 		"192.0.2.1 192.0.2.1": "twice", "192.0.2.1 lb.example.org": "one host name alone", "lb": "one label",
+		"10.0.0.256": "ends in a number, and is no address", "10.0.0.1 10.0.0.256": "ends in a number, and is no address", "1.2.3": "ends in a number",
 		"2001:DB8::1": "canonical", "::ffff:192.0.2.1": "written as IPv6", "http://lb.example.org": "not a host name", "*.example.org": "not a host name",
 	} {
-		err := dns.CheckTarget(strings.Fields(values))
+		err := errors.Join(dns.CheckTargets(strings.Fields(values))...)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", values, err, want)
 		}
