@@ -114,9 +114,10 @@ func (a *Applier) Migration(ctx context.Context, choose func(lease.ID) bool, opt
 	for _, kind := range slices.Concat(kinds.Hosts, kinds.Filters, kinds.Policies) {
 		for _, name := range sortedKeys(snapshot.live[kind.Plural]) {
 			o := snapshot.live[kind.Plural][name]
-			id, ok := lease.IDFromLabels(o.GetLabels())
-			if !ok || o.GetNamespace() != id.Namespace() || !choose(id) || !written(o) {
-				continue
+			whose := snapshot.ownership(o)
+			id := whose.Lease
+			if !whose.Labelled || o.GetNamespace() != id.Namespace() || !choose(id) || !whose.Ours && o.GetLabels()[lease.LabelManaged] != "true" {
+				continue // neither this program nor Akash's provider wrote it for a lease
 			}
 			_, _, redirect := lease.ParseRouteName(o.GetName())
 			switch m := of(id); {
@@ -137,11 +138,6 @@ func (a *Applier) Migration(ctx context.Context, choose func(lease.ID) bool, opt
 	}
 	slices.SortFunc(out.leases, func(x, y *migration) int { return x.req.Lease.Compare(y.req.Lease) })
 	return out, nil
-}
-
-// written is true for what this program or Akash's provider wrote for a lease.
-func written(o *unstructured.Unstructured) bool {
-	return o.GetAnnotations()[lease.AnnotationDefinition] != "" || o.GetLabels()[lease.LabelManaged] == "true"
 }
 
 // Leases are the leases that have routes, Routes is how many are to move.

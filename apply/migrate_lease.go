@@ -123,7 +123,9 @@ func (c *crossing) main() render.Object {
 // of them, one that stands for the lease.
 func (m *migration) hash() string {
 	for _, o := range m.snapshot.written[m.group] {
-		return o.live.GetAnnotations()[lease.AnnotationDefinition]
+		if hash := o.live.GetAnnotations()[lease.AnnotationDefinition]; hash != "" {
+			return hash
+		}
 	}
 	return lease.Hash("migrated " + m.req.Lease.String())
 }
@@ -134,7 +136,10 @@ func (m *migration) surroundings() render.Surroundings {
 	s := render.Surroundings{
 		Ports: map[string][]render.ServicePort{},
 		Find: func(kind render.Kind, name string) *unstructured.Unstructured {
-			return m.snapshot.live[kind.Plural][namespace+"/"+name]
+			if o := m.snapshot.live[kind.Plural][namespace+"/"+name]; o != nil && m.snapshot.ownership(o).Ours {
+				return o
+			}
+			return nil
 		},
 	}
 	for _, name := range sortedKeys(m.snapshot.live[render.Service.Plural]) {

@@ -1,22 +1,20 @@
 package apply
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -142,11 +140,7 @@ func (m *migration) stayAfterAll(ctx context.Context, kind render.Kind, live *un
 // Akash's provider wrote that is no more than annotations.
 func appliedOnly(live *unstructured.Unstructured) *unstructured.Unstructured {
 	o := applied(live)
-	ours := slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
-		return f.Manager == lease.FieldManager && f.Operation == metav1.ManagedFieldsOperationApply && f.FieldsV1 != nil &&
-			bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:spec"`))
-	})
-	if !ours {
+	if own, _ := managed.Applied(live, lease.FieldManager); !own.Owns("spec") {
 		unstructured.RemoveNestedField(o.Object, "spec")
 	}
 	o.SetUID(live.GetUID())
@@ -164,12 +158,7 @@ func merged(all, more map[string]string) map[string]string {
 // servedSince is when the controller of a DNS record last wrote its status: it is not later that it began to
 // serve what it serves. Where nobody can tell it is now.
 func (m *migration) servedSince(record *unstructured.Unstructured) time.Time {
-	var last time.Time
-	for _, f := range record.GetManagedFields() {
-		if f.Subresource == "status" && f.Time != nil && f.Time.After(last) {
-			last = f.Time.Time
-		}
-	}
+	last := managed.LastWritten(record, managed.Status)
 	if last.IsZero() {
 		return m.cluster.Now()
 	}

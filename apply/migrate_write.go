@@ -7,13 +7,13 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -47,7 +47,7 @@ func (m *migration) superseded(c *crossing) bool {
 	if live == nil {
 		return false
 	}
-	if id, ok := lease.IDFromLabels(live.GetLabels()); ok && id.Group() == m.group && theirsToo(live) {
+	if id, ok := lease.IDFromLabels(live.GetLabels()); ok && id.Group() == m.group && m.snapshot.ownership(live).Shared {
 		return true
 	}
 	was, is := c.old.live.GetAnnotations()[lease.AnnotationDefinition], live.GetAnnotations()[lease.AnnotationDefinition]
@@ -59,10 +59,8 @@ func (m *migration) superseded(c *crossing) bool {
 
 // lastApplied is when this program last wrote an object.
 func lastApplied(o *unstructured.Unstructured) time.Time {
-	for _, f := range o.GetManagedFields() {
-		if f.Manager == lease.FieldManager && f.Operation == metav1.ManagedFieldsOperationApply && f.Time != nil {
-			return f.Time.Time
-		}
+	if e, ok := managed.Applied(o, lease.FieldManager); ok && e.Time != nil {
+		return e.Time.Time
 	}
 	return time.Time{}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -251,7 +252,7 @@ func (r *run) touched(o render.Object) render.Object {
 			annotations[lease.AnnotationUpdatedAt] = at
 			body.SetAnnotations(annotations)
 		}
-		if cluster.Unchanged(out, live, r.manager(o)) || theirsToo(live) {
+		if cluster.Unchanged(out, live, r.manager(o)) || r.snapshot.ownership(live).Shared {
 			return out
 		}
 	}
@@ -262,7 +263,6 @@ func (r *run) touched(o render.Object) render.Object {
 
 // owns is true where the lease's own manager has applied the annotation.
 func (r *run) owns(live *unstructured.Unstructured, annotation string) bool {
-	return slices.ContainsFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
-		return m.Manager == r.group.FieldManager() && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), `"f:`+annotation+`"`)
-	})
+	entry, ok := managed.Applied(live, r.group.FieldManager())
+	return ok && entry.Owns("metadata", "annotations", annotation)
 }

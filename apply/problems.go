@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -48,7 +49,7 @@ func (s *snapshot) objects(there state.Routers) []state.OwnObject {
 	var out []state.OwnObject
 	for _, kind := range kinds.OfLease {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
-			o := ownObject(kind, s.live[kind.Plural][name])
+			o := ownObject(kind, s.live[kind.Plural][name], s.ownership(s.live[kind.Plural][name]))
 			o.Reports = state.Reports(s.live[kind.Plural][name], there)
 			out = append(out, o)
 		}
@@ -56,11 +57,10 @@ func (s *snapshot) objects(there state.Routers) []state.OwnObject {
 	return out
 }
 
-func ownObject(kind render.Kind, o *unstructured.Unstructured) state.OwnObject {
+func ownObject(kind render.Kind, o *unstructured.Unstructured, whose state.Ownership) state.OwnObject {
 	service := state.ServiceObjectOf(o)
 	out := state.OwnObject{
-		ObjectRef: refOf(kind, o),
-		Lease:     service.Lease, HasLease: service.HasLease, Since: service.Since,
+		ObjectRef: refOf(kind, o), Ownership: whose, Since: service.Since,
 		Definition:  o.GetAnnotations()[lease.AnnotationDefinition],
 		ForOperator: o.GetAnnotations()[lease.AnnotationUpdatedAt] != "",
 	}
@@ -74,8 +74,9 @@ func ownObject(kind render.Kind, o *unstructured.Unstructured) state.OwnObject {
 	default:
 		out.Uses = state.HostUses(o)
 	}
-	for _, m := range o.GetManagedFields() {
-		out.OldVersions = out.OldVersions || slices.Contains(kinds.ClaimLike, kind) && m.APIVersion != kind.GroupVersion().String()
+	if slices.Contains(kinds.ClaimLike, kind) {
+		_, old := managed.OfVersion(o, kind.GroupVersion())
+		out.OldVersions = old > 0
 	}
 	return out
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -114,7 +113,7 @@ func (r *run) removeFor(ctx context.Context, o owned, action Action, why string)
 		return nil
 	}
 	r.removed[o.live.GetUID()] = true
-	if theirsToo(o.live) {
+	if r.snapshot.stays(o) {
 		return r.withdraw(ctx, o)
 	}
 	return r.deleteWhile(ctx, o, action, why, func(now *unstructured.Unstructured) (bool, error) { return sameTenant(o.live, now), nil })
@@ -171,14 +170,6 @@ func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told stri
 		return fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", o.kind.Singular, live.GetNamespace(), live.GetName())
 	}
 	return err
-}
-
-// akashManager is the field manager of Akash's provider: the name of its program.
-const akashManager = "provider-services"
-
-// theirsToo is true for an object that Akash's provider has written and keeps.
-func theirsToo(live *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == akashManager })
 }
 
 // withdraw takes back what this program wrote on an object of Akash's provider, which stays.

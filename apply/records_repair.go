@@ -63,7 +63,7 @@ func (r *run) recordsFor(ctx context.Context, host string, part state.Part, targ
 	def := &lease.Definition{Lease: part.Lease, Services: []lease.Service{{Name: part.Service, Target: target, Expose: []lease.Expose{e}}}}
 	for _, o := range slices.Concat(r.snapshot.written[r.group], r.snapshot.records[host]) {
 		if o.group == r.group {
-			def.Hash = o.live.GetAnnotations()[lease.AnnotationDefinition]
+			def.Hash = cmp.Or(o.live.GetAnnotations()[lease.AnnotationDefinition], def.Hash)
 		}
 	}
 	return own.renderRecords(ctx, def, fresh)

@@ -116,7 +116,7 @@ func (s *snapshot) writtenByOthers(group lease.Group) int {
 	n := 0
 	for _, objects := range s.live {
 		for _, o := range objects {
-			if id, ok := lease.IDFromLabels(o.GetLabels()); ok && id.Group() == group && o.GetAnnotations()[lease.AnnotationDefinition] == "" {
+			if whose := s.ownership(o); whose.Labelled && whose.Lease.Group() == group && !whose.Ours {
 				n++
 			}
 		}

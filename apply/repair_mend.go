@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -236,9 +237,8 @@ func unmark(ctx context.Context, l ledger.Ledger, claim *state.Claim, group leas
 // dropOldManagers takes managed fields of another API version out of an object: the API server
 // fails every apply over them (kubernetes/kubernetes#111937).
 func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind render.Kind, live *unstructured.Unstructured) error {
-	old := func(m metav1.ManagedFieldsEntry) bool { return m.APIVersion != kind.GroupVersion().String() }
 	return wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
-		kept := slices.DeleteFunc(slices.Clone(live.GetManagedFields()), old)
+		kept, _ := managed.OfVersion(live, kind.GroupVersion())
 		if len(kept) == 0 {
 			kept = []metav1.ManagedFieldsEntry{{}} // an empty list would be taken for none given
 		}
@@ -260,6 +260,7 @@ func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind render.Kind, 
 			return err == nil, err
 		}
 		live = now
-		return !slices.ContainsFunc(live.GetManagedFields(), old), nil // it may have taken effect
+		_, dropped := managed.OfVersion(live, kind.GroupVersion())
+		return dropped == 0, nil // it may have taken effect
 	})
 }

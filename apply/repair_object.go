@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -71,34 +72,18 @@ func applied(live *unstructured.Unstructured) *unstructured.Unstructured {
 	o.SetGroupVersionKind(live.GroupVersionKind())
 	o.SetNamespace(live.GetNamespace())
 	o.SetName(live.GetName())
-	metadata := ownFields(live)
-	o.SetAnnotations(only(live.GetAnnotations(), metadata["f:annotations"]))
-	o.SetLabels(only(live.GetLabels(), metadata["f:labels"]))
+	own, _ := managed.Applied(live, lease.FieldManager)
+	o.SetAnnotations(only(live.GetAnnotations(), own.Names("metadata", "annotations")))
+	o.SetLabels(only(live.GetLabels(), own.Names("metadata", "labels")))
 	o.Object["spec"] = live.DeepCopy().Object["spec"]
 	return o
 }
 
-// ownFields are the fields of an object's metadata that this program has applied.
-func ownFields(live *unstructured.Unstructured) map[string]map[string]any {
-	for _, m := range live.GetManagedFields() {
-		if m.Manager != lease.FieldManager || m.Operation != metav1.ManagedFieldsOperationApply || m.Subresource != "" || m.FieldsV1 == nil {
-			continue
-		}
-		var fields struct {
-			Metadata map[string]map[string]any `json:"f:metadata"`
-		}
-		if err := json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields); err == nil {
-			return fields.Metadata
-		}
-	}
-	return nil
-}
-
 // only are the entries whose names are among the owned fields.
-func only(all map[string]string, owned map[string]any) map[string]string {
+func only(all map[string]string, owned map[string]bool) map[string]string {
 	kept := map[string]string{}
 	for name, value := range all {
-		if _, own := owned["f:"+name]; own {
+		if owned[name] {
 			kept[name] = value
 		}
 	}

@@ -131,16 +131,16 @@ func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured
 	s.addresses = state.NewPicker(state.NewAddresses(claims, addressUses))
 }
 
-// indexWritten finds what this program wrote: it carries the hash of a definition.
+// indexWritten finds what this program wrote.
 func (s *snapshot) indexWritten() {
 	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			o := s.live[kind.Plural][name]
-			id, labelled := lease.IDFromLabels(o.GetLabels())
-			if !labelled || o.GetAnnotations()[lease.AnnotationDefinition] == "" {
+			whose := s.ownership(o)
+			if !whose.Ours {
 				continue
 			}
-			mine := owned{kind: kind, live: o, group: id.Group()}
+			mine := owned{kind: kind, live: o, group: whose.Lease.Group()}
 			s.written[mine.group] = append(s.written[mine.group], mine)
 			if !slices.Contains(kinds.Routes, kind) && !slices.Contains(kinds.Records, kind) {
 				continue

@@ -223,7 +223,7 @@ func (r *run) adopts(o render.Object, live *unstructured.Unstructured, id lease.
 		return false
 	}
 	if labelled && id.Owner == r.group.Owner && id.Group() != r.group && slices.Contains(kinds.ClaimLike, o.Kind) {
-		return live.GetAnnotations()[lease.AnnotationDefinition] != "" || r.opts.Adopt
+		return r.snapshot.ownership(live).Ours || r.opts.Adopt
 	}
 	if !labelled {
 		id, labelled = r.snapshot.tenants[live.GetNamespace()], true

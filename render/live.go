@@ -57,7 +57,7 @@ type Ref struct {
 
 // Surroundings are what else has to be known to read a route back.
 type Surroundings struct {
-	// Find is the lease's object of that kind and name, or nil.
+	// Find is the object of that kind and name that this program wrote for the lease, or nil.
 	Find func(kind Kind, name string) *unstructured.Unstructured
 	// Ports are the ports of the lease's Services by name. What is not there is not known.
 	Ports map[string][]ServicePort
@@ -213,7 +213,7 @@ func (r *reader) beside(kind Kind, name string) *unstructured.Unstructured {
 		return nil
 	}
 	o := r.Find(kind, name)
-	if o == nil || o.GetAnnotations()[lease.AnnotationDefinition] == "" {
+	if o == nil {
 		return nil
 	}
 	if id, ok := lease.IDFromLabels(o.GetLabels()); !ok || id.Group() != r.Lease.Group() {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
 // ReadClaim understands an object of kind Lease in the ledger's namespace by its metadata alone.
@@ -73,13 +74,10 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 
 // lastWritten is when an object was last written, by the times of its field managers.
 func lastWritten(meta *metav1.ObjectMeta) time.Time {
-	at := meta.CreationTimestamp.Time
-	for _, m := range meta.ManagedFields {
-		if m.Time != nil && m.Time.After(at) {
-			at = m.Time.Time
-		}
+	if at := managed.LastWritten(meta); at.After(meta.CreationTimestamp.Time) {
+		return at
 	}
-	return at
+	return meta.CreationTimestamp.Time
 }
 
 func readPart(key, value string) (Part, error) {

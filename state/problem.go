@@ -147,12 +147,9 @@ type ObjectRef struct {
 // OwnObject is an object of a lease as the search for problems needs it.
 type OwnObject struct {
 	ObjectRef
-	// Lease is the lease that the labels name; HasLease is false where they name none.
-	Lease    lease.ID
-	HasLease bool
-	Since    time.Time
-	// Definition is the hash of the definition it was rendered from; empty for an object that this
-	// program did not write.
+	Ownership
+	Since time.Time
+	// Definition is the hash of the definition it was rendered from, as far as it still carries it.
 	Definition string
 	// ForOperator is true for a ProviderHost whose route is left to Akash's hostname operator.
 	ForOperator bool

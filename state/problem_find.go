@@ -21,7 +21,7 @@ func Problems(f ProblemFacts) []Problem {
 	for i := range f.Objects {
 		o := &f.Objects[i]
 		p.object(o)
-		if o.HasLease && o.Definition != "" {
+		if o.Ours && o.Definition != "" {
 			g := o.Lease.Group()
 			if byGroup[g] == nil {
 				byGroup[g] = map[string]bool{}
@@ -70,7 +70,7 @@ func newProblems(f ProblemFacts) *problems {
 		p.services[s.SharingKey] = append(p.services[s.SharingKey], s)
 	}
 	for _, o := range f.Objects {
-		p.written[o.UID] = o.Definition != ""
+		p.written[o.UID] = o.Ours
 	}
 	return p
 }
@@ -160,7 +160,7 @@ func (p *problems) standFor(c *Claim, g lease.Group) []ObjectRef {
 	var refs []ObjectRef
 	for i := range p.Objects {
 		o := &p.Objects[i]
-		if o.of(g) && o.Definition != "" && (o.standsForPort(c) || slices.ContainsFunc(o.Uses, func(u Use) bool { return u.Thing() == c.Thing })) {
+		if o.of(g) && o.Ours && (o.standsForPort(c) || slices.ContainsFunc(o.Uses, func(u Use) bool { return u.Thing() == c.Thing })) {
 			refs = append(refs, o.ObjectRef)
 		}
 	}
@@ -180,7 +180,7 @@ func (p *problems) object(o *OwnObject) {
 		p.add(x)
 	}
 	p.staleReports(base, o)
-	if o.Definition == "" || !o.HasLease {
+	if !o.Ours {
 		return
 	}
 	for _, u := range o.Uses {
@@ -204,7 +204,7 @@ func (p *problems) object(o *OwnObject) {
 func (p *problems) staleReports(base Problem, o *OwnObject) {
 	var stale, by []string
 	for _, r := range o.Reports {
-		if r.Stale != "" && o.HasLease {
+		if r.Stale != "" && (o.Labelled || o.Ours) {
 			stale, by = append(stale, r.String()), append(by, r.By)
 		}
 	}

@@ -44,7 +44,7 @@ func (p *problems) asksAnother(base Problem, c *Claim, s ServiceObject, asked ne
 	base.Problem, base.Namespace, base.Lease = GrantDiffers, s.Namespace, s.Lease.String()
 	base.Message = fmt.Sprintf("%s asks for %s, the port is claimed on %s", o, asked, c.Thing)
 	base.Plan, base.Mend = fmt.Sprintf("let %s ask for %s", o, c.Thing), Mend{Reask: &o.ObjectRef, Address: c.Addr()}
-	if o.Definition == "" || len(rightful) > 1 {
+	if !o.Ours || len(rightful) > 1 {
 		base = base.byName()
 	}
 	p.add(base)

@@ -90,7 +90,7 @@ func TestRivalRoutes(t *testing.T) {
 				Namespaces: map[string]bool{bookShop.Namespace(): true},
 			}
 			for _, name := range tt.ours {
-				facts.Objects = append(facts.Objects, OwnObject{ObjectRef: ObjectRef{Kind: "ingress", UID: name}, Definition: "d"})
+				facts.Objects = append(facts.Objects, OwnObject{ObjectRef: ObjectRef{Kind: "ingress", UID: name}, Ownership: Ownership{Ours: true}})
 			}
 			found := Problems(facts)
 			if len(found) != 1 || found[0].Problem != TwoRoutes {

@@ -1,15 +1,15 @@
 package cluster
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
-	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -24,12 +24,8 @@ func Unchanged(o render.Object, live *unstructured.Unstructured, manager string)
 	if !Contains(live.Object, desired) {
 		return false
 	}
-	for _, entry := range live.GetManagedFields() {
-		if entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" {
-			return ownsNoMore(entry, desired)
-		}
-	}
-	return false // the fields are there, but not as ours
+	entry, ok := managed.Applied(live, manager)
+	return ok && ownsNoMore(entry, desired) // else the fields are there, but not as ours
 }
 
 // Rendered is an object as the API server would show it. What render makes is plain JSON.
@@ -71,36 +67,25 @@ func Contains(have, want any) bool {
 	return reflect.DeepEqual(have, want)
 }
 
-// ownsNoMore is true when each field that a manager owns is one that it sends.
-func ownsNoMore(entry metav1.ManagedFieldsEntry, desired map[string]any) bool {
-	if entry.FieldsV1 == nil {
-		return false
-	}
-	var owned map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(entry.FieldsV1.GetRawBytes()))
-	if err := decoder.Decode(&owned); err != nil {
-		return false
-	}
-	return covered(owned, desired)
+// ownsNoMore is true when each field that a manager owns is one that it sends. Members of lists were
+// compared by Contains.
+func ownsNoMore(entry managed.Entry, desired map[string]any) bool {
+	set, ok := entry.Set()
+	set.Iterate(func(path fieldpath.Path) { ok = ok && sends(desired, path) })
+	return ok
 }
 
-// covered compares a set of fields ("f:name": {…}) with a value. Members of lists ("k:…", "v:…")
-// were compared by contains.
-func covered(owned map[string]any, value any) bool {
-	for key, below := range owned {
-		name, isField := strings.CutPrefix(key, "f:")
-		if !isField {
-			continue
+// sends is true where a value has the field of the path, as far as the path leads through fields.
+func sends(value any, path fieldpath.Path) bool {
+	for _, element := range path {
+		if element.FieldName == nil {
+			return true
 		}
 		m, ok := value.(map[string]any)
 		if !ok {
 			return false
 		}
-		v, sent := m[name]
-		if !sent {
-			return false
-		}
-		if below, ok := below.(map[string]any); ok && !covered(below, v) {
+		if value, ok = m[*element.FieldName]; !ok {
 			return false
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -160,9 +160,8 @@ func (l Ledger) FormerHolders(ctx context.Context, claim *state.Claim) (groups [
 	if err != nil {
 		return nil, l.again(ctx, err, "get")
 	}
-	for _, m := range o.ManagedFields {
-		text, ours := strings.CutPrefix(m.Manager, lease.FieldManager+"/")
-		if g, err := lease.ParseGroup(text); ours && err == nil && len(claim.Entries(g)) == 0 {
+	for e := range managed.Of(o) {
+		if g, ours := e.Group(); ours && len(claim.Entries(g)) == 0 {
 			groups = append(groups, g)
 		}
 	}

@@ -1,0 +1,142 @@
+// Package managed reads an object's managed fields: which manager has written which of its fields, and
+// how. It is the only reader of them.
+package managed
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Akash is the field manager of Akash's provider and of its operators, which are one program. They
+// write whole objects by Update.
+const Akash = "provider-services"
+
+// Entry is what one manager has written of an object in one way.
+type Entry struct {
+	metav1.ManagedFieldsEntry
+}
+
+// Of are the entries of an object, without those of subresources.
+func Of(o metav1.Object) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for _, m := range o.GetManagedFields() {
+			if m.Subresource == "" && !yield(Entry{m}) {
+				return
+			}
+		}
+	}
+}
+
+// Status is the subresource that controllers write.
+const Status = "status"
+
+// LastWritten is when an object, or a subresource of it, was last written as far as its entries tell; the zero
+// time where they do not.
+func LastWritten(o metav1.Object, subresource ...string) (last time.Time) {
+	for _, m := range o.GetManagedFields() {
+		if m.Time != nil && m.Time.After(last) && (len(subresource) == 0 || slices.Contains(subresource, m.Subresource)) {
+			last = m.Time.Time
+		}
+	}
+	return last
+}
+
+// OfVersion are the entries of one API version, and how many there are of others.
+func OfVersion(o metav1.Object, version schema.GroupVersion) (entries []metav1.ManagedFieldsEntry, others int) {
+	all := o.GetManagedFields()
+	entries = slices.DeleteFunc(slices.Clone(all), func(m metav1.ManagedFieldsEntry) bool { return m.APIVersion != version.String() })
+	return entries, len(all) - len(entries)
+}
+
+// Names is true where the manager of any entry begins with the prefix. It converts nothing: most
+// objects of a cluster are of no interest.
+func Names(o *unstructured.Unstructured, prefix string) bool {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	entries, _ := metadata["managedFields"].([]any)
+	for _, entry := range entries {
+		fields, _ := entry.(map[string]any)
+		if name, ok := fields["manager"].(string); ok && strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Applied is what a manager has applied of an object. ok is false where it has applied nothing.
+func Applied(o metav1.Object, manager string) (e Entry, ok bool) {
+	for e := range Of(o) {
+		if e.Manager == manager && e.Operation == metav1.ManagedFieldsOperationApply {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Group is the deployment group whose manager has applied the entry.
+func (e Entry) Group() (lease.Group, bool) {
+	text, ours := strings.CutPrefix(e.Manager, lease.FieldManager+"/")
+	if !ours || e.Operation != metav1.ManagedFieldsOperationApply {
+		return lease.Group{}, false
+	}
+	g, err := lease.ParseGroup(text)
+	return g, err == nil
+}
+
+// Ours is true for what this program has applied, under the manager of a lease or its own.
+func (e Entry) Ours() bool {
+	_, ofGroup := e.Group()
+	return ofGroup || e.Manager == lease.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply
+}
+
+// Set are the fields of the entry; ok is false where they cannot be read.
+func (e Entry) Set() (set *fieldpath.Set, ok bool) {
+	set = &fieldpath.Set{}
+	if e.FieldsV1 == nil {
+		return set, false
+	}
+	err := set.FromJSON(bytes.NewReader(e.FieldsV1.GetRawBytes()))
+	return set, err == nil
+}
+
+// Owns is true where the manager owns the field of the path, or any below it.
+func (e Entry) Owns(path ...string) bool {
+	set, ok := e.Set()
+	for i, name := range path {
+		element := fieldpath.PathElement{FieldName: &name}
+		if i == len(path)-1 && set.Members.Has(element) {
+			return ok
+		}
+		set = set.WithPrefix(element)
+	}
+	return ok && !set.Empty()
+}
+
+// Names are the names of the fields that the manager owns directly below the path: of labels or
+// annotations their keys.
+func (e Entry) Names(path ...string) map[string]bool {
+	set, ok := e.Set()
+	if !ok {
+		return nil
+	}
+	for _, name := range path {
+		set = set.WithPrefix(fieldpath.PathElement{FieldName: &name})
+	}
+	names := map[string]bool{}
+	set.Members.Iterate(func(element fieldpath.PathElement) {
+		if element.FieldName != nil {
+			names[*element.FieldName] = true
+		}
+	})
+	return names
+}

@@ -1,0 +1,111 @@
+package state
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// What the managers of an object own, as a real API server shows it.
+const (
+	// akashMade is what Akash's provider owns of what it created, akashWrote of what was there already:
+	// only what it changed.
+	akashMade  = `{manager: provider-services, operation: Update, fieldsV1: {"f:metadata": {"f:labels": {".": {}, "f:akash.network": {}}}, "f:spec": {"f:rules": {}}}}`
+	akashWrote = `{manager: provider-services, operation: Update, fieldsV1: {"f:metadata": {"f:annotations": {"f:nginx": {}}}}}`
+	velero     = `{manager: velero-server, operation: Update, fieldsV1: {"f:metadata": {"f:labels": {".": {}, "f:akash.network": {}}}, "f:spec": {"f:rules": {}}}}`
+	status     = `{manager: akash-net, operation: Update, subresource: status, fieldsV1: {"f:status": {"f:loadBalancer": {}}}}`
+	noted      = `{manager: akash-net, operation: Apply, fieldsV1: {"f:metadata": {"f:annotations": {"f:net.akash.network/dns-ttl": {}}}}}`
+	updated    = `{manager: akash-net, operation: Update, fieldsV1: {"f:spec": {"f:rules": {}}}}`
+)
+
+func applied(manager string) string {
+	return fmt.Sprintf(`{manager: %q, operation: Apply, fieldsV1: {"f:metadata": {"f:annotations": {"f:net.akash.network/definition": {}}, "f:labels": {"f:akash.network": {}}}, "f:spec": {"f:rules": {}}}}`, manager)
+}
+
+// Every mark that an object has or has lost, whoever wrote it.
+func TestOwnership(t *testing.T) {
+	mine := lease.ID{Owner: "akash1mine", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1provider"}
+	other := mine
+	other.DSeq = 8
+	const hash = `{net.akash.network/definition: h}`
+	ours, ofLease, ofOther := applied("akash-net"), applied(mine.Group().FieldManager()), applied(other.Group().FieldManager())
+	spec := fmt.Sprintf(`{owner: %s, dseq: 7, gseq: 1, oseq: 1, provider: %s}`, mine.Owner, mine.Provider)
+	tests := []struct {
+		name        string
+		kind        string
+		annotations string
+		unlabelled  bool
+		spec        string
+		namespace   lease.ID
+		managers    []string
+
+		want Ownership
+		// goes with a ProviderHost of ours, or without one; stays with one of Akash's.
+		goes, goesWithAkashs bool
+	}{
+		{name: "ours", annotations: hash, managers: []string{ours}, want: Ownership{Ours: true}, goes: true, goesWithAkashs: true},
+		{name: "ours, and an operator has stripped it", managers: []string{ours, akashWrote}, want: Ownership{Ours: true, Shared: true, Lost: []string{MarkAnnotation}}, goes: true},
+		{name: "ours, and an operator has written beside it", annotations: hash, managers: []string{ours, akashWrote}, want: Ownership{Ours: true, Shared: true}, goes: true},
+		{name: "ours, and somebody has stripped it", managers: []string{ours}, want: Ownership{Ours: true, Lost: []string{MarkAnnotation}}, goes: true, goesWithAkashs: true},
+		{name: "ours, restored", annotations: hash, managers: []string{velero}, want: Ownership{Ours: true, Lost: []string{MarkFields}}, goes: true, goesWithAkashs: true},
+		{name: "ours, without any managed fields", annotations: hash, want: Ownership{Ours: true, Lost: []string{MarkFields}}, goes: true, goesWithAkashs: true},
+		{name: "ours, restored, and an operator has written on it", annotations: hash, managers: []string{velero, akashWrote}, want: Ownership{Ours: true, Shared: true, Lost: []string{MarkFields}}, goes: true},
+		{name: "ours, without labels", annotations: hash, unlabelled: true, namespace: mine, managers: []string{ours}, want: Ownership{Ours: true, Lost: []string{MarkLabels}}, goes: true, goesWithAkashs: true},
+		{name: "ours, without labels and annotation", unlabelled: true, namespace: mine, managers: []string{ours}, want: Ownership{Ours: true, Lost: []string{MarkAnnotation, MarkLabels}}, goes: true, goesWithAkashs: true},
+		{name: "without labels, in nobody's namespace", annotations: hash, unlabelled: true, managers: []string{ours}},
+		{name: "an operator made it, and we applied it too", annotations: hash, managers: []string{ours, akashMade}, want: Ownership{Ours: true, Shared: true, Declared: true}, goes: true},
+		{name: "an operator made it, we applied it too, and the operator stripped it", managers: []string{ours, akashMade}, want: Ownership{Ours: true, Shared: true, Declared: true, Lost: []string{MarkAnnotation}}, goes: true},
+		{name: "an operator's", managers: []string{akashMade}, want: Ownership{Shared: true, Declared: true}},
+		{name: "an operator's, with a note of ours", managers: []string{akashMade, noted}, want: Ownership{Shared: true, Declared: true}},
+		{name: "an operator's, with a status of ours", managers: []string{akashMade, status}, want: Ownership{Shared: true, Declared: true}},
+		{name: "somebody's with the lease's labels", managers: []string{velero}},
+		{name: "somebody's, updated under our name", managers: []string{velero, updated}},
+		{name: "somebody's in the lease's namespace", unlabelled: true, namespace: mine, managers: []string{velero}},
+
+		{name: "a ProviderHost of ours", kind: "ProviderHost", annotations: hash, managers: []string{ofLease}, want: Ownership{Ours: true}, goes: true, goesWithAkashs: true},
+		{name: "a ProviderHost of ours that Akash deployed too", kind: "ProviderHost", managers: []string{ofLease, akashWrote}, want: Ownership{Ours: true, Shared: true, Lost: []string{MarkAnnotation}}, goes: true, goesWithAkashs: true},
+		{name: "a ProviderHost of ours without labels", kind: "ProviderHost", annotations: hash, unlabelled: true, spec: spec, managers: []string{ofLease}, want: Ownership{Ours: true, Lost: []string{MarkLabels}}, goes: true, goesWithAkashs: true},
+		{name: "a ProviderLeasedIP of ours without labels", kind: "ProviderLeasedIP", annotations: hash, unlabelled: true, spec: "{lease_id: " + strings.Replace(spec, "dseq: 7", `dseq: "7"`, 1) + "}", managers: []string{ofLease}, want: Ownership{Ours: true, Lost: []string{MarkLabels}}, goes: true, goesWithAkashs: true},
+		{name: "a ProviderHost of Akash's that we applied too", kind: "ProviderHost", annotations: hash, managers: []string{ofLease, akashMade}, want: Ownership{Ours: true, Shared: true, Declared: true}},
+		{name: "a ProviderHost that Akash has moved here from another lease of the owner", kind: "ProviderHost", managers: []string{ofOther, akashWrote}, want: Ownership{Shared: true}},
+		{name: "a ProviderHost that a transfer has moved here", kind: "ProviderHost", annotations: hash, managers: []string{ofOther, ofLease}, want: Ownership{Ours: true}, goes: true, goesWithAkashs: true},
+		{name: "a ProviderHost that a transfer has moved here and a restore has touched", kind: "ProviderHost", annotations: hash, managers: []string{ofOther}, want: Ownership{Ours: true, Lost: []string{MarkFields}}, goes: true, goesWithAkashs: true},
+		{name: "Akash's ProviderHost", kind: "ProviderHost", managers: []string{akashMade}, want: Ownership{Shared: true, Declared: true}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			labels := mine.Labels()
+			if tt.want.Labelled, tt.want.Lease, tt.want.HasLease = !tt.unlabelled, mine, true; tt.unlabelled {
+				labels = nil
+			}
+			if tt.unlabelled && tt.spec == "" && tt.namespace == (lease.ID{}) {
+				tt.want.Lease, tt.want.HasLease = lease.ID{}, false
+			}
+			kind := tt.kind
+			if kind == "" {
+				kind = "Ingress"
+			}
+			o := &unstructured.Unstructured{}
+			text := fmt.Sprintf("{kind: %s, metadata: {annotations: %s, managedFields: [%s]}, spec: %s}", kind, tt.annotations, strings.Join(tt.managers, ", "), tt.spec)
+			if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+				t.Fatal(err)
+			}
+			o.SetLabels(labels)
+			got := OwnershipOf(o, tt.namespace)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for declared, want := range map[bool]bool{false: tt.goes, true: tt.goesWithAkashs} {
+				if goes := got.Goes(tt.kind != "", declared); goes != want {
+					t.Errorf("where Akash's provider declares it (%v) it goes: %v, want %v", declared, goes, want)
+				}
+			}
+		})
+	}
+}
