@@ -96,12 +96,8 @@ func (l *leased) parents(listeners []string) []*gwac.ParentReferenceApplyConfigu
 // httpRule is the one rule of the route, with what every implementation of the Gateway API knows.
 func (l *leased) httpRule(r route) *gwac.HTTPRouteRuleApplyConfiguration {
 	rule := gwac.HTTPRouteRule().WithMatches(pathMatch(r))
-	for _, b := range r.backends() {
-		ref := gwac.HTTPBackendRef().WithName(gwv1.ObjectName(b.Service)).WithPort(gwv1.PortNumber(b.Port))
-		if r.weighted() {
-			ref.WithWeight(int32(b.Weight))
-		}
-		rule.WithBackendRefs(ref)
+	for _, ref := range r.backendRefs() {
+		rule.WithBackendRefs(&gwac.HTTPBackendRefApplyConfiguration{BackendRefApplyConfiguration: *ref})
 	}
 	if r.routing == nil {
 		return rule
@@ -117,6 +113,22 @@ func (l *leased) httpRule(r route) *gwac.HTTPRouteRuleApplyConfiguration {
 		rule.WithFilters(gwac.HTTPRouteFilter().WithType(gwv1.HTTPRouteFilterResponseHeaderModifier).WithResponseHeaderModifier(f))
 	}
 	return rule
+}
+
+// backendRefs are the services of the route as the API server keeps them, with the defaults that it fills
+// in. The list of rules is atomic: an apply that leaves a default out differs from what is stored, and
+// conflicts with everybody else who has applied the same bytes.
+func (r route) backendRefs() []*gwac.BackendRefApplyConfiguration {
+	var refs []*gwac.BackendRefApplyConfiguration
+	for _, b := range r.backends() {
+		ref := gwac.BackendRef().WithGroup("").WithKind("Service").WithName(gwv1.ObjectName(b.Service)).
+			WithPort(gwv1.PortNumber(b.Port)).WithWeight(1)
+		if r.weighted() {
+			ref.WithWeight(int32(b.Weight))
+		}
+		refs = append(refs, ref)
+	}
+	return refs
 }
 
 func pathMatch(r route) *gwac.HTTPRouteMatchApplyConfiguration {
@@ -156,13 +168,7 @@ func (l *leased) appendRedirect(objects []Object, r route) []Object {
 func (l *leased) tlsRoute(r route, listeners []string) Object {
 	l.refuseAnnotations(r)
 	rule := gwac.TLSRouteRule()
-	for _, b := range r.backends() {
-		ref := gwac.BackendRef().WithName(gwv1.ObjectName(b.Service)).WithPort(gwv1.PortNumber(b.Port))
-		if r.weighted() {
-			ref.WithWeight(int32(b.Weight))
-		}
-		rule.WithBackendRefs(ref)
-	}
+	rule.WithBackendRefs(r.backendRefs()...)
 	if r.weighted() && l.cfg.Gateway.Implementation != config.GatewayStandard {
 		l.refuse(r, r.routing.At.Backends, "NGINX Gateway Fabric passes TLS on to one service, without a weight")
 	}

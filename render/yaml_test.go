@@ -155,6 +155,9 @@ func empty(value any) string {
 		}
 	case map[string]any:
 		for k, e := range v {
+			if k == "group" && e == "" {
+				continue // the core API's group has this name
+			}
 			if p := empty(e); p != "" {
 				return "." + k + p
 			}

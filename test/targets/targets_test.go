@@ -31,7 +31,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
 )
 
-var cluster dynamic.Interface
+var (
+	cluster    dynamic.Interface
+	kubeconfig string
+)
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", "400"); err != nil { // the command line may say otherwise
@@ -39,6 +42,17 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(testbed.Main(m, func(ctx context.Context, p *testbed.ControlPlane) (err error) {
 		if cluster, err = dynamic.NewForConfig(p.Config); err != nil {
+			return err
+		}
+		kubeconfig = p.Kubeconfig
+		if err := testbed.PrepareMetalLB(ctx, p.Config); err != nil {
+			return err
+		}
+		records, err := programs.DNSCRDs(ctx)
+		if err != nil {
+			return err
+		}
+		if err := p.InstallCRDs(records...); err != nil {
 			return err
 		}
 		gateways, err := programs.GatewayAPICRDs(ctx)
@@ -56,7 +70,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			return err
 		}
-		for _, name := range []string{"lease", routegen.Lease.Namespace()} {
+		for _, name := range []string{"lease", "manifests", routegen.Lease.Namespace()} {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 			if _, err := clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 				return err
