@@ -156,7 +156,7 @@ func (r *run) giveUp(ctx context.Context, why error) error {
 	if cluster.IsAway(why) {
 		return r.unfinished(why)
 	}
-	if left := errors.Join(r.retract(ctx), r.rollback(ctx)); left != nil {
+	if left := errors.Join(r.restoreAltered(ctx), r.retract(ctx), r.rollback(ctx)); left != nil {
 		return &HalfError{Lease: r.req.Lease, Why: why, Left: left}
 	}
 	return why

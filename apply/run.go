@@ -151,8 +151,10 @@ type run struct {
 	quiet bool
 	// grants are the addresses that MetalLB chose, in pool mode.
 	grants []string
-	// made are the objects that this run has created, removed those that it has deleted.
+	// made are the objects that this run has created, altered those that it has changed, removed those that
+	// it has deleted.
 	made    []madeObject
+	altered []alteredObject
 	removed map[types.UID]bool
 	dns     recordWork
 }

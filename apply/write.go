@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,20 +27,6 @@ type madeObject struct {
 	object render.Object
 	uid    types.UID
 }
-
-// ConflictError says that somebody else manages fields of an object that a run wants to write.
-type ConflictError struct {
-	Object   string
-	Managers []string
-	Err      error
-}
-
-func (e *ConflictError) Error() string {
-	return fmt.Sprintf("%s: fields are managed by %s, with other values: %v\nNothing is forced. Let that manager drop the fields, or delete the object, and apply again",
-		e.Object, strings.Join(e.Managers, ", "), e.Err)
-}
-
-func (e *ConflictError) Unwrap() error { return e.Err }
 
 // namespaceKind is how a lease's namespace is written.
 var namespaceKind = render.Kind{GroupVersionKind: cluster.Namespaces.GroupVersion().WithKind("Namespace"), Plural: "namespaces", Singular: "namespace", ClusterScoped: true}
@@ -170,6 +155,11 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 		r.made = append(r.made, madeObject{object: o, uid: meta.UID})
 		r.mu.Unlock()
 	}
+	if action == Configured && !shared(o.Kind) && r.opts.DryRun == "" {
+		r.mu.Lock()
+		r.altered = append(r.altered, alteredObject{object: o, before: live, answer: meta})
+		r.mu.Unlock()
+	}
 	return action, nil
 }
 
@@ -195,6 +185,7 @@ func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bo
 	if getErr != nil || live == nil {
 		return false, conflict
 	}
+	conflict.Differs = !cluster.Contains(live.Object, cluster.Rendered(o).Object)
 	id, labelled := lease.IDFromLabels(live.GetLabels())
 	if r.adopts(o, live, id, labelled) {
 		err := r.seize(ctx, o, live)

@@ -118,7 +118,7 @@ var kubectl = writer{"kubectl", func(ctx context.Context, _ render.Kind, o *unst
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, path, "--kubeconfig", kubeconfig, "apply", "--server-side", "-f", "-") //nolint:gosec // a program that Build made
+	cmd := exec.CommandContext(ctx, path, "--kubeconfig", kubeconfig, "apply", "--server-side", "-f", "-")
 	cmd.Stdin = bytes.NewReader(body)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

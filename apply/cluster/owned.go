@@ -1,0 +1,140 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// applied is what a manager owns of an object by server-side apply; nil where it has applied nothing.
+func applied(entries []metav1.ManagedFieldsEntry, manager string) *metav1.ManagedFieldsEntry {
+	for i, e := range entries {
+		if e.Manager == manager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" {
+			return &entries[i]
+		}
+	}
+	return nil
+}
+
+// Owned is what a manager has applied of an object, with the values that stand there: to apply it again
+// changes nothing.
+func Owned(live *unstructured.Unstructured, manager string) (map[string]any, error) {
+	out := map[string]any{}
+	if entry := applied(live.GetManagedFields(), manager); entry != nil && entry.FieldsV1 != nil {
+		set := fieldpath.NewSet()
+		if err := set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())); err != nil {
+			return nil, fmt.Errorf("managed fields of %s: %w", manager, err)
+		}
+		out = pickFields(live.Object, set)
+	}
+	o := &unstructured.Unstructured{Object: out}
+	o.SetAPIVersion(live.GetAPIVersion())
+	o.SetKind(live.GetKind())
+	o.SetNamespace(live.GetNamespace())
+	o.SetName(live.GetName())
+	return out, nil
+}
+
+// pick is the part of a value that a set of fields names.
+func pick(from any, set *fieldpath.Set) any {
+	switch from := from.(type) {
+	case map[string]any:
+		return pickFields(from, set)
+	case []any:
+		return pickItems(from, set)
+	}
+	return from
+}
+
+func pickFields(from map[string]any, set *fieldpath.Set) map[string]any {
+	out := map[string]any{}
+	for name, v := range from {
+		element := fieldpath.FieldNameElement(name)
+		if below, ok := set.Children.Get(element); ok {
+			out[name] = pick(v, below)
+		} else if set.Members.Has(element) {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+func pickItems(from []any, set *fieldpath.Set) []any {
+	out := []any{}
+	for _, item := range from {
+		for element := range set.Children.All() {
+			if below, _ := set.Children.Get(element); isItem(element, item) {
+				out = append(out, pick(item, below))
+			}
+		}
+		for element := range set.Members.All() {
+			if _, parted := set.Children.Get(element); !parted && isItem(element, item) {
+				out = append(out, item)
+			}
+		}
+	}
+	return out
+}
+
+// isItem is true for the item of a list that a path element stands for: by its keys, or by its value.
+func isItem(element fieldpath.PathElement, item any) bool {
+	if element.Value != nil {
+		return value.Equals(*element.Value, value.NewValueInterface(item))
+	}
+	fields, ok := item.(map[string]any)
+	if element.Key == nil || !ok {
+		return false
+	}
+	for _, key := range *element.Key {
+		if v, has := fields[key.Name]; !has || !value.Equals(key.Value, value.NewValueInterface(v)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Withdraw takes back an apply of the manager to an object: it owns again what it owned before, with the
+// values of that time. Nothing is done once somebody has written under the manager's name after that apply,
+// of which meta is the answer.
+func (c *Cluster) Withdraw(ctx context.Context, kind render.Kind, before *unstructured.Unstructured, meta *metav1.PartialObjectMetadata, manager string) error {
+	owned, err := Owned(before, manager)
+	if err != nil {
+		return err
+	}
+	pinned := &unstructured.Unstructured{Object: owned}
+	pinned.SetUID(meta.UID)
+	for version := meta.ResourceVersion; ; {
+		pinned.SetResourceVersion(version)
+		body, err := pinned.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		err = c.Write(ctx, func(write context.Context) error {
+			_, err := c.Metadata.Resource(kind.Resource()).Namespace(before.GetNamespace()).Patch(write, before.GetName(), types.ApplyPatchType, body,
+				metav1.PatchOptions{FieldManager: manager, FieldValidation: Unwarned})
+			return err
+		})
+		if err == nil || !IsOvertaken(err) && !IsUnclear(err) || IsAway(err) || ctx.Err() != nil {
+			return err
+		}
+		live, err := c.Get(ctx, kind, before.GetNamespace(), before.GetName())
+		if err != nil || live == nil || live.GetUID() != meta.UID || !sameApply(live.GetManagedFields(), meta.ManagedFields, manager) {
+			return err
+		}
+		version = live.GetResourceVersion()
+	}
+}
+
+// sameApply is true where the manager has not applied anything else meanwhile.
+func sameApply(now, then []metav1.ManagedFieldsEntry, manager string) bool {
+	a, b := applied(now, manager), applied(then, manager)
+	return a != nil && b != nil && a.Time.Equal(b.Time) && a.FieldsV1 != nil && b.FieldsV1 != nil && bytes.Equal(a.FieldsV1.GetRawBytes(), b.FieldsV1.GetRawBytes())
+}
