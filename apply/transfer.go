@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -26,6 +27,9 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 	r := a.newRun(nil, state.Request{Lease: to})
 	r.snapshot, r.pools = snapshot, newPools(a, snapshot)
 	moves, err := r.moves(things)
+	if err == nil {
+		err = r.mayHave(moves, def)
+	}
 	if err == nil {
 		err = r.moveAll(ctx, moves)
 	}
@@ -52,6 +56,29 @@ type move struct {
 	// taken is true when the new lease has them by this run, done when it had not had them before, gone
 	// when nobody has the claim any more.
 	taken, done, gone bool
+}
+
+// mayHave refuses what the configuration does not let the new lease have: what its definition asks for,
+// and hosts that the provider gives to leases itself, where they are not this one's.
+func (r *run) mayHave(moves []*move, def *lease.Definition) error {
+	var refused lease.Problems
+	if def != nil {
+		_, problems := state.NewRequest(def, r.opts.Config)
+		refused = problems.Errors()
+	}
+	for _, m := range moves {
+		for _, p := range m.new {
+			to := config.Backend{Lease: p.Lease, Service: p.Service, Port: p.Port}
+			if why := r.opts.Config.OwnDomain(m.claim.Thing); m.claim.Kind != state.Address && why != "" && !r.opts.Config.Gives(m.claim.Thing, to) {
+				refused.Add(lease.Place{}, "%s %s: lease %s cannot have it", m.claim.Thing, why, r.req.Lease)
+				break
+			}
+		}
+	}
+	if len(refused) > 0 {
+		return refused
+	}
+	return nil
 }
 
 // moves decides on everything before anything is written.

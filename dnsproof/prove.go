@@ -69,14 +69,11 @@ func (x Exchange) String() string {
 //
 // A TXT record of the host's own challenge name that holds the owner's address proves it. So does
 // a CNAME of the host into the provider's ingress domain, unless a TXT record names the address of
-// somebody else, or it cannot be known whether one does. Hosts below the provider's domain are the
-// provider's to give, and need no proof.
+// somebody else, or it cannot be known whether one does. Hosts in the provider's own domain are proved by
+// TXT alone: a CNAME there is the provider's own.
 func (p *Prover) Prove(ctx context.Context, owner, host string) (how string, err error) {
-	base, wildcard := strings.CutPrefix(host, "*.")
+	base := strings.TrimPrefix(host, "*.")
 	own := p.Domain != "" && within(base, p.Domain)
-	if own && !wildcard && !same(base, p.Domain) {
-		return "in the provider's own domain " + p.Domain, nil
-	}
 	bounded, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	q := &inquiry{servers: slices.Clone(p.Servers), turn: p.Timeout / time.Duration(rounds*max(len(p.Servers), 1))}

@@ -73,7 +73,7 @@ func TestProved(t *testing.T) {
 			"shop.example.com", []string{`shop.example.com. CNAME www.example.com.`, `www.example.com. CNAME cdn.example.net.`, `cdn.example.net. CNAME a1.ingress.provider.com.`},
 			"CNAME shop.example.com → www.example.com → cdn.example.net → a1.ingress.provider.com",
 		},
-		"below the provider's domain": {"a1.ingress.provider.com", nil, "in the provider's own domain ingress.provider.com"},
+		"TXT below the provider's domain": {"a1.ingress.provider.com", []string{`_akash-challenge.a1.ingress.provider.com. TXT ` + mine}, "TXT _akash-challenge.a1.ingress.provider.com"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			how, err := proverFor(enough, nameserver.Start(t, c.records...)).Prove(t.Context(), owner, c.host)
@@ -135,6 +135,7 @@ func TestUnproved(t *testing.T) {
 		"too many CNAMEs": {"h0.example.com", ladder, append([]string{"TXT _akash-challenge.h0.example.com: no such name (NXDOMAIN)"}, ladderAsked()...), ""},
 		"the name is too long for a challenge": {long, nil, []string{
 			"CNAME " + long + ": no such name (NXDOMAIN)"}, "_akash-challenge." + long + " would be longer than a name in DNS can be"},
+		"below the provider's domain":            {"a1." + domain, []string{"a1." + domain + ". CNAME " + domain + "."}, []string{"TXT _akash-challenge.a1." + domain + ": no such name (NXDOMAIN)"}, ""},
 		"the provider's domain itself":           {domain, []string{domain + ". CNAME a1." + domain + "."}, []string{"TXT _akash-challenge." + domain + ": no such name (NXDOMAIN)"}, ""},
 		"a wildcard below the provider's domain": {"*.a1." + domain, nil, []string{"TXT _akash-challenge.a1." + domain + ": no such name (NXDOMAIN)"}, ""},
 		"a wildcard of the provider's domain":    {"*." + domain, []string{"*." + domain + ". CNAME a1." + domain + "."}, []string{"TXT _akash-challenge." + domain + ": no such name (NXDOMAIN)"}, ""},

@@ -55,6 +55,18 @@ func CheckHostTemplate(template string) error {
 	return nil
 }
 
+// TemplateDomain is the domain in which all names made from the template are: the labels behind the first,
+// and behind the last that has a variable. It is empty for an empty template.
+func TemplateDomain(template string) string {
+	labels := strings.Split(template, ".")
+	for i := len(labels) - 1; i > 0; i-- {
+		if strings.Contains(labels[i], "${") {
+			return strings.Join(labels[i+1:], ".")
+		}
+	}
+	return strings.Join(labels[1:], ".")
+}
+
 // longestName is the length that no name made from the template exceeds.
 func longestName(template string) int {
 	n := -1

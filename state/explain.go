@@ -45,9 +45,7 @@ func (c *Circumstances) Host(host string) Explanation {
 	x := Explanation{Subject: host}
 	rows := slices.DeleteFunc(slices.Clone(c.Book.Hosts), func(r HostRow) bool { return r.Host != host })
 	claim := c.claim(HostName(host))
-	if why := c.Config.Hosts.Refuse(host); why != "" {
-		x.fact("It %s: no lease can take it.", why)
-	}
+	c.refusal(&x, host, claim)
 	c.above(&x, host)
 	switch {
 	case claim != nil:
@@ -76,6 +74,21 @@ func (c *Circumstances) Host(host string) Explanation {
 		x.next("delete what stands for it, or take it over as its owner: kubectl akash-net reserve %s --adopt --lease LEASE", host)
 	}
 	return x
+}
+
+// refusal says why leases cannot take a host, unless the provider has given it to the one that holds it.
+func (c *Circumstances) refusal(x *Explanation, host string, claim *Claim) {
+	why := c.Config.Refuse(host, config.Backend{})
+	if claim != nil && len(claim.Parts) > 0 {
+		why = claim.refused(c.Config)
+	}
+	switch {
+	case why == "":
+	case why == c.Config.OwnDomain(host):
+		x.fact("It %s: no definition can ask for it.", why)
+	default:
+		x.fact("It %s: no lease can take it.", why)
+	}
 }
 
 // report says what a router says of a route.

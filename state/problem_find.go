@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // Problems finds what is wrong, in the order of the things. It is pure, as the book is.
@@ -94,7 +95,7 @@ func (p *problems) claim(c *Claim) {
 		p.add(base.byName())
 		return
 	}
-	if why := p.Config.Hosts.Refuse(c.Thing); why != "" && c.Kind != Address {
+	if why := c.refused(p.Config); why != "" {
 		x := base
 		x.Problem, x.Message = BlockedHost, "it is held, and it "+why
 		x.Plan, x.Mend = "release it, or change the configuration", Mend{Release: c}
@@ -106,6 +107,33 @@ func (p *problems) claim(c *Claim) {
 	if c.Kind == Address && !c.Deleting {
 		p.addressPool(base, c)
 	}
+}
+
+// refused says why the provider does not let those who hold a host have it, or is empty. Whose the
+// port of a generated host is was judged when it was claimed: here any port of the service will do.
+func (c *Claim) refused(cfg *config.ProviderConfig) string {
+	if c.Kind == Address {
+		return ""
+	}
+	for _, part := range c.Parts {
+		if why := refusedBackend(cfg, c.Thing, part.Lease, part.Service, part.Port); why != "" {
+			return why
+		}
+	}
+	if len(c.Parts) > 0 {
+		return ""
+	}
+	return cfg.Refuse(c.Thing, config.Backend{})
+}
+
+// refusedBackend says why a lease may not have a host for the backend that a claim or a route names.
+// The port that it names may be that of the containers.
+func refusedBackend(cfg *config.ProviderConfig, host string, id lease.ID, service string, port uint16) string {
+	why := cfg.Refuse(host, config.Backend{Lease: id, Service: service, Port: port})
+	if why == "" {
+		return ""
+	}
+	return cfg.Refuse(host, config.Backend{Lease: id, Service: service})
 }
 
 func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {

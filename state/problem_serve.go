@@ -69,7 +69,11 @@ func (p *problems) goes(x Problem, o *OwnObject) {
 // unclaimed is what is served and held by nobody: the lease that serves it is to hold it, unless no
 // lease may.
 func (p *problems) unclaimed(base Problem, o *OwnObject, u Use) {
-	if why := p.Config.Hosts.Refuse(u.Host); !u.Address.IsValid() && why != "" {
+	why := ""
+	if !u.Address.IsValid() {
+		why = refusedBackend(p.Config, u.Host, o.Lease, u.Service, u.Port)
+	}
+	if why != "" {
 		base.Problem, base.Message = BlockedHost, o.String()+" stands for it, and it "+why
 		base.Plan = "change the configuration, or delete " + o.String()
 		p.goes(base.byName(), o)

@@ -28,12 +28,12 @@ type HostWant struct {
 	At  lease.Place
 }
 
-// refuse says why the provider lets no lease have the host, or is empty.
-func refuse(host string, cfg *config.ProviderConfig) string {
+// refuse says why the provider does not let the lease have the host, or is empty.
+func refuse(host string, to config.Backend, cfg *config.ProviderConfig) string {
 	if strings.HasPrefix(host, "*.") && !cfg.Hosts.Wildcards {
 		return "is a wildcard, and the provider allows none (hosts.wildcards)"
 	}
-	return cfg.Hosts.Refuse(host)
+	return cfg.Refuse(host, to)
 }
 
 // EndpointWant is an IP endpoint for which a lease must hold an address, with the ports it takes
@@ -76,10 +76,11 @@ func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lea
 		s := &def.Services[i]
 		for _, e := range s.Expose {
 			for _, h := range e.Hosts {
-				if why := refuse(h.Name, cfg); why != "" {
+				to := config.Backend{Lease: def.Lease, Service: s.Name, Port: e.ExternalPort()}
+				if why := refuse(h.Name, to, cfg); why != "" {
 					problems.Add(h.At, "%s %s", h.Name, why)
 				}
-				req.Hosts = append(req.Hosts, HostWant{Host: h.Name, Path: e.RoutePath(), Service: s.Name, Port: e.ExternalPort(), At: h.At})
+				req.Hosts = append(req.Hosts, HostWant{Host: h.Name, Path: e.RoutePath(), Service: s.Name, Port: to.Port, Own: cfg.Gives(h.Name, to), At: h.At})
 			}
 			if e.IsIngress() && len(e.Hosts) == 0 && !cfg.Ingress.StaticHosts && cfg.Hosts.Generated == "" {
 				problems.Add(e.At, "service %s exposes port %d over HTTP without a host name; add one, or let the provider give it one (ingress.staticHosts, hosts.generated)", s.Name, e.ExternalPort())

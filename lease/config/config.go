@@ -46,6 +46,7 @@ type ProviderConfig struct {
 	IP                IP
 	DNS               DNS
 	CommitLevels      CommitLevels
+	Workloads         Workloads
 	// Shards are the routers that share the cluster's routes; without any there is one for all.
 	Shards []Shard
 }
@@ -107,6 +108,13 @@ type Hosts struct {
 	// Generated is the template of the host name that a routed port without hosts gets, such as
 	// "${service}-${dseq}.apps.example.com"; empty gives it none.
 	Generated string
+}
+
+// Workloads says how the provider's workloads are reached.
+type Workloads struct {
+	// PublicHostname is the provider's public name, at which tenants reach the ports of its nodes; empty
+	// where it has none.
+	PublicHostname string
 }
 
 // CommitLevels say how much of a resource may be leased out for each unit that the provider has:

@@ -15,7 +15,7 @@ type OwnHost struct {
 // OwnHosts are the host names that the provider gives a service beside those of its definition:
 // Akash's static host, which leads to the last of its routed ports, as Akash keeps one for each
 // service; and a generated one for each routed port without hosts. Of two such ports that are one
-// outside, the last has it.
+// outside, the last has it. A host that the definition names for the service is left to it.
 func (c *ProviderConfig) OwnHosts(id lease.ID, s *lease.Service) []OwnHost {
 	if !c.Ingress.StaticHosts && c.Hosts.Generated == "" {
 		return nil
@@ -38,5 +38,12 @@ func (c *ProviderConfig) OwnHosts(id lease.ID, s *lease.Service) []OwnHost {
 	if last != nil && c.Ingress.StaticHosts {
 		hosts = append(hosts, OwnHost{id.StaticHost(s.Name, c.Ingress.Domain), "/", last})
 	}
-	return hosts
+	return slices.DeleteFunc(hosts, func(h OwnHost) bool { return names(s, h.Host, h.Path) })
+}
+
+// names is true where the definition itself says to which port of the service a host leads.
+func names(s *lease.Service, host, path string) bool {
+	return slices.ContainsFunc(s.Expose, func(e lease.Expose) bool {
+		return e.RoutePath() == path && slices.ContainsFunc(e.Hosts, func(h lease.Host) bool { return h.Name == host })
+	})
 }

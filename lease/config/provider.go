@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease/document"
@@ -17,6 +18,7 @@ func readProvider(c document.Cursor, cfg *ProviderConfig) {
 	word(m.Get("deployment-ingress-domain"), &cfg.Ingress.Domain, hostDomain)
 	truth(m.Get("deployment-ingress-static-hosts"), &cfg.Ingress.StaticHosts)
 	needDomain(m.Get("deployment-ingress-static-hosts"), cfg.Ingress, "deployment-ingress-domain")
+	word(m.Get("cluster-public-hostname"), &cfg.Workloads.PublicHostname, publicName)
 	level(m.Get("cpu-commit-level"), &cfg.CommitLevels.CPU)
 	level(m.Get("memory-commit-level"), &cfg.CommitLevels.Memory)
 	level(m.Get("storage-commit-level"), &cfg.CommitLevels.Storage)
@@ -46,6 +48,14 @@ func readProvider(c document.Cursor, cfg *ProviderConfig) {
 	if operator {
 		cfg.IP.Mode = ModePool
 	}
+}
+
+// publicName takes what Akash takes: an address is a public name too, and no host can be below it.
+func publicName(s string) error {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return nil
+	}
+	return hostDomain(s)
 }
 
 // word is text for a file in which a value may be given unquoted, and empty for the default.

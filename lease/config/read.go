@@ -17,7 +17,7 @@ import (
 var (
 	rootKeys     = []string{"apiVersion", "kind", "metadata", "spec"}
 	metadataKeys = []string{"name", "annotations", "labels"}
-	specKeys     = []string{"target", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip", "dns", "commitLevels", "shards"}
+	specKeys     = []string{"target", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip", "dns", "commitLevels", "workloads", "shards"}
 	ingressKeys  = []string{"className", "domain", "staticHosts"}
 	gatewayKeys  = []string{"name", "namespace", "implementation", "proxyBufferSize", "listeners"}
 	listenerKeys = []string{"http", "https", "passthrough"}
@@ -28,6 +28,7 @@ var (
 	zoneKeys     = []string{"domain", "zone", "region", "secretRef"}
 	secretKeys   = []string{"name", "namespace"}
 	commitKeys   = []string{"cpu", "memory", "storage"}
+	workloadKeys = []string{"publicHostname"}
 	shardKeys    = []string{"name", "selector", "namespaceSelector"}
 )
 
@@ -90,6 +91,7 @@ func readConfig(c document.Cursor, cfg *ProviderConfig) {
 	level(commit.Get("cpu"), &cfg.CommitLevels.CPU)
 	level(commit.Get("memory"), &cfg.CommitLevels.Memory)
 	level(commit.Get("storage"), &cfg.CommitLevels.Storage)
+	text(spec.Get("workloads").Mapping(workloadKeys).Get("publicHostname"), &cfg.Workloads.PublicHostname, publicName)
 	cfg.Shards = shards(spec.Get("shards"))
 }
 

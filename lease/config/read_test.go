@@ -280,7 +280,7 @@ func TestSchemaNamesTheReadersKeys(t *testing.T) {
 		"hosts":     {spec.Properties["hosts"], hostsKeys}, "ip": {spec.Properties["ip"], ipKeys},
 		"shards": {spec.Properties["shards"].Items, shardKeys},
 		"dns":    {spec.Properties["dns"], dnsKeys}, "dns.gardener": {spec.Properties["dns"].Properties["gardener"], gardenerKeys},
-		"zone": {root.Defs["zone"], zoneKeys}, "secretRef": {root.Defs["secretRef"], secretKeys}, "commitLevels": {spec.Properties["commitLevels"], commitKeys},
+		"zone": {root.Defs["zone"], zoneKeys}, "secretRef": {root.Defs["secretRef"], secretKeys}, "commitLevels": {spec.Properties["commitLevels"], commitKeys}, "workloads": {spec.Properties["workloads"], workloadKeys},
 	} {
 		for key := range c.schema.Properties {
 			if !slices.Contains(c.keys, key) {

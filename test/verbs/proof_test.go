@@ -20,18 +20,18 @@ func challenge(host, owner string) string {
 // A check tells of each host whether it is proved and how, and writes nothing.
 func TestCheckProves(t *testing.T) {
 	domain, id := newDomain(), leaseOf(newOwner(), 1)
-	byText, byAlias, generated := "text."+domain, "alias."+domain, "a1.ingress.provider.com"
+	byText, byAlias, given := "text."+domain, "alias."+domain, id.StaticHost("web", "ingress.provider.com")
 	names := nameserver.Start(t, challenge(byText, id.Owner), byAlias+". CNAME www."+domain+".", "www."+domain+". CNAME a1.ingress.provider.com.")
-	config := configure(t, "ingress: {domain: ingress.provider.com}")
-	definition := define(t, id, web("web", 80, byText, byAlias, generated))
+	config := configure(t, "ingress: {domain: ingress.provider.com, staticHosts: true}")
+	definition := define(t, id, web("web", 80, byText, byAlias))
 	before := fingerprint(t)
 	arguments := []string{"check", "-f", definition, "--config", config, "--dns", "--resolver", names.Addr}
 	r := net(t, 0, arguments...)
 	for _, line := range []string{
 		"host/" + byText + " proved (TXT _akash-challenge." + byText + ")",
 		"host/" + byAlias + " proved (CNAME " + byAlias + " → www." + domain + " → a1.ingress.provider.com)",
-		"host/" + generated + " proved (in the provider's own domain ingress.provider.com)",
-		"host/" + byText + " free", "host/" + byAlias + " free", "host/" + generated + " free",
+		"host/" + given + " proved (the provider gives it)",
+		"host/" + byText + " free", "host/" + byAlias + " free", "host/" + given + " free",
 	} {
 		if !slices.Contains(strings.Split(r.stdout, "\n"), line) {
 			t.Errorf("no line %q: %s", line, r)
