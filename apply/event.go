@@ -70,8 +70,10 @@ type Summary struct {
 	Hosts     []string
 	Addresses []string
 	Withheld  int
-	Changed   bool
-	Took      time.Duration
+	// Unrouted is how many of the hosts are held and served by nothing (lease.Definition.Unrouted).
+	Unrouted int
+	Changed  bool
+	Took     time.Duration
 }
 
 // summary is how the lease of the run stands.
@@ -80,6 +82,9 @@ func (r *run) summary() *Summary {
 	for _, h := range r.holds {
 		if h.want.Kind != state.Address {
 			s.Hosts = append(s.Hosts, h.want.Thing)
+			if r.unrouted(h.want.Thing) {
+				s.Unrouted++
+			}
 		} else {
 			s.Addresses = append(s.Addresses, h.want.Thing)
 		}
@@ -89,6 +94,11 @@ func (r *run) summary() *Summary {
 	slices.Sort(s.Addresses)
 	s.Addresses = slices.Compact(s.Addresses)
 	return s
+}
+
+// unrouted is true for a host of the definition that is only claimed.
+func (r *run) unrouted(host string) bool {
+	return r.def != nil && slices.ContainsFunc(r.def.Unrouted(), func(h lease.Host) bool { return h.Name == host })
 }
 
 // HeldError says that others hold what the lease wants. Nothing was changed.

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,8 +18,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Problems reads the cluster and finds what is wrong. A claim with a run's mark counts as crashed
-// when nothing was written to it for as long as crashedAfter.
+// Problems reads the cluster and finds what is wrong. A run counts as crashed when it has written
+// nothing for as long as crashedAfter.
 func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration) ([]state.Problem, error) {
 	s, err := read(ctx, c, ledger.New(c, cfg.LedgerNamespace, false), true, kinds.Records...)
 	if err != nil {
@@ -77,6 +78,12 @@ func ownObject(kind render.Kind, o *unstructured.Unstructured, whose state.Owner
 	if slices.Contains(kinds.ClaimLike, kind) {
 		_, old := managed.OfVersion(o, kind.GroupVersion())
 		out.OldVersions = old > 0
+	}
+	for _, m := range o.GetManagedFields() {
+		ours := m.Manager == lease.FieldManager || strings.HasPrefix(m.Manager, lease.FieldManager+"/")
+		if ours && m.Subresource == "" && m.Time != nil && m.Time.After(out.Written) {
+			out.Written = m.Time.Time
+		}
 	}
 	return out
 }

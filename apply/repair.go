@@ -17,7 +17,7 @@ import (
 
 // RepairOptions say what is mended, and with what.
 type RepairOptions struct {
-	// CrashedAfter is how long a claim with a run's mark may stand still.
+	// CrashedAfter is for how long a run may write nothing before it counts as crashed.
 	CrashedAfter time.Duration
 	// Problems are the names of those that are to be mended; without any it is all that need nobody's
 	// word.

@@ -63,6 +63,9 @@ func (c *cli) convert(ctx context.Context, o *inputOptions, output string) error
 	if err != nil {
 		return err
 	}
+	for _, def := range defs {
+		c.warn(lease.Warnings(def))
+	}
 	var out bytes.Buffer
 	if err := writeDefinitions(&out, defs, output); err != nil {
 		return err

@@ -52,6 +52,7 @@ type line struct {
 	Hosts     []string `json:"hosts,omitempty"`
 	Addresses []string `json:"addresses,omitempty"`
 	Withheld  int      `json:"withheld,omitempty"`
+	Unrouted  int      `json:"unrouted,omitempty"`
 	Changed   *bool    `json:"changed,omitempty"`
 	Seconds   float64  `json:"seconds,omitempty"`
 }
@@ -115,7 +116,7 @@ func (e *events) json(event apply.Event) {
 		l.Error = event.Err.Error()
 	}
 	if s := event.Summary; s != nil {
-		l.Hosts, l.Addresses, l.Withheld, l.Changed, l.Seconds = s.Hosts, s.Addresses, s.Withheld, &s.Changed, s.Took.Seconds()
+		l.Hosts, l.Addresses, l.Withheld, l.Unrouted, l.Changed, l.Seconds = s.Hosts, s.Addresses, s.Withheld, s.Unrouted, &s.Changed, s.Took.Seconds()
 	}
 	if err := json.NewEncoder(e.c.Out).Encode(l); err != nil {
 		fmt.Fprintf(e.c.ErrOut, "Error: %v\n", err)
@@ -125,7 +126,10 @@ func (e *events) json(event apply.Event) {
 // summary is the last line of a lease.
 func summary(event apply.Event, suffix string) string {
 	s := event.Summary
-	parts := []string{count(len(s.Hosts), "host")}
+	parts := []string{count(len(s.Hosts)-s.Unrouted, "host")}
+	if s.Unrouted > 0 {
+		parts = append(parts, fmt.Sprintf("%d not routed over HTTP", s.Unrouted))
+	}
 	if len(s.Addresses) > 0 {
 		parts = append(parts, fmt.Sprintf("%s (%s)", count(len(s.Addresses), "address"), strings.Join(s.Addresses, ", ")))
 	}

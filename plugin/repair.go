@@ -21,22 +21,47 @@ type problemsFound struct{ count int }
 
 func (e *problemsFound) Error() string { return count(e.count, "problem") }
 
-const flagCrashedAfter = "crashed-after"
+// crashedFlags say which runs count as crashed.
+type crashedFlags struct {
+	after  time.Duration
+	assume bool
+}
+
+const (
+	flagCrashedAfter  = "crashed-after"
+	flagAssumeCrashed = "assume-crashed"
+
+	// leastCrashedAfter is for how long a run that works may write nothing: a slow API server, or a
+	// laptop that was closed for a moment, keeps it from writing.
+	leastCrashedAfter = time.Minute
+)
 
 func addCrashedAfter(cmd *cobra.Command, value *time.Duration) {
-	cmd.Flags().DurationVar(value, flagCrashedAfter, 2*time.Minute, "How long a claim with a run's mark may stand still before the run counts as crashed")
+	cmd.Flags().DurationVar(value, flagCrashedAfter, 2*time.Minute, "For how long a run may write nothing before it counts as crashed")
+}
+
+func (f *crashedFlags) add(cmd *cobra.Command) {
+	addCrashedAfter(cmd, &f.after)
+	cmd.Flags().BoolVar(&f.assume, flagAssumeCrashed, false, "Allow --crashed-after below 1m: a run that only works slowly counts as crashed too, and loses what it has taken")
+}
+
+func (f *crashedFlags) check() error {
+	if f.after < leastCrashedAfter && !f.assume {
+		return usage("--crashed-after must be at least %s, not %s: a run may work and write nothing for that long, and would lose what it has taken. If no run is under way, add --assume-crashed", "1m", f.after)
+	}
+	return nil
 }
 
 // repairFlags are the flags of repair as they are typed.
 type repairFlags struct {
-	input        inputFlags
-	dryRun       string
-	output       string
-	operators    string
-	crashedAfter time.Duration
-	wait         bool
-	timeout      time.Duration
-	concurrency  int
+	input       inputFlags
+	dryRun      string
+	output      string
+	operators   string
+	crashed     crashedFlags
+	wait        bool
+	timeout     time.Duration
+	concurrency int
 }
 
 func newRepair(c *cli) *cobra.Command {
@@ -79,14 +104,14 @@ func newRepair(c *cli) *cobra.Command {
 	addOperators(cmd, &f.operators)
 	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, and for what is applied again as apply does")
 	addConcurrency(cmd, &f.concurrency)
-	addCrashedAfter(cmd, &f.crashedAfter)
+	f.crashed.add(cmd)
 	return cmd
 }
 
 // check judges the flags, and the form of the problems that are named. The answer is nil where no
 // input is given.
 func (f *repairFlags) check(c *cli, names []string) (*inputOptions, error) {
-	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
+	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency), f.crashed.check()} {
 		if check != nil {
 			return nil, check
 		}
@@ -123,7 +148,7 @@ func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names [
 	if err != nil {
 		return err
 	}
-	opts := apply.RepairOptions{CrashedAfter: f.crashedAfter, Problems: names, ConfigFile: c.configFile}
+	opts := apply.RepairOptions{CrashedAfter: f.crashed.after, Problems: names, ConfigFile: c.configFile}
 	if in != nil {
 		if opts.Definitions, err = in.collect(ctx, c, cluster, cfg); err != nil {
 			return err

@@ -166,6 +166,7 @@ func (f *reserveFlags) requests(ctx context.Context, c *cli, cluster *cluster.Cl
 	var requests []state.Request
 	var problems lease.Problems
 	for _, def := range defs {
+		c.warn(lease.Warnings(def))
 		request, found := state.NewRequest(def, cfg)
 		requests, problems = append(requests, request), append(problems, found...)
 	}

@@ -49,19 +49,19 @@ func Lease(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses) (
 // the definition says for something a little different. Plain definitions have none, save for
 // wildcards and the options of the Gateway API.
 func Warnings(def *lease.Definition, cfg *config.ProviderConfig) lease.Problems {
-	all := routes(def, cfg)
+	all, warnings := routes(def, cfg), lease.Warnings(def)
 	warns := func(r route) bool {
 		return r.routing != nil || r.target == config.TargetHTTPRoute && (r.wildcard() || cfg.Gateway.Implementation == config.GatewayStandard)
 	}
 	if !slices.ContainsFunc(all, warns) {
-		return nil
+		return warnings
 	}
 	l := newLeased(def, cfg)
 	l.findBackends(all)
 	for _, r := range all {
 		l.appendRoute(nil, r)
 	}
-	return l.problems.Warnings().Sorted()
+	return append(warnings, l.problems.Warnings()...).Sorted()
 }
 
 // leasedPort renders the ProviderLeasedIP and the Services of one port.

@@ -35,7 +35,8 @@ const (
 	// StateActive is a host that a route of its holder serves, or an address that MetalLB has
 	// granted.
 	StateActive = "Active"
-	// StatePending is an address that a Service asks for and has not been granted.
+	// StatePending is an address that a Service asks for and has not been granted, or a host whose route
+	// no controller has accepted or leads elsewhere than the claim says.
 	StatePending = "Pending"
 	// StateReserved is what is held and not used.
 	StateReserved = "Reserved"

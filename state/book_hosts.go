@@ -23,7 +23,7 @@ type HostRow struct {
 	Port    uint16 `json:"port"`
 	// Target is the kind of route that serves the host: ingress, httproute, route, tlsroute, or empty.
 	Target string `json:"target"`
-	// State is Active, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable. What has no claim is Active
+	// State is Active, Pending, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable. What has no claim is Active
 	// or Reserved as it is seen.
 	State string `json:"state"`
 	// Claimed is false for what only Akash's objects stand for: another tenant's provider may hand
@@ -33,6 +33,8 @@ type HostRow struct {
 	// Expires is when a hold ends, as RFC 3339; empty for what is held for good.
 	Expires string `json:"expires,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Unaccepted is true for a Pending host that waits for a controller to accept its route.
+	Unaccepted bool `json:"-"`
 }
 
 func (r HostRow) key() string { return r.Host + r.Path + " " + r.withheldFrom() }
@@ -134,18 +136,40 @@ func serve(rows []HostRow, objects []*HostObject) {
 		if row.State == StateWithheld || row.Provider == "" {
 			continue
 		}
+		var own []*HostObject
 		for _, o := range objects {
 			switch {
 			case o.Kind == providerHost || o.PathHash != lease.PathHash(row.Path):
 			case o.of(row.id().Group()):
-				row.Target = o.Kind
-				if row.State == StateReserved {
-					row.State = StateActive
-				}
+				own = append(own, o)
 			case !holds(o):
 				row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
 			}
 		}
+		row.show(own)
+	}
+}
+
+// show says of a row which routes of its holder are there for it. Of several one that serves counts.
+func (r *HostRow) show(routes []*HostObject) {
+	why, live := "", false
+	for _, o := range routes {
+		not := r.notLive(o)
+		if not == "" || !live {
+			r.Target = o.Kind
+		}
+		if live = live || not == ""; why == "" && not != "" {
+			why, r.Unaccepted = not, not == o.Unaccepted
+		}
+	}
+	switch {
+	case len(routes) == 0 || r.State != StateReserved:
+	case live:
+		r.State, r.Unaccepted = StateActive, false
+	case r.Message != "":
+		r.State, r.Message = StatePending, why+"; "+r.Message
+	default:
+		r.State, r.Message = StatePending, why
 	}
 }
 
@@ -193,6 +217,9 @@ func (f *folder) unclaimedHost(host string, objects []*HostObject) HostRow {
 		case o.Kind == providerHost:
 		case row.Target == "" && (o == holder || holder.HasLease && o.of(holder.Lease.Group())):
 			row.Target, row.State = o.Kind, StateActive
+			if o.Unaccepted != "" {
+				row.State, row.Message, row.Unaccepted = StatePending, o.Unaccepted, true
+			}
 		case !holder.HasLease || !o.of(holder.Lease.Group()):
 			row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
 		}

@@ -45,9 +45,13 @@ type HostObject struct {
 	// Redirect sends on to the route that serves.
 	Host, PathHash string
 	Redirect       bool
-	// Service and Port are the backend, known only of a ProviderHost that was read whole.
+	// Whole is true for an object that was read whole: the fields below are known then.
+	Whole bool
+	// Service and Port are the backend.
 	Service string
 	Port    uint16
+	// Unaccepted says why a route does not serve yet, where controllers report in its status.
+	Unaccepted string
 }
 
 // HostObjectOf reads an object's metadata.
@@ -55,13 +59,6 @@ func HostObjectOf(kind string, o metav1.Object) HostObject {
 	h := HostObject{Labelled: labelled(kind, o)}
 	h.Host, h.PathHash, h.Redirect = lease.ParseRouteName(h.Name)
 	return h
-}
-
-// Complete adds what a whole ProviderHost says.
-func (h *HostObject) Complete(o *unstructured.Unstructured) {
-	spec := field(o.Object, "spec")
-	h.Service, _ = field(spec, "service_name").(string)
-	h.Port = portNumber(field(spec, "external_port"))
 }
 
 // The kinds of the objects that stand for a host and for a leased port; other kinds serve them.

@@ -45,14 +45,8 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 		}
 	case "/Namespace":
 		c.AddNamespace(o)
-	case "akash.network/ProviderHost":
-		h := HostObjectOf(o.GetKind(), o)
-		h.Complete(o)
-		c.Hosts = append(c.Hosts, h)
-	case "networking.k8s.io/Ingress", "gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/TLSRoute", "route.openshift.io/Route":
-		if _, ofLease := o.GetLabels()[lease.LabelOwner]; ofLease {
-			c.Hosts = append(c.Hosts, HostObjectOf(o.GetKind(), o))
-		}
+	case "akash.network/ProviderHost", "networking.k8s.io/Ingress", "gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/TLSRoute", "route.openshift.io/Route":
+		c.Hosts = append(c.Hosts, HostObjectsOf(o)...)
 	case "akash.network/ProviderLeasedIP":
 		c.Ports = append(c.Ports, PortObjectOf(o))
 	case "/Service":

@@ -122,13 +122,31 @@ func (c *Circumstances) hostRow(x *Explanation, r HostRow) {
 	case StateActive:
 		x.fact("Live: %s in namespace %s routes it to %s.", r.Target, r.Namespace, backend(r))
 		c.backendMissing(x, r)
+	case StatePending:
+		x.fact("Not live: %s.", r.Message)
+		if r.Unaccepted {
+			x.next("kubectl -n %s describe %s %s (a controller's report stands in its status; without one, see that the controller runs and serves the Gateway)", r.Namespace, r.Target, lease.RouteName(r.Host, r.Path))
+		} else {
+			x.next("kubectl akash-net repair, or: kubectl akash-net apply -f FILE")
+		}
 	case StateReserved:
 		x.fact("Not live: lease %s holds it, and no route serves it.", who)
+		if c.atAnotherPort(r) {
+			x.fact("Its definition exposes it at port %d; over HTTP only port 80 is routed.", r.Port)
+			x.next("write \"as: 80\" for it in the lease's definition, then: kubectl akash-net apply -f FILE")
+			return
+		}
 		x.next("the lease's routes are made with: kubectl akash-net apply -f FILE")
 	}
-	if r.Message != "" && r.State != StateWithheld {
+	if r.Message != "" && r.State != StateWithheld && r.State != StatePending {
 		x.fact("%s.", r.Message)
 	}
+}
+
+// atAnotherPort is true for a host of which the claim names a port that is not the router's, and for which
+// nothing was made: a port with TLS has a ProviderHost.
+func (c *Circumstances) atAnotherPort(r HostRow) bool {
+	return r.Port != 0 && r.Port != 80 && !slices.ContainsFunc(c.Uses[r.Host], func(u Use) bool { return u.Of(r.id().Group()) })
 }
 
 func (c *Circumstances) backendMissing(x *Explanation, r HostRow) {

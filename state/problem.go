@@ -149,6 +149,8 @@ type OwnObject struct {
 	ObjectRef
 	Ownership
 	Since time.Time
+	// Written is when this program last wrote it, by the API server's clock; zero where it never did.
+	Written time.Time
 	// Definition is the hash of the definition it was rendered from, as far as it still carries it.
 	Definition string
 	// ForOperator is true for a ProviderHost whose route is left to Akash's hostname operator.
@@ -177,6 +179,6 @@ type ProblemFacts struct {
 	Objects    []OwnObject
 	Records    []OwnRecord
 	Namespaces map[string]bool
-	// CrashedAfter is how long a claim with a run's mark may stand still.
+	// CrashedAfter is for how long a run may write nothing before it counts as crashed.
 	CrashedAfter time.Duration
 }

@@ -55,6 +55,7 @@ type problems struct {
 	services map[string][]ServiceObject
 	// written are the UIDs of the objects that this program wrote.
 	written map[string]bool
+	signs   signsOfLife
 	found   []Problem
 }
 
@@ -73,6 +74,7 @@ func newProblems(f ProblemFacts) *problems {
 	for _, o := range f.Objects {
 		p.written[o.UID] = o.Ours
 	}
+	p.signs = newSignsOfLife(f.Claims, f.Objects)
 	return p
 }
 
@@ -145,7 +147,7 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 		switch {
 		case part.Ended(p.Now):
 			ended = append(ended, part.Key)
-		case part.Run != "" && p.Now.Sub(c.Updated) > p.CrashedAfter:
+		case part.Run != "" && p.Now.Sub(p.signs.last(part)) > p.CrashedAfter:
 			marked = append(marked, part.Key)
 		case part.Run == "" && stands && !p.Namespaces[part.Lease.Namespace()]:
 			gone = append(gone, part.Key)

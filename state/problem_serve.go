@@ -37,9 +37,9 @@ func (p *problems) use(base Problem, o *OwnObject, u Use) {
 	case part == nil:
 		p.unclaimed(base, o, u)
 	case !u.Address.IsValid() && o.Kind != providerHost:
-		if !u.Redirect && part.Service != "" && (part.Service != u.Service || part.Port != u.Port && o.Kind != "route") {
-			base.Problem, base.Message = RouteDiffers, fmt.Sprintf("%s leads to %s:%d, the claim says %s:%d", where, u.Service, u.Port, part.Service, part.Port)
-			base.Plan, base.Mend = fmt.Sprintf("lead %s to %s:%d", where, part.Service, part.Port), Mend{Rewrite: &o.ObjectRef, Part: *part}
+		if !u.Redirect && !part.leadsTo(o.Kind, u.Service, u.Port) {
+			base.Problem, base.Message = RouteDiffers, fmt.Sprintf("%s routes it to %s:%d, the claim says %s:%d", where, u.Service, u.Port, part.Service, part.Port)
+			base.Plan, base.Mend = fmt.Sprintf("let %s route it to %s:%d", where, part.Service, part.Port), Mend{Rewrite: &o.ObjectRef, Part: *part}
 			p.add(base)
 		}
 	}
@@ -141,18 +141,17 @@ func (p *problems) isServed(c *Claim, g lease.Group, stands []ObjectRef) bool {
 // notServed says that one of Akash's objects stands alone. While the part has a run's mark, the mark
 // is the problem; a run that is under way has just made the object.
 func (p *problems) notServed(base Problem, o *OwnObject, part *Part) {
-	if part.Run != "" || part.Ended(p.Now) || p.Now.Sub(o.Since) < p.CrashedAfter {
-		return
+	if part.Run != "" || part.Ended(p.Now) || p.Now.Sub(o.Since) < p.CrashedAfter || !p.Namespaces[part.Lease.Namespace()] {
+		return // a namespace that is gone is a problem of its own
 	}
-	base.Problem, base.Message = NotServed, fmt.Sprintf("%s stands for it, and nothing serves it: a run did not end", o)
-	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o), Mend{Delete: []ObjectRef{o.ObjectRef}}
+	base.Problem, base.Message = NotServed, fmt.Sprintf("%s stands for it, and nothing serves it: what served it was deleted, or a run did not end", o)
 	if o.ForOperator {
 		base.Message = fmt.Sprintf("%s stands for it, and Akash's hostname operator has not routed it: its log and its /ignore-list say why", o)
+		base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o), Mend{Delete: []ObjectRef{o.ObjectRef}}
 		p.add(base.byName())
 		return
 	}
-	base.Mend.Group, base.Mend.Definition = o.Lease.Group(), true
-	p.add(base)
+	p.add(base.byDefinition(o.Lease.Group()))
 }
 
 // partKey is the part that an object rests on: a port of an address, a path of a host.

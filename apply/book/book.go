@@ -29,7 +29,7 @@ const fewHosts = 16
 const OfLeases = lease.LabelOwner
 
 // Read reads what the subjects need, one LIST of each kind, and computes the book. Metadata is
-// enough for all but the status of Services, MetalLB's pools, and ProviderHosts without a claim.
+// enough of claims and ports; of routes it is not, for live is what the live object says.
 // It names no resource version, so that what is read is not older than the request.
 func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects ...state.Subject) (*state.Book, error) {
 	r := bookReader{cluster: c, cfg: cfg}
@@ -114,6 +114,12 @@ func (r *bookReader) list(ctx context.Context, kind render.Kind) error {
 		var objects []*unstructured.Unstructured
 		objects, err = r.cluster.Objects(ctx, kind.Resource(), "", opts)
 		r.addObjects(kind, objects)
+	case render.Ingress, render.HTTPRoute, render.TLSRoute, render.Route:
+		var hosts []state.HostObject
+		hosts, err = cluster.ListObjects(ctx, r.cluster, kind.Resource(), "", opts, state.HostObjectsOf)
+		r.mu.Lock()
+		r.contents.Hosts = append(r.contents.Hosts, hosts...)
+		r.mu.Unlock()
 	case render.ProviderLeasedIP:
 		r.contents.Ports, err = cluster.ListMetas(ctx, r.cluster, kind.Resource(), "", opts, func(m *metav1.ObjectMeta) (state.PortObject, bool) {
 			return state.PortObjectOf(m), true

@@ -110,7 +110,7 @@ func (s *soak) next(t tenant, d int) operation {
 	case n < 96:
 		return operation{verb: "release", args: []string{"release", t.group(d)}}
 	case n < 98:
-		return operation{verb: "repair", args: []string{"repair", "--crashed-after", []string{"2m", "20s"}[t.IntN(2)]}}
+		return operation{verb: "repair", args: []string{"repair", "--crashed-after", []string{"2m", "1m"}[t.IntN(2)]}}
 	default:
 		return operation{verb: "state --problems", reads: true, args: []string{"state", "--problems"}}
 	}

@@ -43,10 +43,14 @@ func addressProblems() []madeProblem {
 			name := lease.LeasedIPName(lease.SharingKey(s.id.Owner, "public"), lease.TCP, 7001)
 			return produced{thing: "providerleasedip/" + name, touched: []string{"providerleasedips lease/" + name}}
 		}},
-		{state.NotServed, byItself, func(t *testing.T, s scene) produced {
+		{state.NotServed, byDefinition, func(t *testing.T, s scene) produced {
 			s.apply(t, leased("game", "public", 7001))
-			remove(t, services, s.id.Namespace(), lease.IPServiceName("game", 7001, lease.TCP))
-			return produced{thing: addressOf(t, s.id.Owner), touched: []string{"providerleasedips lease/" + lease.LeasedIPName(lease.SharingKey(s.id.Owner, "public"), lease.TCP, 7001)}}
+			service := lease.IPServiceName("game", 7001, lease.TCP)
+			remove(t, services, s.id.Namespace(), service)
+			return produced{
+				thing: addressOf(t, s.id.Owner), definition: define(t, s.id, leased("game", "public", 7001)),
+				touched: []string{"services " + s.id.Namespace() + "/" + service},
+			}
 		}},
 		{state.AddressWithoutPool, byItself, func(t *testing.T, s scene) produced {
 			s.apply(t, leased("game", "public", 7001))
@@ -106,7 +110,7 @@ func addressProblems() []madeProblem {
 			makePool(t, "aa-two", s.other+"2/31", "")
 			return produced{thing: "aa-one", after: func(t *testing.T) {
 				remove(t, pools, metalLB, "aa-two")
-				net(t, 0, "repair", "--crashed-after", "0s", "--config", s.plain)
+				net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--config", s.plain)
 			}}
 		}},
 		{state.PoolOverlap, byItself, func(t *testing.T, s scene) produced {
@@ -151,7 +155,7 @@ func addressProblems() []madeProblem {
 			config := configure(t, "ip: {ranges: ["+s.other+"7/32]}")
 			net(t, 0, "reserve", "--config", config, "--lease", s.id.String(), "--address", "auto")
 			return produced{thing: "akash-net-" + strings.ReplaceAll(s.other, ".", "-") + "7-32", config: config, after: func(t *testing.T) {
-				net(t, 0, "repair", "--crashed-after", "0s", "--config", config) // nothing is broken
+				net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--config", config) // nothing is broken
 				net(t, 0, "state", "--problems", "--config", configure(t, "ip: {ranges: ["+s.other+"6/31]}"))
 			}}
 		}},

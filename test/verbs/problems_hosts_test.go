@@ -82,11 +82,6 @@ func hostProblems() []madeProblem {
 			removeNamespace(t, s.id.Namespace())
 			return produced{thing: s.host, touched: []string{"leases " + ledger + "/" + s.host, "providerhosts lease/" + s.host}}
 		}},
-		{state.NotServed, byItself, func(t *testing.T, s scene) produced {
-			s.apply(t, web("web", 8080, s.host))
-			remove(t, ingresses, s.id.Namespace(), s.host)
-			return produced{thing: s.host, touched: []string{"providerhosts lease/" + s.host}}
-		}},
 		{state.NotServed, byName, func(t *testing.T, s scene) produced {
 			s.apply(t, web("web", 8080, s.host))
 			remove(t, ingresses, s.id.Namespace(), s.host)
@@ -106,8 +101,8 @@ func hostProblems() []madeProblem {
 			})
 			return produced{thing: "providerhost/" + s.host, touched: []string{"providerhosts lease/" + s.host}}
 		}},
-		{state.NotServed, withDefinition, func(t *testing.T, s scene) produced {
-			// It needs nobody's word, but where the definition is there it is routed again.
+		{state.NotServed, byDefinition, func(t *testing.T, s scene) produced {
+			// A route that was deleted by hand: nothing else of the lease goes, and its definition brings it back.
 			s.apply(t, web("web", 8080, s.host))
 			remove(t, ingresses, s.id.Namespace(), s.host)
 			return produced{

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -29,6 +30,8 @@ type proxy struct {
 	isCut bool
 	// before is called before a request is passed on.
 	before func(request string)
+	// ahead is by how much the clock of the API server is ahead, as its answers show it.
+	ahead time.Duration
 }
 
 func startProxy(t *testing.T, after func(write string) (cut bool)) *proxy {
@@ -76,7 +79,12 @@ func (l line) RoundTrip(in *http.Request) (*http.Response, error) {
 		l.before(write)
 	}
 	if in.Method == http.MethodGet {
-		return l.next.RoundTrip(in)
+		response, err := l.next.RoundTrip(in)
+		if err == nil && l.ahead != 0 {
+			date, _ := http.ParseTime(response.Header.Get("Date"))
+			response.Header.Set("Date", date.Add(l.ahead).UTC().Format(http.TimeFormat))
+		}
+		return response, err
 	}
 	body, err := io.ReadAll(in.Body)
 	if err != nil {

@@ -15,7 +15,7 @@ func TestRepairClaimsAllPorts(t *testing.T) {
 	net(t, 0, "apply", "--config", config, "-f", define(t, id, leased("game", "public", 7001), leased("chat", "public", 7002)))
 	address := addressOf(t, id.Owner)
 	remove(t, claims, ledger, claimOf(address))
-	run(t.Context(), "repair", "--crashed-after", "0s", "--config", config)
+	run(t.Context(), "repair", "--crashed-after", "0s", "--assume-crashed", "--config", config)
 	held(t, claimOf(address), "1 7001/tcp", "1 7002/tcp")
 }
 

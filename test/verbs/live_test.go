@@ -1,0 +1,50 @@
+package verbs
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// lead changes the backend of an Ingress by hand.
+func lead(t *testing.T, namespace, host, service string) {
+	t.Helper()
+	change(t, ingresses, namespace, host, func(o *object) {
+		rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+		path := rules[0].(map[string]any)["http"].(map[string]any)["paths"].([]any)[0].(map[string]any)
+		path["backend"].(map[string]any)["service"].(map[string]any)["name"] = service
+		_ = unstructured.SetNestedSlice(o.Object, rules, "spec", "rules")
+	})
+}
+
+// Live is what the live object says: a backend that was changed by hand is seen, and mended.
+func TestLiveIsWhatTheRouteSays(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newOwner(), 1), "shop."+newDomain()
+	net(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
+	lead(t, id.Namespace(), host, "other")
+	net(t, 0, "explain", host).prints(t, "Not live: ingress "+id.Namespace()+"/"+host+" routes it to other:80, the claim says web:80.")
+	net(t, 0, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").prints(t, "Pending")
+	lead(t, id.Namespace(), host, "web")
+	net(t, 0, "explain", host).prints(t, "Live: ingress in namespace "+id.Namespace()+" routes it to web:80")
+	net(t, 0, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").prints(t, "Active")
+	net(t, 0, "release", id.Group().String())
+}
+
+// A route that was deleted by hand is not mended by deleting the rest of the lease.
+func TestRepairLeavesALeaseWithoutItsRoute(t *testing.T) {
+	id, host := leaseOf(newOwner(), 1), "shop."+newDomain()
+	definition := define(t, id, web("web", 8080, host))
+	net(t, 0, "apply", "-f", definition)
+	remove(t, ingresses, id.Namespace(), host)
+	r := run(t.Context(), "repair", "--crashed-after", "0s", "--assume-crashed")
+	if r.code != 1 {
+		t.Errorf("want exit code 1: %s", r)
+	}
+	r.prints(t, "NotServed/"+host+" left (", "): kubectl akash-net repair -f FILE")
+	need(t, hosts, "lease", host)
+	held(t, host, "1 /")
+	net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "-f", definition)
+	need(t, ingresses, id.Namespace(), host)
+	net(t, 0, "release", id.Group().String())
+}
