@@ -27,10 +27,20 @@ func CheckGroups(groups []*Definition, partial bool) Problems {
 type checker struct {
 	problems Problems
 	partial  bool
-	hosts    map[string][]hostUser
-	ports    map[portKey]portUser
-	used     []string // endpoint names that the definition's exposes refer to
+	// routes are the uses of paths of hosts, hosts the first use of each host, whole its first use by
+	// a route that passes TLS through.
+	routes map[routeKey]hostUser
+	hosts  map[string]hostUser
+	whole  map[string]hostUser
+	ports  map[portKey]portUser
+	// used are the endpoint names that the definition's exposes refer to, services and endpoints what
+	// it has by name.
+	used     map[string]bool
+	services map[string][]*Service
+	endpoint map[string]*IPEndpoint
 }
+
+type routeKey struct{ host, path string }
 
 type portKey struct {
 	endpoint string
@@ -45,7 +55,16 @@ type portUser struct {
 
 func (c *checker) definition(d *Definition) {
 	canonical(d)
-	c.used = c.used[:0]
+	c.used = map[string]bool{}
+	c.services, c.endpoint = map[string][]*Service{}, map[string]*IPEndpoint{}
+	for i := range d.Services {
+		c.services[d.Services[i].Name] = append(c.services[d.Services[i].Name], &d.Services[i])
+	}
+	for i := range d.IPEndpoints {
+		if e := &d.IPEndpoints[i]; c.endpoint[e.Name] == nil {
+			c.endpoint[e.Name] = e
+		}
+	}
 	for i := range d.Services {
 		s := &d.Services[i]
 		c.service(s)
@@ -65,9 +84,9 @@ func (c *checker) definition(d *Definition) {
 func CheckServiceName(name string) error {
 	switch {
 	case !isLabel(name) || name[0] < 'a':
-		return fmt.Errorf("%q is not a service name (lower-case letters, digits and \"-\", a letter first)", name)
+		return fmt.Errorf("%q is not a service name (lower-case letters, digits and \"-\", a letter first)", Clip(name))
 	case len(name) > validation.DNS1123LabelMaxLength:
-		return fmt.Errorf("the service name %q has %d characters; at most %d are allowed", name, len(name), validation.DNS1123LabelMaxLength)
+		return fmt.Errorf("the service name %q has %d characters; at most %d are allowed", Clip(name), len(name), validation.DNS1123LabelMaxLength)
 	}
 	return nil
 }
@@ -99,7 +118,7 @@ func (c *checker) expose(d *Definition, s *Service, e *Expose) {
 	}
 	c.http(e)
 	if e.Routing != nil {
-		c.routing(d, s, e)
+		c.routing(s, e)
 	}
 	if e.IP != "" {
 		c.ip(d, s, e)
@@ -122,12 +141,12 @@ func alsoAt(p Place) string {
 }
 
 func (c *checker) ip(d *Definition, s *Service, e *Expose) {
-	c.used = append(c.used, e.IP)
+	c.used[e.IP] = true
 	if !e.Global {
 		c.problems.Add(e.IPAt, "a port on an IP endpoint must be global; add \"global: true\"")
 	}
-	if d.Endpoint(e.IP) == nil {
-		c.problems.Add(e.IPAt, "no endpoint named %q%s", e.IP, suggestEndpoint(d, e.IP))
+	if c.endpoint[e.IP] == nil {
+		c.problems.Add(e.IPAt, "no endpoint named %q%s", e.IP, c.suggestEndpoint(e.IP))
 	}
 	name := IPServiceName(s.Name, e.ExternalPort(), e.Protocol)
 	if len(name) > validation.DNS1123LabelMaxLength {
@@ -154,16 +173,12 @@ func (c *checker) ip(d *Definition, s *Service, e *Expose) {
 	c.ports[key] = portUser{s.Name, e.IPAt}
 }
 
-func suggestEndpoint(d *Definition, name string) string {
-	names := make([]string, len(d.IPEndpoints))
-	for i, e := range d.IPEndpoints {
-		names[i] = e.Name
-	}
-	best := Nearest(name, names)
+func (c *checker) suggestEndpoint(name string) string {
+	best := NearestKey(name, c.endpoint)
 	if best == "" {
 		return ""
 	}
-	if line := d.Endpoint(best).At.Line; line > 0 {
+	if line := c.endpoint[best].At.Line; line > 0 {
 		return fmt.Sprintf("; did you mean %q (line %d)?", best, line)
 	}
 	return fmt.Sprintf("; did you mean %q?", best)

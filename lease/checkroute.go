@@ -54,29 +54,44 @@ func (c *checker) host(e *Expose, h Host) {
 		return
 	}
 	use := hostUser{path, e.passesThrough(), h.At}
-	for _, first := range c.hosts[h.Name] {
+	if first, again := c.routes[routeKey{h.Name, path}]; again {
 		at, also := inOrder(first.at, h.At)
-		switch {
-		case first.path == path && path == "/":
+		if path == "/" {
 			c.problems.Add(at, "host %q is named twice%s; a host leads to one port of one service", h.Name, alsoAt(also))
-		case first.path == path:
+		} else {
 			c.problems.Add(at, "path %s of host %q is named twice%s; it leads to one port of one service", path, h.Name, alsoAt(also))
-		case first.passthrough || use.passthrough:
-			c.problems.Add(at, "host %q passes TLS through, so it has one path only; it is named twice%s", h.Name, alsoAt(also))
-		default:
-			continue
 		}
 		return
 	}
-	if c.hosts == nil {
-		c.hosts = map[string][]hostUser{}
+	first, other := c.whole[h.Name]
+	if !other && use.passthrough {
+		first, other = c.hosts[h.Name]
 	}
-	c.hosts[h.Name] = append(c.hosts[h.Name], use)
+	if other {
+		at, also := inOrder(first.at, h.At)
+		c.problems.Add(at, "host %q passes TLS through, so it has one path only; it is named twice%s", h.Name, alsoAt(also))
+		return
+	}
+	c.use(h.Name, use)
+}
+
+// use notes a use of a host.
+func (c *checker) use(host string, use hostUser) {
+	if c.routes == nil {
+		c.routes, c.hosts, c.whole = map[routeKey]hostUser{}, map[string]hostUser{}, map[string]hostUser{}
+	}
+	c.routes[routeKey{host, use.path}] = use
+	if _, known := c.hosts[host]; !known {
+		c.hosts[host] = use
+	}
+	if use.passthrough {
+		c.whole[host] = use
+	}
 }
 
 // routing judges what is said of the routes. The rules for TLS, weights, headers and annotations
 // are OpenShift's, the strictest of the targets'; a target may refuse more.
-func (c *checker) routing(d *Definition, s *Service, e *Expose) {
+func (c *checker) routing(s *Service, e *Expose) {
 	r := e.Routing
 	if !e.IsIngress() {
 		if !c.missing(e.Port == 0) {
@@ -90,7 +105,7 @@ func (c *checker) routing(d *Definition, s *Service, e *Expose) {
 	if e.passesThrough() {
 		c.passthrough(e)
 	}
-	c.weights(d, s, e)
+	c.weights(s, e)
 	c.sticky(r)
 	c.headers(r.RequestHeaders, "request", false, r.At.Headers)
 	c.headers(r.ResponseHeaders, "response", true, r.At.Headers)
@@ -143,22 +158,22 @@ func (c *checker) tls(t *TLS, at Place) {
 
 func (c *checker) secret(at Place, key, name string) {
 	if name != "" && !isSubdomain(name) {
-		c.problems.Add(at, "%s %q is not the name of a Secret (a DNS subdomain)", key, clip(name))
+		c.problems.Add(at, "%s %q is not the name of a Secret (a DNS subdomain)", key, Clip(name))
 	}
 }
 
 func (c *checker) issuer(i *Issuer, at Place) {
 	if !isSubdomain(i.Name) && !c.missing(i.Name == "") {
-		c.problems.Add(at, "the issuer's name %q is not a name (a DNS subdomain)", clip(i.Name))
+		c.problems.Add(at, "the issuer's name %q is not a name (a DNS subdomain)", Clip(i.Name))
 	}
 	if i.Group != "" && (!isSubdomain(i.Group) || !strings.Contains(i.Group, ".")) {
-		c.problems.Add(at, "the issuer's group %q is not an API group such as %s", clip(i.Group), certManager)
+		c.problems.Add(at, "the issuer's group %q is not an API group such as %s", Clip(i.Group), certManager)
 	}
 	if i.Group == "" && i.Kind != "Issuer" && i.Kind != "ClusterIssuer" {
-		c.problems.Add(at, "unknown kind of issuer %q; cert-manager has Issuer and ClusterIssuer (others have a group)", clip(i.Kind))
+		c.problems.Add(at, "unknown kind of issuer %q; cert-manager has Issuer and ClusterIssuer (others have a group)", Clip(i.Kind))
 	}
 	if i.Group != "" && !isKind(i.Kind) {
-		c.problems.Add(at, "the issuer's kind %q is not a kind such as ClusterIssuer", clip(i.Kind))
+		c.problems.Add(at, "the issuer's kind %q is not a kind such as ClusterIssuer", Clip(i.Kind))
 	}
 }
 
@@ -188,7 +203,7 @@ func (c *checker) passthrough(e *Expose) {
 		e.At, "the router sees no requests: there can be no http options")
 }
 
-func (c *checker) weights(d *Definition, s *Service, e *Expose) {
+func (c *checker) weights(s *Service, e *Expose) {
 	r := e.Routing
 	if len(r.Backends) == 0 {
 		if r.Weight != nil {
@@ -216,7 +231,7 @@ func (c *checker) weights(d *Definition, s *Service, e *Expose) {
 			continue
 		}
 		named[b.Service] = true
-		c.backend(d, e, b)
+		c.backend(e, b)
 	}
 	if sum == 0 {
 		c.problems.Add(r.At.Backends, "all weights are 0: no service would be reached")
@@ -230,23 +245,19 @@ func (c *checker) weight(at Place, w uint16) {
 }
 
 // backend judges that the service is there and has the port.
-func (c *checker) backend(d *Definition, e *Expose, b Backend) {
-	names := make([]string, len(d.Services))
-	for i, s := range d.Services {
-		names[i] = s.Name
-		if s.Name != b.Service {
-			continue
-		}
-		port := cmp.Or(b.Port, e.ExternalPort())
+func (c *checker) backend(e *Expose, b Backend) {
+	port := cmp.Or(b.Port, e.ExternalPort())
+	for _, s := range c.services[b.Service] {
 		for _, other := range s.Expose {
 			if other.ExternalPort() == port && other.Protocol == TCP {
 				return
 			}
 		}
-		if !c.partial {
-			c.problems.Add(b.At, "service %q exposes no TCP port %d", b.Service, port)
-		}
-		return
 	}
-	c.problems.Add(b.At, "no service named %q%s", clip(b.Service), Suggest(b.Service, names))
+	switch {
+	case len(c.services[b.Service]) == 0:
+		c.problems.Add(b.At, "no service named %q%s", Clip(b.Service), SuggestKey(b.Service, c.services))
+	case !c.partial:
+		c.problems.Add(b.At, "service %q exposes no TCP port %d", b.Service, port)
+	}
 }

@@ -68,7 +68,7 @@ func (c *checker) annotations(r *Routing) {
 	for _, a := range r.Annotations {
 		size += len(a.Key) + len(a.Value)
 		if _, twice := given[a.Key]; twice {
-			c.problems.Add(a.At, "the annotation %q is given twice", clip(a.Key))
+			c.problems.Add(a.At, "the annotation %q is given twice", Clip(a.Key))
 		}
 		given[a.Key] = a.Value
 	}
@@ -132,10 +132,10 @@ var saidBy = []struct{ prefix, by string }{
 func unknownAnnotation(key string) string {
 	for _, s := range saidBy {
 		if strings.HasPrefix(key, s.prefix) {
-			return "the annotation " + clip(key) + " is said by " + s.by
+			return "the annotation " + Clip(key) + " is said by " + s.by
 		}
 	}
-	text := "the annotation " + clip(key) + " may not be given: only settings of OpenShift's router may, since others could configure any router"
+	text := "the annotation " + Clip(key) + " may not be given: only settings of OpenShift's router may, since others could configure any router"
 	known := map[string]string{}
 	for _, s := range grammar.Settings() {
 		known[s.Key[strings.LastIndex(s.Key, "/")+1:]] = s.Key
@@ -160,7 +160,7 @@ func (c *checker) sameSite(r *Routing) {
 			c.problems.Add(r.At.Sticky, "sameSite None needs tls, without insecure: Allow: browsers take such cookies over TLS only")
 		}
 	default:
-		c.problems.Add(r.At.Sticky, "unknown sameSite %q; Lax, Strict and None are known", clip(r.Sticky.SameSite))
+		c.problems.Add(r.At.Sticky, "unknown sameSite %q; Lax, Strict and None are known", Clip(r.Sticky.SameSite))
 	}
 }
 
@@ -168,12 +168,12 @@ func (c *checker) labels(r *Routing) {
 	for _, key := range sortedKeys(r.Labels) {
 		value := r.Labels[key]
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-			c.problems.Add(r.At.Labels, "%q is not a label: %s", clip(key), problems[0])
+			c.problems.Add(r.At.Labels, "%q is not a label: %s", Clip(key), problems[0])
 		} else if domain := ReservedDomain(key); domain != "" {
 			c.problems.Add(r.At.Labels, "the label %q is not yours to set: %s is reserved", key, domain)
 		}
 		if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-			c.problems.Add(r.At.Labels, "%q is not the value of a label: %s", clip(value), problems[0])
+			c.problems.Add(r.At.Labels, "%q is not the value of a label: %s", Clip(value), problems[0])
 		}
 	}
 }

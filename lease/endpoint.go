@@ -3,7 +3,6 @@ package lease
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 )
 
 // CheckEndpointName says why an IP endpoint cannot have the name, or returns nil. The rule is
@@ -16,7 +15,7 @@ func CheckEndpointName(name string) error {
 		ok = ok && ('a' <= b && b <= 'z' || '0' <= b && b <= '9' || b == '-' || b == '_')
 	}
 	if !ok {
-		return fmt.Errorf("%q is not an endpoint name (two or more of a-z, 0-9, \"-\" and \"_\", a letter first)", name)
+		return fmt.Errorf("%q is not an endpoint name (two or more of a-z, 0-9, \"-\" and \"_\", a letter first)", Clip(name))
 	}
 	return nil
 }
@@ -33,7 +32,7 @@ func (c *checker) endpoints(d *Definition) {
 		if i > 0 && d.IPEndpoints[i-1].Name == e.Name {
 			c.problems.Add(e.At, "there are two endpoints named %q", e.Name)
 		}
-		if !slices.Contains(c.used, e.Name) {
+		if !c.used[e.Name] {
 			c.problems.Add(e.At, "endpoint %q is declared but never used", e.Name)
 		}
 		four, six := 0, 0

@@ -30,18 +30,18 @@ func CheckHostTemplate(template string) error {
 	for _, m := range templateVariable.FindAllStringSubmatch(template, -1) {
 		if _, ok := templateVariables[m[1]]; !ok {
 			return fmt.Errorf("unknown variable %q; ${service}, ${dseq}, ${gseq}, ${namespace} and ${hash} are known%s",
-				clip(m[0]), Suggest(m[1], sortedKeys(templateVariables)))
+				Clip(m[0]), Suggest(m[1], sortedKeys(templateVariables)))
 		}
 	}
 	first, domain, ok := strings.Cut(template, ".")
 	switch {
 	case !ok:
-		return fmt.Errorf("%q has one label only; names are generated below a domain, such as ${service}-${dseq}.apps.example.com", clip(template))
+		return fmt.Errorf("%q has one label only; names are generated below a domain, such as ${service}-${dseq}.apps.example.com", Clip(template))
 	case strings.Contains(strings.TrimSuffix(first, "${hash}"), "${hash}") || strings.Contains(domain, "${hash}"):
 		return fmt.Errorf("${hash} stands at the end of the first label, or nowhere: it is added there")
 	}
 	if n := longestName(template); n > validation.DNS1123SubdomainMaxLength {
-		return fmt.Errorf("%q makes host names of up to %d characters; at most %d are allowed", clip(template), n, validation.DNS1123SubdomainMaxLength)
+		return fmt.Errorf("%q makes host names of up to %d characters; at most %d are allowed", Clip(template), n, validation.DNS1123SubdomainMaxLength)
 	}
 	// The shortest values show all that any name shows of the template itself: like all values they
 	// begin and end with a letter or a digit.
@@ -50,7 +50,7 @@ func CheckHostTemplate(template string) error {
 		shortest[name] = value[:1]
 	}
 	if err := CheckHost(expandTemplate(template, shortest)); err != nil {
-		return fmt.Errorf("%q makes no host names: %w", clip(template), err)
+		return fmt.Errorf("%q makes no host names: %w", Clip(template), err)
 	}
 	return nil
 }

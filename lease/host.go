@@ -19,17 +19,17 @@ func CheckHost(host string) error {
 		return badHost(host)
 	}
 	if _, err := netip.ParseAddr(host); err == nil {
-		return fmt.Errorf("%q is an IP address, not a host name", host)
+		return fmt.Errorf("%q is an IP address, not a host name", Clip(host))
 	}
 	if dns.EndsInNumber(host) {
 		return fmt.Errorf("%q ends in a number: clients take such a name for an IP address", host)
 	}
 	if first, _, _ := strings.Cut(host, "."); isReserved(first) {
-		return fmt.Errorf("%q is reserved: no host name may begin with the label %q", host, first)
+		return fmt.Errorf("%q is reserved: no host name may begin with the label %q", Clip(host), Clip(first))
 	}
 	for label := range strings.SplitSeq(host, ".") {
 		if len(label) > validation.DNS1123LabelMaxLength {
-			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", host, len(label), validation.DNS1123LabelMaxLength)
+			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", Clip(host), len(label), validation.DNS1123LabelMaxLength)
 		}
 	}
 	return nil
@@ -46,7 +46,7 @@ func CheckHostOrWildcard(host string) error {
 		return err
 	}
 	if !strings.Contains(domain, ".") {
-		return fmt.Errorf("%q covers a whole top-level domain", host)
+		return fmt.Errorf("%q covers a whole top-level domain", Clip(host))
 	}
 	return checkRouteName(host, "/", false)
 }
@@ -77,13 +77,13 @@ func badHost(host string) error {
 	case len(host) > validation.DNS1123SubdomainMaxLength:
 		return fmt.Errorf("the host name has %d characters; at most %d are allowed", len(host), validation.DNS1123SubdomainMaxLength)
 	case strings.HasPrefix(host, "*."):
-		return fmt.Errorf("%q is a wildcard where a host name is expected", host)
+		return fmt.Errorf("%q is a wildcard where a host name is expected", Clip(host))
 	case isSubdomain(strings.ToLower(host)):
-		return fmt.Errorf("%q is not lower case; write %q", host, strings.ToLower(host))
+		return fmt.Errorf("%q is not lower case; write %q", Clip(host), strings.ToLower(host))
 	case strings.Contains(host, "://"):
-		return fmt.Errorf("%q is a URL, not a host name", host)
+		return fmt.Errorf("%q is a URL, not a host name", Clip(host))
 	}
-	return fmt.Errorf("%q is not a host name (lower-case letters, digits and \"-\" in labels joined by \".\")", host)
+	return fmt.Errorf("%q is not a host name (lower-case letters, digits and \"-\" in labels joined by \".\")", Clip(host))
 }
 
 // isSubdomain is validation.IsDNS1123Subdomain without its regular expression: it runs for every

@@ -38,7 +38,7 @@ func CheckAddress(s string) error {
 		ok = rest[i] >= '0' && rest[i] <= '9' || rest[i] >= 'a' && rest[i] <= 'z'
 	}
 	if !ok {
-		return fmt.Errorf("%q is not an Akash address (akash1…, lower case, at most 63 characters)", s)
+		return fmt.Errorf("%q is not an Akash address (akash1…, lower case, at most 63 characters)", Clip(s))
 	}
 	return nil
 }
@@ -47,18 +47,18 @@ func CheckAddress(s string) error {
 func ParseID(s string) (ID, error) {
 	parts := strings.Split(s, "/")
 	if len(parts) != 5 {
-		return ID{}, fmt.Errorf("lease %q is not of the form OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", s)
+		return ID{}, fmt.Errorf("lease %q is not of the form OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", Clip(s))
 	}
 	group, err := parseGroup(parts[:3])
 	if err != nil {
-		return ID{}, fmt.Errorf("lease %q: %w", s, err)
+		return ID{}, fmt.Errorf("lease %q: %w", Clip(s), err)
 	}
 	oseq, err := parseSeq("oseq", parts[3], 32)
 	if err != nil {
-		return ID{}, fmt.Errorf("lease %q: %w", s, err)
+		return ID{}, fmt.Errorf("lease %q: %w", Clip(s), err)
 	}
 	if err := CheckAddress(parts[4]); err != nil {
-		return ID{}, fmt.Errorf("lease %q: provider: %w", s, err)
+		return ID{}, fmt.Errorf("lease %q: provider: %w", Clip(s), err)
 	}
 	return ID{Owner: group.Owner, DSeq: group.DSeq, GSeq: group.GSeq, OSeq: uint32(oseq), Provider: parts[4]}, nil
 }
@@ -73,16 +73,16 @@ func ParseGroup(s string) (Group, error) {
 	}
 	if len(parts) == 4 {
 		if _, err := parseSeq("oseq", parts[3], 32); err != nil {
-			return Group{}, fmt.Errorf("lease %q: %w", s, err)
+			return Group{}, fmt.Errorf("lease %q: %w", Clip(s), err)
 		}
 		parts = parts[:3]
 	}
 	if len(parts) != 3 {
-		return Group{}, fmt.Errorf("lease %q is not of the form OWNER/DSEQ/GSEQ[/OSEQ[/PROVIDER]]", s)
+		return Group{}, fmt.Errorf("lease %q is not of the form OWNER/DSEQ/GSEQ[/OSEQ[/PROVIDER]]", Clip(s))
 	}
 	g, err := parseGroup(parts)
 	if err != nil {
-		return Group{}, fmt.Errorf("lease %q: %w", s, err)
+		return Group{}, fmt.Errorf("lease %q: %w", Clip(s), err)
 	}
 	return g, nil
 }
@@ -105,7 +105,7 @@ func parseGroup(parts []string) (Group, error) {
 func parseSeq(name, s string, bits int) (uint64, error) {
 	n, err := strconv.ParseUint(s, 10, bits)
 	if err != nil || n == 0 || s != strconv.FormatUint(n, 10) {
-		return 0, fmt.Errorf("%s %q is not a number from 1", name, s)
+		return 0, fmt.Errorf("%s %q is not a number from 1", name, Clip(s))
 	}
 	return n, nil
 }

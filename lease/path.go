@@ -17,22 +17,22 @@ const maxPath = 1024
 func CheckPath(path string) error {
 	switch {
 	case !strings.HasPrefix(path, "/"):
-		return fmt.Errorf("the path %q does not begin with /", clip(path))
+		return fmt.Errorf("the path %q does not begin with /", Clip(path))
 	case len(path) > maxPath:
 		return fmt.Errorf("the path has %d characters; at most %d are allowed", len(path), maxPath)
 	case strings.Contains(path, "//"):
-		return fmt.Errorf("the path %q has an empty segment", clip(path))
+		return fmt.Errorf("the path %q has an empty segment", Clip(path))
 	case len(path) > 1 && strings.HasSuffix(path, "/"):
-		return fmt.Errorf("the path %q ends with a slash; write %q, which serves both", clip(path), clip(strings.TrimSuffix(path, "/")))
+		return fmt.Errorf("the path %q ends with a slash; write %q, which serves both", Clip(path), Clip(strings.TrimSuffix(path, "/")))
 	}
 	for i := range len(path) {
 		if c := path[i]; !isPathByte(c) {
-			return fmt.Errorf("the path %q may not hold %s (letters, digits, \"-\", \"_\" and \".\" in segments joined by \"/\")", clip(path), badCharacter(path[i:]))
+			return fmt.Errorf("the path %q may not hold %s (letters, digits, \"-\", \"_\" and \".\" in segments joined by \"/\")", Clip(path), badCharacter(path[i:]))
 		}
 	}
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "." || segment == ".." {
-			return fmt.Errorf("the path %q has the segment %q", clip(path), segment)
+			return fmt.Errorf("the path %q has the segment %q", Clip(path), segment)
 		}
 	}
 	return nil
@@ -48,14 +48,6 @@ func badCharacter(s string) string {
 		return fmt.Sprintf("%q", r)
 	}
 	return ""
-}
-
-// clip shortens what is repeated in a message.
-func clip(s string) string {
-	if len(s) > 100 {
-		return strings.ToValidUTF8(s[:100], "") + "…"
-	}
-	return s
 }
 
 // CheckRoute says why a path of a host, or of a wildcard, cannot be claimed and routed, or returns
@@ -79,7 +71,7 @@ func checkRouteName(host, path string, redirects bool) error {
 	}
 	if len(name) > validation.DNS1123SubdomainMaxLength {
 		return fmt.Errorf("%q is too long: the route of its path %s would have a name of %d characters; at most %d are allowed",
-			host, clip(path), len(name), validation.DNS1123SubdomainMaxLength)
+			host, Clip(path), len(name), validation.DNS1123SubdomainMaxLength)
 	}
 	return nil
 }

@@ -38,13 +38,16 @@ func (s *Step) String() string {
 	switch {
 	case s.Key == "":
 		return parent + "[" + strconv.Itoa(s.Index) + "]"
-	case strings.ContainsAny(s.Key, ".[]/ \t\r\n\"") || !utf8.ValidString(s.Key):
-		return parent + "[" + strconv.Quote(s.Key) + "]"
+	case strings.ContainsAny(s.Key, ".[]/ \"") || strings.ContainsFunc(s.Key, unprintable) || len(s.Key) > maxShown:
+		return parent + "[" + strconv.Quote(Clip(s.Key)) + "]"
 	case parent == "":
 		return s.Key
 	}
 	return parent + "." + s.Key
 }
+
+// unprintable is true for what is no character, and for those that a terminal obeys.
+func unprintable(r rune) bool { return r == utf8.RuneError || !strconv.IsPrint(r) }
 
 // String is file:line:column: path, without the parts that are not known.
 func (p Place) String() string {
@@ -111,12 +114,12 @@ func (ps Problems) filter(warning bool) Problems {
 
 // Add notes an error, Warn a doubt.
 func (ps *Problems) Add(at Place, format string, args ...any) {
-	*ps = append(*ps, Problem{At: at, Message: fmt.Sprintf(format, args...)})
+	*ps = append(*ps, Problem{At: at, Message: Message(format, args...)})
 }
 
 // Warn notes something that is read all the same but that the user should know of.
 func (ps *Problems) Warn(at Place, format string, args ...any) {
-	*ps = append(*ps, Problem{At: at, Message: fmt.Sprintf(format, args...), Warning: true})
+	*ps = append(*ps, Problem{At: at, Message: Message(format, args...), Warning: true})
 }
 
 // Sorted are the problems in the order of their lines, each once.

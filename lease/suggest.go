@@ -1,6 +1,14 @@
 package lease
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// maxCandidates is among how many names a misspelt one is looked for: among more, each of many
+// misspelt names would be compared with each of many others.
+const maxCandidates = 64
 
 // Suggest is `; did you mean "x"?` for the candidate that is closest to a misspelt name, or empty
 // when none is close.
@@ -11,10 +19,30 @@ func Suggest(name string, candidates []string) string {
 	return ""
 }
 
-// Nearest is the candidate closest to a misspelt name, or empty when none is close: at most a
-// third of the name may differ, and names longer than 64 bytes are not compared.
+// SuggestKey is Suggest for the keys of a map.
+func SuggestKey[T any](name string, candidates map[string]T) string {
+	return Suggest(name, sortedFew(candidates))
+}
+
+// NearestKey is Nearest for the keys of a map.
+func NearestKey[T any](name string, candidates map[string]T) string {
+	return Nearest(name, sortedFew(candidates))
+}
+
+func sortedFew[T any](candidates map[string]T) []string {
+	if len(candidates) > maxCandidates {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(candidates))
+}
+
+// Nearest is the candidate closest to a misspelt name, or empty when none is close, or there are more
+// than 64: at most a third of the name may differ, and names longer than 64 bytes are not compared.
 func Nearest(name string, candidates []string) string {
 	best, least := "", max(1, len(name)/3)+1
+	if len(candidates) > maxCandidates {
+		return ""
+	}
 	for _, c := range candidates {
 		if len(name) > 64 || len(c) > 64 {
 			continue

@@ -128,7 +128,7 @@ func TestExampleThiefWantsTheShopsHost(t *testing.T) {
 // TestExampleRoutes: the example says what it says by the words of routes, on the default target.
 func TestExampleRoutes(t *testing.T) {
 	var names []string
-	problems, err := input.Read(bytes.NewReader(example(t, "routes.yaml")), "routes.yaml", input.Options{}, func(def *lease.Definition) error {
+	problems, err := input.Read(t.Context(), bytes.NewReader(example(t, "routes.yaml")), "routes.yaml", input.Options{}, func(def *lease.Definition) error {
 		objects, err := render.Lease(def, config.Default(), nil)
 		for _, o := range objects {
 			names = append(names, o.String())

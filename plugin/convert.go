@@ -9,7 +9,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -49,15 +48,15 @@ func newConvert(c *cli) *cobra.Command {
 
 func (c *cli) convert(ctx context.Context, o *inputOptions, output string) error {
 	var cluster *cluster.Cluster
-	cfg := config.Default()
 	if o.fromCluster {
 		var err error
 		if cluster, err = c.connect(1); err != nil {
 			return err
 		}
-		if cfg, err = c.configuration(ctx, cluster); err != nil {
-			return err
-		}
+	}
+	cfg, err := c.configuration(ctx, cluster)
+	if err != nil {
+		return err
 	}
 	defs, err := o.collect(ctx, c, cluster, cfg)
 	if err != nil {

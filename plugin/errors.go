@@ -24,6 +24,8 @@ const (
 	exitInvalid = 3
 	exitHeld    = 4
 	exitTimeout = 5
+	// exitInterrupted is that of a command that an interrupt (SIGINT) ended; another signal has another.
+	exitInterrupted = 130
 )
 
 // usageError is a command line that cannot be understood.
@@ -46,6 +48,10 @@ func (c *cli) end(ctx context.Context, err error) int {
 		code = max(code, c.print(e))
 	}
 	if ctx.Err() != nil {
+		code = exitInterrupted
+		if by := (*interrupted)(nil); errors.As(context.Cause(ctx), &by) {
+			code = by.exitCode()
+		}
 		fmt.Fprintln(c.ErrOut, "Interrupted. The same command, run again, finishes the work; `kubectl akash-net release LEASE` undoes it.")
 	}
 	return code
@@ -63,6 +69,9 @@ func (c *cli) print(err error) int {
 	var settling *apply.SettlingError
 	var wrong *usageError
 	var found *problemsFound
+	if found := (*apply.FaultError)(nil); errors.As(err, &found) {
+		return c.report(&fault{found.Value, found.Trace})
+	}
 	switch {
 	case errors.As(err, &problems):
 		c.printProblems(problems)
@@ -112,12 +121,21 @@ func (c *cli) printAway(err error, away *cluster.AwayError) {
 	fmt.Fprintln(c.ErrOut, "The same command, run again, finishes the work.")
 }
 
+// maxTold is how many problems of an input are printed; the others are counted.
+const maxTold = 50
+
 // printProblems lists what is wrong with the input, a line each, and counts it by file.
 func (c *cli) printProblems(problems lease.Problems) {
 	counts := map[string]int{}
+	told := 0
 	for _, p := range problems.Errors() {
-		fmt.Fprintln(c.ErrOut, p)
+		if told++; told <= maxTold {
+			fmt.Fprintln(c.ErrOut, oneLine(p.Error(), maxCell))
+		}
 		counts[p.At.File]++
+	}
+	if told > maxTold {
+		fmt.Fprintf(c.ErrOut, "… and %d more\n", told-maxTold)
 	}
 	files := make([]string, 0, len(counts))
 	for f := range counts {
@@ -140,8 +158,14 @@ func (c *cli) printProblems(problems lease.Problems) {
 }
 
 func (c *cli) warn(problems lease.Problems) {
+	told := 0
 	for _, p := range problems.Warnings() {
-		fmt.Fprintf(c.ErrOut, "Warning: %v\n", p)
+		if told++; told <= maxTold {
+			fmt.Fprintf(c.ErrOut, "Warning: %s\n", oneLine(p.Error(), maxCell))
+		}
+	}
+	if told > maxTold {
+		fmt.Fprintf(c.ErrOut, "Warning: … and %d more\n", told-maxTold)
 	}
 }
 
@@ -189,7 +213,7 @@ func writeHeld(w io.Writer, h apply.HeldThing) {
 	if h.By.Reason != "" {
 		by += " (" + h.By.Reason + ")"
 	}
-	fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", h.Thing, by, dash(h.By.Namespace), since, routed)
+	fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", oneLine(h.Thing, maxCell), oneLine(by, maxCell), oneLine(dash(h.By.Namespace), maxCell), since, oneLine(routed, maxCell))
 }
 
 func holderArgument(h apply.HeldThing) string {

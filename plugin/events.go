@@ -3,6 +3,7 @@ package plugin
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -68,7 +69,7 @@ func (e *events) report(event apply.Event) {
 		switch event.Action {
 		case apply.Failed, apply.Done, apply.Lacks, apply.Proved, apply.Unproved: // what becomes of a host is said by another event
 		default:
-			fmt.Fprintf(e.c.Out, "%s/%s\n", event.Kind, event.Name)
+			e.line(e.c.people, "%s", eventThing(event))
 		}
 	default:
 		e.text(event)
@@ -76,32 +77,41 @@ func (e *events) report(event apply.Event) {
 }
 
 func (e *events) text(event apply.Event) {
+	thing := eventThing(event)
 	switch event.Action {
 	case apply.Failed: // printed once, at the end
 	case apply.Withheld:
 		if e.check {
-			fmt.Fprintf(e.c.ErrOut, "%s/%s %s (%s)\n", event.Kind, event.Name, event.Action, event.Message)
+			e.line(e.c.ErrOut, "%s %s (%s)", thing, event.Action, event.Message)
 			return
 		}
-		fmt.Fprintf(e.c.Out, "%s/%s %s (%s)%s\n", event.Kind, event.Name, event.Action, event.Message, e.suffix)
+		e.line(e.c.people, "%s %s (%s)%s", thing, event.Action, event.Message, e.suffix)
 	case apply.Done:
-		fmt.Fprintln(e.c.Out, summary(event, e.suffix))
+		e.line(e.c.people, "%s", summary(event, e.suffix))
 	case apply.Unproved: // why is said at the end
-		fmt.Fprintf(e.c.Out, "%s/%s %s%s\n", event.Kind, event.Name, event.Action, e.suffix)
+		e.line(e.c.people, "%s %s%s", thing, event.Action, e.suffix)
 	case apply.Lacks:
-		fmt.Fprintf(e.c.Out, "%s/%s lacks %s%s\n", event.Kind, event.Name, event.Message, e.suffix)
+		e.line(e.c.people, "%s lacks %s%s", thing, event.Message, e.suffix)
 	case apply.Granted:
-		fmt.Fprintf(e.c.Out, "%s/%s granted %s\n", event.Kind, event.Name, event.Message)
+		e.line(e.c.people, "%s granted %s", thing, event.Message)
 	default:
-		s := fmt.Sprintf("%s/%s %s", event.Kind, event.Name, event.Action)
+		s := fmt.Sprintf("%s %s", thing, event.Action)
 		if event.Message != "" {
 			s += " (" + event.Message + ")"
 		}
 		if s += e.suffix; event.Next != "" {
 			s += ": " + event.Next
 		}
-		fmt.Fprintln(e.c.Out, s)
+		e.line(e.c.people, "%s", s)
 	}
+}
+
+// eventThing is how an event's object, or the thing claimed, is called.
+func eventThing(event apply.Event) string { return event.Kind + "/" + event.Name }
+
+// line prints one line, whatever its parts hold.
+func (e *events) line(w io.Writer, format string, args ...any) {
+	fmt.Fprintln(w, oneLine(fmt.Sprintf(format, args...), maxCell))
 }
 
 func (e *events) json(event apply.Event) {

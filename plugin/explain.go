@@ -67,7 +67,7 @@ func (c *cli) explain(ctx context.Context, things []string, output string) error
 	}
 	for i, x := range explanations {
 		if i > 0 {
-			fmt.Fprintln(c.Out)
+			fmt.Fprintln(c.people)
 		}
 		c.printExplanation(x)
 	}
@@ -75,11 +75,11 @@ func (c *cli) explain(ctx context.Context, things []string, output string) error
 }
 
 func (c *cli) printExplanation(x state.Explanation) {
-	fmt.Fprintln(c.Out, x.Summary)
+	fmt.Fprintln(c.people, oneLine(x.Summary, maxCell))
 	for _, f := range x.Facts {
-		fmt.Fprintf(c.Out, "  %s\n", f)
+		fmt.Fprintf(c.people, "  %s\n", oneLine(f, maxCell))
 	}
 	for _, n := range x.Next {
-		fmt.Fprintf(c.Out, "  -> %s\n", n)
+		fmt.Fprintf(c.people, "  -> %s\n", oneLine(n, maxCell))
 	}
 }

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,17 +35,20 @@ func (f *fileFlags) add(cmd *cobra.Command, what string) {
 	}
 }
 
-// eachFile opens the files in their order, those of a folder by name.
-func (f *fileFlags) eachFile(c *cli, read func(r io.Reader, name string) error) error {
+// eachFile opens the files in their order, those of a folder by name. Together they may have limit
+// bytes; 0 sets no bound, for those who hold one document at a time.
+func (f *fileFlags) eachFile(ctx context.Context, c *cli, limit int64, read func(r io.Reader, name string) error) error {
+	b := newBounded(limit)
 	for _, name := range f.files {
-		if err := f.readPath(c, name, read); err != nil {
+		err := f.readPath(ctx, c, name, func(r io.Reader, name string) error { return read(b.reader(r, name), name) })
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *fileFlags) readPath(c *cli, name string, read func(io.Reader, string) error) error {
+func (f *fileFlags) readPath(ctx context.Context, c *cli, name string, read func(io.Reader, string) error) error {
 	if name == "-" {
 		return read(bufio.NewReaderSize(c.In, 1<<16), name)
 	}
@@ -56,7 +60,7 @@ func (f *fileFlags) readPath(c *cli, name string, read func(io.Reader, string) e
 		return err
 	}
 	if !info.IsDir() {
-		return readFile(name, read)
+		return readFile(ctx, name, read)
 	}
 	count := 0
 	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
@@ -69,16 +73,22 @@ func (f *fileFlags) readPath(c *cli, name string, read func(io.Reader, string) e
 			return nil
 		}
 		count++
-		return readFile(path, read)
+		return readFile(ctx, path, read)
 	})
 	if err == nil && count == 0 {
-		return lease.Problems{{Message: fmt.Sprintf("the folder %q has no %s files", name, strings.Join(extensions, ", "))}}
+		return &emptyFolder{lease.Problems{{Message: fmt.Sprintf("the folder %q has no %s files", name, strings.Join(extensions, ", "))}}}
 	}
 	return err
 }
 
-func readFile(name string, read func(io.Reader, string) error) error {
-	f, err := os.Open(name)
+// emptyFolder says that a folder has no files to read.
+type emptyFolder struct{ lease.Problems }
+
+// Unwrap gives the problem to errors.As.
+func (e *emptyFolder) Unwrap() error { return e.Problems }
+
+func readFile(ctx context.Context, name string, read func(io.Reader, string) error) error {
+	f, err := open(ctx, name)
 	if err != nil {
 		return err
 	}

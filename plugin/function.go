@@ -27,13 +27,17 @@ func (c *cli) function(ctx context.Context, f *renderFlags) error {
 	if f.ledger == "cluster" {
 		return usage("a KRM function reads no cluster: put the claims among the items, or name a folder with --ledger")
 	}
-	list := &kio.ByteReadWriter{Reader: c.In, Writer: c.Out, KeepReaderAnnotations: true}
-	items, err := list.Read()
+	cfg, err := c.configuration(ctx, nil)
 	if err != nil {
-		return lease.Problems{{At: lease.Place{File: "-"}, Message: err.Error()}}
+		return err
+	}
+	list := &kio.ByteReadWriter{Writer: c.Out, KeepReaderAnnotations: true}
+	items, err := abandonable(ctx, func() ([]*kyaml.RNode, error) { return readResourceList(c.In, list, cfg.Limits) })
+	if err != nil {
+		return err
 	}
 	call := &functionCall{origins: map[string]origin{}}
-	made, err := call.items(ctx, c, list, items, f)
+	made, err := abandonable(ctx, func() ([]*kyaml.RNode, error) { return call.items(ctx, cfg, list, items, f) })
 	if problems := (lease.Problems)(nil); errors.As(err, &problems) {
 		call.problems = append(call.problems, problems...)
 	} else if err != nil {
@@ -61,16 +65,16 @@ type functionCall struct {
 }
 
 // items are the objects that the lease definitions among the items need; none where anything is wrong.
-func (f *functionCall) items(ctx context.Context, c *cli, list *kio.ByteReadWriter, items []*kyaml.RNode, flags *renderFlags) ([]*kyaml.RNode, error) {
-	cfg, err := f.config(ctx, c, list.FunctionConfig, flags.target)
+func (f *functionCall) items(ctx context.Context, cfg *config.ProviderConfig, list *kio.ByteReadWriter, items []*kyaml.RNode, flags *renderFlags) ([]*kyaml.RNode, error) {
+	cfg, err := f.config(cfg, list.FunctionConfig, flags.target)
 	if err != nil {
 		return nil, err
 	}
 	r := newRenderer(cfg)
-	if r.picker, err = functionLedger(items, flags.ledger); err != nil {
+	if r.picker, err = functionLedger(ctx, items, flags.ledger, cfg.Limits); err != nil {
 		return nil, err
 	}
-	objects, err := f.render(r, f.definitions(items))
+	objects, err := f.render(r, f.definitions(ctx, items, cfg.Limits))
 	if err != nil || f.problems.Failed() {
 		return nil, err
 	}
@@ -90,7 +94,7 @@ func (f *functionCall) items(ctx context.Context, c *cli, list *kio.ByteReadWrit
 }
 
 // definitions are those among the items.
-func (f *functionCall) definitions(items []*kyaml.RNode) []*lease.Definition {
+func (f *functionCall) definitions(ctx context.Context, items []*kyaml.RNode, limits config.Limits) []*lease.Definition {
 	var defs []*lease.Definition
 	for i, item := range items {
 		if item.GetKind() != input.Kind || item.GetApiVersion() != input.APIVersion {
@@ -102,7 +106,7 @@ func (f *functionCall) definitions(items []*kyaml.RNode) []*lease.Definition {
 			f.problems.Add(lease.Place{File: name}, "%v", err)
 			continue
 		}
-		problems, err := input.Read(strings.NewReader(text), name, input.Options{}, func(def *lease.Definition) error {
+		problems, err := input.Read(ctx, strings.NewReader(text), name, input.Options{DocumentSize: limits.DocumentSize}, func(def *lease.Definition) error {
 			defs = append(defs, def)
 			return nil
 		})
@@ -139,28 +143,24 @@ func (f *functionCall) render(r *renderer, defs []*lease.Definition) ([]render.O
 
 // functionLedger is the ledger from which addresses are proposed: a folder's or, where claims are among
 // the items, theirs. Without any nothing is proposed: all that is leased would be taken for free.
-func functionLedger(items []*kyaml.RNode, folder string) (*state.Picker, error) {
+func functionLedger(ctx context.Context, items []*kyaml.RNode, folder string, limits config.Limits) (*state.Picker, error) {
 	if folder != "" {
-		known, err := readLedger(folder)
+		known, err := readLedger(ctx, folder, limits)
 		if err != nil {
 			return nil, err
 		}
 		return state.NewPicker(known), nil
 	}
-	claims, uses, err := ledgerIn(items, "-")
-	if err != nil || len(claims) == 0 {
+	found, err := ledgerIn(items)
+	if err != nil || len(found.claims) == 0 {
 		return nil, err
 	}
-	return state.NewPicker(state.NewAddresses(claims, uses)), nil
+	return state.NewPicker(state.NewAddresses(found.claims, found.uses)), nil
 }
 
 // config is the provider's configuration of the function: functionConfig where that is a
 // ProviderConfig, else what --config names.
-func (f *functionCall) config(ctx context.Context, c *cli, given *kyaml.RNode, target string) (*config.ProviderConfig, error) {
-	cfg, err := c.configuration(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
+func (f *functionCall) config(cfg *config.ProviderConfig, given *kyaml.RNode, target string) (*config.ProviderConfig, error) {
 	if given != nil && given.GetKind() == "ProviderConfig" {
 		text, err := given.String()
 		if err != nil {

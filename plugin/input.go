@@ -63,9 +63,9 @@ func (f *inputFlags) parseLease(c *cli) (*lease.ID, error) {
 	return &id, nil
 }
 
-// read yields the definitions of all inputs. Problems of the inputs are its error when there are
+// read yields the definitions of all inputs, which may have limit bytes; 0 sets no bound. Problems of the inputs are its error when there are
 // errors among them; warnings are printed.
-func (o *inputOptions) read(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, yield func(*lease.Definition) error) error {
+func (o *inputOptions) read(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, limit int64, yield func(*lease.Definition) error) error {
 	var problems lease.Problems
 	note := func(found lease.Problems) {
 		c.warn(found)
@@ -76,8 +76,8 @@ func (o *inputOptions) read(ctx context.Context, c *cli, cluster *cluster.Cluste
 			return err
 		}
 	}
-	err := o.eachFile(c, func(r io.Reader, name string) error {
-		found, err := input.Read(r, name, input.Options{Lease: o.id}, func(def *lease.Definition) error {
+	err := o.eachFile(ctx, c, limit, func(r io.Reader, name string) error {
+		found, err := input.Read(ctx, r, name, input.Options{Lease: o.id, DocumentSize: cfg.Limits.DocumentSize}, func(def *lease.Definition) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -118,7 +118,7 @@ func (o *inputOptions) readCluster(ctx context.Context, cluster *cluster.Cluster
 // collect reads all definitions.
 func (o *inputOptions) collect(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
 	var defs []*lease.Definition
-	err := o.read(ctx, c, cluster, cfg, func(def *lease.Definition) error {
+	err := o.read(ctx, c, cluster, cfg, cfg.Limits.InputSize, func(def *lease.Definition) error {
 		defs = append(defs, def)
 		return nil
 	})

@@ -24,15 +24,19 @@ const completionName = "kubectl_complete-"
 //
 // An interrupt ends the request under way and gives back what is not in use yet; a second one
 // ends the process at once.
-func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
+func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) (code int) {
 	klog.SetLogger(logr.Discard()) // what client-go logs is told in errors
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := notified(ctx)
 	defer stop()
-	go func() {
-		<-ctx.Done()
-		stop()
+	c := &cli{
+		IOStreams: genericiooptions.IOStreams{In: interruptible(ctx, streams.In), Out: streams.Out, ErrOut: &forPeople{out: streams.ErrOut}},
+		stdin:     streams.In, people: &forPeople{out: streams.Out},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			code = c.report(r)
+		}
 	}()
-	c := &cli{IOStreams: streams}
 	root := newRoot(c)
 	arguments := args[1:]
 	if strings.HasPrefix(filepath.Base(args[0]), completionName) {
@@ -41,6 +45,36 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	}
 	root.SetArgs(arguments)
 	return c.end(ctx, root.ExecuteContext(ctx))
+}
+
+// interrupted is the cause with which a signal ends the context.
+type interrupted struct{ signal os.Signal }
+
+func (i *interrupted) Error() string { return "interrupted by a signal: " + i.signal.String() }
+
+// exitCode is that of a process which the signal ended, as shells count it.
+func (i *interrupted) exitCode() int {
+	if s, ok := i.signal.(syscall.Signal); ok {
+		return 128 + int(s)
+	}
+	return exitInterrupted
+}
+
+// notified is a context that the first interrupt ends; a second one ends the process.
+func notified(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			cancel(&interrupted{s})
+		case <-ctx.Done():
+			signal.Stop(signals)
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 type nowhere struct{}

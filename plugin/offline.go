@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,15 +9,22 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // contents are what the book is about in the objects of files: a Git repository, or what kubectl get
 // -o yaml wrote. Objects that it is not about are passed over.
-func (f *fileFlags) contents(c *cli, ledgerNamespace string) (state.Contents, error) {
-	reader := objectReader{seen: map[string]lease.Place{}, ledgerNamespace: ledgerNamespace}
-	err := f.eachFile(c, reader.read)
+func (f *fileFlags) contents(ctx context.Context, c *cli, cfg *config.ProviderConfig) (state.Contents, error) {
+	var contents state.Contents
+	reader := objectReader{
+		seen: map[string]lease.Place{}, size: cfg.Limits.DocumentSize,
+		take: func(o *unstructured.Unstructured) { contents.Add(o, cfg.LedgerNamespace) },
+	}
+	_, err := abandonable(ctx, func() (any, error) {
+		return nil, f.eachFile(ctx, c, cfg.Limits.InputSize, func(r io.Reader, name string) error { return reader.read(ctx, r, name) })
+	})
 	if missing := (lease.Problems)(nil); errors.As(err, &missing) {
 		reader.problems, err = append(reader.problems, missing...), nil
 	}
@@ -27,22 +35,27 @@ func (f *fileFlags) contents(c *cli, ledgerNamespace string) (state.Contents, er
 	if wrong := reader.problems.Errors(); len(wrong) > 0 {
 		return state.Contents{}, wrong
 	}
-	return reader.contents, nil
+	return contents, nil
 }
 
 // objectReader collects the objects of files.
 type objectReader struct {
-	contents        state.Contents
-	ledgerNamespace string
-	problems        lease.Problems
-	// seen is where an object was given first.
+	// take is given each object.
+	take func(*unstructured.Unstructured)
+	// size is the largest document that is read, in bytes.
+	size     int64
+	problems lease.Problems
+	// seen is where an object was given first; nil where it does not matter.
 	seen map[string]lease.Place
 }
 
-func (r *objectReader) read(in io.Reader, name string) error {
-	for text, err := range document.Texts(in, name) {
+func (r *objectReader) read(ctx context.Context, in io.Reader, name string) error {
+	for text, err := range document.Texts(in, name, r.size) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if value, ok := text.JSON(); ok {
 			r.add(value, lease.Place{File: name})
@@ -85,6 +98,8 @@ func (r *objectReader) addObject(o *unstructured.Unstructured, at lease.Place) {
 		r.problems.Add(at, "%s is given twice (first in %s); which of the two counts cannot be told", key, first)
 		return
 	}
-	r.seen[key] = at
-	r.contents.Add(o, r.ledgerNamespace)
+	if r.seen != nil {
+		r.seen[key] = at
+	}
+	r.take(o)
 }

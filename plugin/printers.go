@@ -54,6 +54,7 @@ func (f *bookPrintFlags) isTable() bool { return f.output == "" || f.output == "
 
 // printer chooses the printer that --output asks for. now is the moment from which ages count.
 func (f *bookPrintFlags) printer(subjects []state.Subject, out io.Writer, now func() time.Time) (bookPrinter, error) {
+	data, out := out, io.Writer(&forPeople{out: out})
 	format, template, hasTemplate := strings.Cut(f.output, "=")
 	if !hasTemplate {
 		template = *f.templates.TemplateArgument
@@ -77,7 +78,10 @@ func (f *bookPrintFlags) printer(subjects []state.Subject, out io.Writer, now fu
 		if err != nil {
 			return nil, usage("--output: %w", err)
 		}
-		return func(b *state.Book) error { return p.PrintObj(&bookObject{b}, out) }, nil
+		return func(b *state.Book) error { return p.PrintObj(&bookObject{b}, data) }, nil
+	}
+	if format == "jsonpath-as-json" {
+		out = data
 	}
 	p, err := f.templates.ToPrinter(f.output)
 	if genericclioptions.IsNoCompatiblePrinterError(err) {

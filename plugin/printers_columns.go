@@ -13,6 +13,9 @@ import (
 
 const columnsFormat = "custom-columns"
 
+// maxCell is the longest text in a cell of a table that is printed to people, in bytes.
+const maxCell = 4096
+
 // column is one column of custom-columns=HEADER:PATH,….
 type column struct {
 	header string
@@ -93,7 +96,7 @@ func (c column) cell(row any) (string, error) {
 	for _, values := range results {
 		for _, v := range values {
 			if v.IsValid() && v.Interface() != nil {
-				texts = append(texts, fmt.Sprint(v.Interface()))
+				texts = append(texts, oneLine(fmt.Sprint(v.Interface()), maxCell))
 			}
 		}
 	}

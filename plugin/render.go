@@ -141,10 +141,10 @@ func (o *renderOptions) run(ctx context.Context, c *cli) error {
 // read first: what one asks for by name is not proposed to another.
 func (o *renderOptions) each(ctx context.Context, c *cli, r *renderer, do func(*lease.Definition) error) error {
 	if r.picker == nil {
-		return o.input.read(ctx, c, r.cluster, r.cfg, do)
+		return o.input.read(ctx, c, r.cluster, r.cfg, 0, do)
 	}
 	var defs []*lease.Definition
-	err := o.input.read(ctx, c, r.cluster, r.cfg, func(def *lease.Definition) error {
+	err := o.input.read(ctx, c, r.cluster, r.cfg, r.cfg.Limits.InputSize, func(def *lease.Definition) error {
 		defs = append(defs, def)
 		request, _ := state.NewRequest(def, r.cfg) // its problems are found when it is rendered
 		r.picker.Name(request)
@@ -187,7 +187,7 @@ func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error)
 		}
 		r.picker = state.NewPicker(known)
 	case o.ledger != "":
-		known, err := readLedger(o.ledger)
+		known, err := readLedger(ctx, o.ledger, r.cfg.Limits)
 		if err != nil {
 			return nil, err
 		}
@@ -199,7 +199,7 @@ func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error)
 // resourceListOnStdin is true when standard input is read and holds a ResourceList, as KRM
 // functions get it. What was looked at is still there to be read.
 func (c *cli) resourceListOnStdin(files []string) bool {
-	if len(files) > 1 || len(files) == 1 && files[0] != "-" || len(files) == 0 && isTerminal(c.In) {
+	if len(files) > 1 || len(files) == 1 && files[0] != "-" || len(files) == 0 && isTerminal(c.stdin) {
 		return false
 	}
 	in := bufio.NewReaderSize(c.In, 1<<16)

@@ -4,14 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/netip"
-	"os"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/kustomize/kyaml/kio"
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -194,64 +187,4 @@ func (r *renderer) pools() ([]render.Object, error) {
 	}
 	slices.SortFunc(addresses, netip.Addr.Compare)
 	return render.Pools(r.cfg, addresses)
-}
-
-// readLedger reads the claims and Services in the YAML files of a folder: a Git repository, or
-// what kubectl get -o yaml wrote, is a ledger too.
-func readLedger(folder string) (*state.Addresses, error) {
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return nil, usage("--ledger must be 'cluster' or a folder; there is no folder %q", folder)
-	}
-	nodes, err := kio.LocalPackageReader{PackagePath: folder, IncludeSubpackages: true, OmitReaderAnnotations: true, WrapBareSeqNode: true}.Read()
-	if err != nil {
-		return nil, lease.Problems{{At: lease.Place{File: folder}, Message: err.Error()}}
-	}
-	claims, uses, err := ledgerIn(nodes, folder)
-	if err != nil {
-		return nil, err
-	}
-	return state.NewAddresses(claims, uses), nil
-}
-
-// ledgerIn are the claims among objects, and the addresses that Services among them use.
-func ledgerIn(nodes []*kyaml.RNode, file string) (claims []*state.Claim, uses []state.Use, err error) {
-	for _, n := range nodes {
-		objects, err := objectsOf(n)
-		if err != nil {
-			return nil, nil, lease.Problems{{At: lease.Place{File: file}, Message: err.Error()}}
-		}
-		for i := range objects {
-			o := &objects[i]
-			switch o.GetAPIVersion() + "/" + o.GetKind() {
-			case "coordination.k8s.io/v1/Lease":
-				meta := metav1.ObjectMeta{
-					Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
-					UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
-				}
-				if claim, ok := state.ReadClaim(&meta); ok {
-					claims = append(claims, &claim)
-				}
-			case "v1/Service":
-				uses = append(uses, state.AddressUses(o)...)
-			}
-		}
-	}
-	return claims, uses, nil
-}
-
-// objectsOf is the object, or the items of the List that kubectl get -o yaml writes.
-func objectsOf(n *kyaml.RNode) ([]unstructured.Unstructured, error) {
-	m, err := n.Map()
-	if err != nil {
-		return nil, err
-	}
-	o := unstructured.Unstructured{Object: m}
-	if !o.IsList() {
-		return []unstructured.Unstructured{o}, nil
-	}
-	list, err := o.ToList()
-	if err != nil {
-		return nil, err
-	}
-	return list.Items, nil
 }

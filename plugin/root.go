@@ -3,6 +3,7 @@ package plugin
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,10 @@ import (
 // cli is what all commands share.
 type cli struct {
 	genericiooptions.IOStreams
+	// stdin is standard input itself, which may be a terminal; In reads it until the command is interrupted.
+	stdin io.Reader
+	// people is standard output where it is for people, and not data.
+	people     io.Writer
 	connection *genericclioptions.ConfigFlags
 	// configFile is the provider's configuration, where it does not come from the cluster.
 	configFile string

@@ -208,7 +208,7 @@ func (f *stateFlags) offline(ctx context.Context, c *cli, show bookPrinter) erro
 	if err != nil {
 		return err
 	}
-	contents, err := f.files.contents(c, cfg.LedgerNamespace)
+	contents, err := f.files.contents(ctx, c, cfg)
 	if err != nil {
 		return err
 	}

@@ -70,8 +70,11 @@ type Hold struct {
 // NewRequest computes what a lease must hold. Its problems are those that depend on the
 // provider's configuration; the definition itself has been checked by lease.Check.
 func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lease.Problems) {
-	var problems lease.Problems
+	problems := overLimits(def, cfg.Limits)
 	req := Request{Lease: def.Lease}
+	if problems.Failed() {
+		return req, problems
+	}
 	for i := range def.Services {
 		s := &def.Services[i]
 		for _, e := range s.Expose {

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
 // The kinds of route.
@@ -47,6 +49,7 @@ type ProviderConfig struct {
 	DNS               DNS
 	CommitLevels      CommitLevels
 	Workloads         Workloads
+	Limits            Limits
 	// Shards are the routers that share the cluster's routes; without any there is one for all.
 	Shards []Shard
 }
@@ -117,6 +120,17 @@ type Workloads struct {
 	PublicHostname string
 }
 
+// Limits bound what is read, and what one lease may have. Their defaults are far above what providers
+// and tenants have.
+type Limits struct {
+	// DocumentSize is the largest document of an input, InputSize the largest input of a command that
+	// has to hold all of it, both in bytes.
+	DocumentSize, InputSize int64
+	// Services, Hosts and Ports bound a lease: its services, its hosts with each of their paths, and its
+	// exposed ports.
+	Services, Hosts, Ports int
+}
+
 // CommitLevels say how much of a resource may be leased out for each unit that the provider has:
 // 1.0 is all of it, 2.0 twice as much.
 type CommitLevels struct {
@@ -162,6 +176,7 @@ func Default() *ProviderConfig {
 			Listeners: Listeners{HTTP: []string{"http"}, HTTPS: []string{"https-wildcard", "https-custom"}}},
 		Hosts:        Hosts{NamespaceOwnership: true},
 		CommitLevels: CommitLevels{CPU: 1, Memory: 1, Storage: 1},
+		Limits:       Limits{DocumentSize: document.DefaultSize, InputSize: 256 << 20, Services: 1000, Hosts: 5000, Ports: 5000},
 		IP: IP{
 			Mode: ModeRange, Families: []Family{IPv4}, Pool: "default",
 			MetalLBNamespace: "metallb-system", AnnotationPrefix: "metallb.universe.tf",

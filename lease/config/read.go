@@ -17,7 +17,7 @@ import (
 var (
 	rootKeys     = []string{"apiVersion", "kind", "metadata", "spec"}
 	metadataKeys = []string{"name", "annotations", "labels"}
-	specKeys     = []string{"target", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip", "dns", "commitLevels", "workloads", "shards"}
+	specKeys     = []string{"target", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip", "dns", "commitLevels", "workloads", "limits", "shards"}
 	ingressKeys  = []string{"className", "domain", "staticHosts"}
 	gatewayKeys  = []string{"name", "namespace", "implementation", "proxyBufferSize", "listeners"}
 	listenerKeys = []string{"http", "https", "passthrough"}
@@ -29,6 +29,7 @@ var (
 	secretKeys   = []string{"name", "namespace"}
 	commitKeys   = []string{"cpu", "memory", "storage"}
 	workloadKeys = []string{"publicHostname"}
+	limitKeys    = []string{"documentSize", "inputSize", "services", "hosts", "ports"}
 	shardKeys    = []string{"name", "selector", "namespaceSelector"}
 )
 
@@ -92,6 +93,7 @@ func readConfig(c document.Cursor, cfg *ProviderConfig) {
 	level(commit.Get("memory"), &cfg.CommitLevels.Memory)
 	level(commit.Get("storage"), &cfg.CommitLevels.Storage)
 	text(spec.Get("workloads").Mapping(workloadKeys).Get("publicHostname"), &cfg.Workloads.PublicHostname, publicName)
+	readLimits(spec.Get("limits"), &cfg.Limits)
 	cfg.Shards = shards(spec.Get("shards"))
 }
 

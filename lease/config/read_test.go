@@ -55,6 +55,7 @@ func TestReadFull(t *testing.T) {
 			},
 		},
 		CommitLevels: CommitLevels{CPU: 2, Memory: 1.5, Storage: 1},
+		Limits:       Limits{DocumentSize: 1 << 20, InputSize: 64 << 20, Services: 10, Hosts: 20, Ports: 30},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(IP{}, "Ranges"), cmpopts.IgnoreFields(ProviderConfig{}, "Shards")); diff != "" {
 		t.Error(diff)
@@ -281,6 +282,7 @@ func TestSchemaNamesTheReadersKeys(t *testing.T) {
 		"shards": {spec.Properties["shards"].Items, shardKeys},
 		"dns":    {spec.Properties["dns"], dnsKeys}, "dns.gardener": {spec.Properties["dns"].Properties["gardener"], gardenerKeys},
 		"zone": {root.Defs["zone"], zoneKeys}, "secretRef": {root.Defs["secretRef"], secretKeys}, "commitLevels": {spec.Properties["commitLevels"], commitKeys}, "workloads": {spec.Properties["workloads"], workloadKeys},
+		"limits": {spec.Properties["limits"], limitKeys},
 	} {
 		for key := range c.schema.Properties {
 			if !slices.Contains(c.keys, key) {

@@ -102,9 +102,9 @@ func (c Cursor) kind() string {
 	}
 	switch c.node.Tag {
 	case "!!int", "!!float":
-		return "the number " + clip(c.node.Value)
+		return "the number " + shown(c.node)
 	case "!!bool":
-		return c.node.Value
+		return shown(c.node)
 	}
 	return "the text " + quote(c.node.Value)
 }

@@ -21,7 +21,10 @@ import (
 )
 
 // maxProblems is how many problems of one document are kept.
-const maxProblems = 1000
+const maxProblems = 10_000
+
+// DefaultSize is the largest document that is read where nothing else is said, in bytes.
+const DefaultSize = 16 << 20
 
 // Document is one document of a stream, and the problems found in it so far.
 type Document struct {
@@ -53,10 +56,14 @@ type Text struct {
 func (t Text) Size() int { return len(t.data) }
 
 // Texts yields the texts of the documents of a stream, one at a time, in memory that depends on
-// the largest of them. The error is that of the reader and ends the stream.
-func Texts(r io.Reader, file string) iter.Seq2[Text, error] {
+// the largest of them: at most size bytes, or DefaultSize where that is 0. The error is that of the
+// reader, or lease.Problems for a document that is larger, and ends the stream.
+func Texts(r io.Reader, file string, size int64) iter.Seq2[Text, error] {
 	return func(yield func(Text, error) bool) {
-		s := splitter{r: bufio.NewReaderSize(r, 64<<10)}
+		if size <= 0 {
+			size = DefaultSize
+		}
+		s := splitter{r: bufio.NewReaderSize(r, 64<<10), file: file, size: size}
 		for {
 			text, before, err := s.next()
 			if err != nil {
@@ -82,7 +89,7 @@ func (t Text) Documents() iter.Seq[*Document] {
 // Read yields the documents of a stream, one after the other; see Texts and Documents.
 func Read(r io.Reader, file string) iter.Seq2[*Document, error] {
 	return func(yield func(*Document, error) bool) {
-		for text, err := range Texts(r, file) {
+		for text, err := range Texts(r, file, 0) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -125,6 +132,9 @@ func parse(text []byte, file string, before int, yield func(*Document) bool) {
 			return
 		}
 		d.root = node
+		if bytes.IndexByte(text, '!') >= 0 {
+			d.checkTags(node)
+		}
 		if d.Root().IsNull() {
 			continue
 		}
@@ -252,10 +262,14 @@ func (d *Document) place(line, column int, field *lease.Step) lease.Place {
 }
 
 func (d *Document) add(at lease.Place, warning bool, format string, args ...any) {
-	if d.exhausted || len(d.Problems) >= maxProblems {
+	if d.exhausted || len(d.Problems) > maxProblems {
 		return
 	}
-	d.Problems = append(d.Problems, lease.Problem{At: at, Message: fmt.Sprintf(format, args...), Warning: warning})
+	if len(d.Problems) == maxProblems {
+		d.Problems.Add(at, "the document has more than %d problems; those after this one are not told", maxProblems)
+		return
+	}
+	d.Problems = append(d.Problems, lease.Problem{At: at, Message: lease.Message(format, args...), Warning: warning})
 }
 
 // Check judges what was read from the document: the groups of one deployment, or one definition.

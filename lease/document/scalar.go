@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // Raw is a scalar as it was written, without a problem for other kinds.
@@ -62,7 +64,7 @@ func (c Cursor) Uint(least, most uint64, what string) (uint64, bool) {
 	}
 	if c.IsScalar() && c.node.Tag == "!!str" {
 		if _, err := strconv.ParseUint(c.node.Value, 10, 64); err == nil {
-			c.Errorf("%s is a text, not a number; write %s", quote(c.node.Value), c.node.Value)
+			c.Errorf("%s is a text, not a number; write %s", quote(c.node.Value), lease.Clip(c.node.Value))
 			return 0, false
 		}
 	}
@@ -94,10 +96,7 @@ func (c Cursor) Sequence(most uint64, what string) uint64 {
 func (c Cursor) notInRange(least, most uint64, what string) {
 	found := c.kind()
 	if c.IsScalar() {
-		found = clip(c.node.Value)
-		if c.node.Tag == "!!str" {
-			found = quote(c.node.Value)
-		}
+		found = shown(c.node)
 	}
 	if most >= math.MaxUint32 {
 		c.Errorf("%s is not %s (%d or more)", found, what, least)
@@ -187,21 +186,30 @@ func (c Cursor) Duration() time.Duration {
 	case err != nil || c.node.Tag != "!!str" && c.node.Value != "0":
 		c.Errorf("%s is not a duration such as 60s, 1m30s or 500ms", quote(c.node.Value))
 	case d < 0:
-		c.Errorf("the duration %s is negative", c.node.Value)
+		c.Errorf("the duration %s is negative", plain(c.node.Value))
 	case d%time.Millisecond != 0:
-		c.Errorf("the duration %s is not a whole number of milliseconds", c.node.Value)
+		c.Errorf("the duration %s is not a whole number of milliseconds", plain(c.node.Value))
 	default:
 		return d
 	}
 	return 0
 }
 
-// clip shortens what is repeated in a message.
-func clip(s string) string {
-	if len(s) > 100 {
-		return strings.ToValidUTF8(s[:100], "") + "…"
+// quote is a value as messages repeat it: shortened, and without characters that a terminal obeys.
+func quote(s string) string { return strconv.Quote(lease.Clip(s)) }
+
+// shown is a scalar as messages repeat it: a text in quotes, a number as it was written.
+func shown(n *yaml.Node) string {
+	if n.Tag == "!!str" {
+		return quote(n.Value)
 	}
-	return s
+	return plain(n.Value)
 }
 
-func quote(s string) string { return strconv.Quote(clip(s)) }
+// plain is a value without quotes where it looks like a number.
+func plain(value string) string {
+	if isPlain(value) {
+		return value
+	}
+	return quote(value)
+}

@@ -5,6 +5,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // splitter cuts a stream of YAML documents at its "---" lines, so that only one document is held
@@ -17,6 +21,9 @@ type splitter struct {
 	held []byte
 	eof  bool
 	buf  []byte
+	// size is the largest document, in bytes; file names the stream for the problem of a larger one.
+	size int64
+	file string
 }
 
 // next is the text of the next document, with its marker line, and the number of lines before
@@ -32,7 +39,7 @@ func (s *splitter) next() (text []byte, before int, err error) {
 	}
 	for !s.eof {
 		start := len(s.buf)
-		if err := s.readLine(); err != nil {
+		if err := s.readLine(before); err != nil {
 			return nil, 0, err
 		}
 		line := s.buf[start:]
@@ -49,10 +56,13 @@ func (s *splitter) next() (text []byte, before int, err error) {
 	return s.buf, before, nil
 }
 
-// readLine appends a line to buf.
-func (s *splitter) readLine() error {
+// readLine appends a line to buf. The document began after so many lines.
+func (s *splitter) readLine(before int) error {
 	for {
 		part, err := s.r.ReadSlice('\n')
+		if int64(len(s.buf)+len(part)) > s.size {
+			return tooLarge(lease.Place{File: s.file, Line: before + 1, Column: 1}, s.size)
+		}
 		s.buf = append(s.buf, part...)
 		switch {
 		case err == nil:
@@ -79,4 +89,11 @@ func isContent(line []byte) bool {
 	}
 	line = bytes.TrimSpace(line)
 	return len(line) > 0 && line[0] != '#' && line[0] != '%'
+}
+
+func tooLarge(at lease.Place, size int64) error {
+	var problems lease.Problems
+	problems.Add(at, "the document is larger than %s: split it, or raise limits.documentSize in the provider's configuration",
+		resource.NewQuantity(size, resource.BinarySI))
+	return problems
 }

@@ -38,7 +38,7 @@ func TestJSON(t *testing.T) {
 		"{a: 1}":                    nil, `[1]`: nil, `{"a": 1} {"b": 2}`: nil, "a: 1": nil, "": nil,
 	} {
 		var got any
-		for doc, err := range Texts(strings.NewReader(text), "f") {
+		for doc, err := range Texts(strings.NewReader(text), "f", 0) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func FuzzValue(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for raw, err := range Texts(strings.NewReader(text), "f") {
+		for raw, err := range Texts(strings.NewReader(text), "f", 0) {
 			if err != nil {
 				return
 			}

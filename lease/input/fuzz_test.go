@@ -15,7 +15,7 @@ import (
 // survives being written and read again.
 func holds(t *testing.T, data []byte, opt input.Options) {
 	t.Helper()
-	_, err := input.Read(bytes.NewReader(data), "fuzz.yaml", opt, func(d *lease.Definition) error {
+	_, err := input.Read(t.Context(), bytes.NewReader(data), "fuzz.yaml", opt, func(d *lease.Definition) error {
 		if problems := lease.Check(d); problems.Failed() {
 			t.Errorf("accepted, but Check says: %v", problems)
 		}
@@ -37,7 +37,7 @@ func encodeAndRead(t *testing.T, d *lease.Definition) *lease.Definition {
 		t.Fatal(err)
 	}
 	var again *lease.Definition
-	problems, err := input.Read(bytes.NewReader(data), "again.json", input.Options{}, func(d *lease.Definition) error {
+	problems, err := input.Read(t.Context(), bytes.NewReader(data), "again.json", input.Options{}, func(d *lease.Definition) error {
 		again = d
 		return nil
 	})

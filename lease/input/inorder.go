@@ -1,8 +1,11 @@
 package input
 
 import (
+	"context"
+	"fmt"
 	"iter"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
@@ -39,56 +42,90 @@ func batches(texts iter.Seq2[document.Text, error]) iter.Seq2[[]document.Text, e
 	}
 }
 
-// inOrder does the work on all processors and hands over the results one at a time, in the order
-// of the source. It ends with the first error, of the source (a *readError) or of next; no
-// goroutine outlives it.
-func inOrder[T, R any](source iter.Seq2[T, error], work func(T) R, next func(R) error) error {
-	type task struct {
-		input  T
-		result chan R
+// task is one input and its result; the result is a panic where the work on it panicked.
+type task[T, R any] struct {
+	input  T
+	result chan R
+	panic  chan any
+}
+
+func (t *task[T, R]) run(work func(T) R) {
+	defer func() {
+		if r := recover(); r != nil {
+			t.panic <- fmt.Sprintf("%v\n%s", r, debug.Stack())
+		}
+	}()
+	t.result <- work(t.input)
+}
+
+// wait is the result, or the end of the context. A panic goes on in the goroutine that waits, where the
+// caller can recover it.
+func (t *task[T, R]) wait(ctx context.Context) (result R, err error) {
+	select {
+	case result = <-t.result:
+		return result, ctx.Err()
+	case r := <-t.panic:
+		panic(r)
+	case <-ctx.Done():
+		return result, ctx.Err()
 	}
+}
+
+// inOrder does the work on all processors and hands over the results one at a time, in the order
+// of the source. It ends with the first error, of the context, of the source (a *readError) or of next.
+// What is under way when the context ends is not waited for.
+func inOrder[T, R any](ctx context.Context, source iter.Seq2[T, error], work func(T) R, next func(R) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	workers := runtime.GOMAXPROCS(0)
-	todo := make(chan *task)
-	queue := make(chan *task, 2*workers)
-	stop := make(chan struct{})
-	ended := make(chan error, 1)
+	todo := make(chan *task[T, R])
+	queue := make(chan *task[T, R], 2*workers)
 	for range workers {
 		go func() {
 			for t := range todo {
-				t.result <- work(t.input)
+				t.run(work)
 			}
 		}()
 	}
+	ended := make(chan error, 1)
 	go func() {
 		defer close(queue)
 		defer close(todo)
-		for input, err := range source {
-			if err != nil {
-				ended <- &readError{err}
-				return
-			}
-			t := &task{input: input, result: make(chan R, 1)}
-			select {
-			case queue <- t:
-			case <-stop:
-				ended <- nil
-				return
-			}
-			todo <- t
-		}
-		ended <- nil
+		ended <- feed(ctx, source, queue, todo)
 	}()
-	var failed error
-	for t := range queue {
-		if failed != nil {
-			continue
-		}
-		if failed = next(<-t.result); failed != nil {
-			close(stop)
+	for {
+		select {
+		case t, more := <-queue:
+			if !more {
+				return <-ended
+			}
+			result, err := t.wait(ctx)
+			if err == nil {
+				err = next(result)
+			}
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
-	if err := <-ended; failed == nil {
-		failed = err
+}
+
+// feed hands the inputs over, in their order, to those who wait for results and to those who work.
+func feed[T, R any](ctx context.Context, source iter.Seq2[T, error], queue, todo chan<- *task[T, R]) error {
+	for input, err := range source {
+		if err != nil {
+			return &readError{err}
+		}
+		t := &task[T, R]{input: input, result: make(chan R, 1), panic: make(chan any, 1)}
+		for _, to := range []chan<- *task[T, R]{queue, todo} {
+			select {
+			case to <- t:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
 	}
-	return failed
+	return nil
 }

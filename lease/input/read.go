@@ -3,6 +3,7 @@
 package input
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -25,15 +26,17 @@ type Options struct {
 	// Lease is the lease of documents that name none: an SDL and a manifest as it is sent to a
 	// provider. Documents that name another are refused.
 	Lease *lease.ID
+	// DocumentSize is the largest document that is read, in bytes; document.DefaultSize where it is 0.
+	DocumentSize int64
 }
 
 // Read reads a stream of documents and yields a definition for each lease, in the order of the
-// input. A document with errors is not yielded and does not stop the reading of the next. The
-// error is that of the reader or of yield. Documents are parsed on all processors; memory does not
-// grow with their number.
-func Read(r io.Reader, file string, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
+// input. A document with errors is not yielded and does not stop the reading of the next; one that is
+// too large does. The error is that of the reader or of yield, or of the context, which ends the reading
+// at once. Documents are parsed on all processors; memory does not grow with their number.
+func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
 	var problems lease.Problems
-	err := inOrder(batches(document.Texts(r, file)), func(texts []document.Text) (found outcome) {
+	err := inOrder(ctx, batches(document.Texts(r, file, opt.DocumentSize)), func(texts []document.Text) (found outcome) {
 		for _, text := range texts {
 			for doc := range text.Documents() {
 				ps, _ := readDocument(doc, opt, func(def *lease.Definition) error {
@@ -54,6 +57,9 @@ func Read(r io.Reader, file string, opt Options, yield func(*lease.Definition) e
 		return nil
 	})
 	if failed := (*readError)(nil); errors.As(err, &failed) {
+		if found, ok := failed.error.(lease.Problems); ok { //nolint:errorlint // made by document.Texts, never wrapped
+			return append(problems, found...), nil
+		}
 		err = fmt.Errorf("%s: %w", file, failed.error)
 	}
 	return problems, err

@@ -17,7 +17,7 @@ import (
 func read(t *testing.T, text string, opt input.Options) ([]*lease.Definition, string) {
 	t.Helper()
 	var defs []*lease.Definition
-	problems, err := input.Read(strings.NewReader(text), "in.yaml", opt, func(d *lease.Definition) error {
+	problems, err := input.Read(t.Context(), strings.NewReader(text), "in.yaml", opt, func(d *lease.Definition) error {
 		defs = append(defs, d)
 		return nil
 	})
@@ -152,10 +152,10 @@ func TestRecognise(t *testing.T) {
 
 func TestErrorsOfReaderAndYield(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := input.Read(iotest.ErrReader(broken), "f", input.Options{}, nil); !errors.Is(err, broken) {
+	if _, err := input.Read(t.Context(), iotest.ErrReader(broken), "f", input.Options{}, nil); !errors.Is(err, broken) {
 		t.Errorf("the reader's error is lost: %v", err)
 	}
-	_, err := input.Read(strings.NewReader(file(t, "testdata/shop.yaml")), "f", input.Options{}, func(*lease.Definition) error { return broken })
+	_, err := input.Read(t.Context(), strings.NewReader(file(t, "testdata/shop.yaml")), "f", input.Options{}, func(*lease.Definition) error { return broken })
 	if !errors.Is(err, broken) {
 		t.Errorf("yield's error is lost: %v", err)
 	}
@@ -182,7 +182,7 @@ func BenchmarkRead1000(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0
-		problems, err := input.Read(strings.NewReader(text), "-", input.Options{}, func(*lease.Definition) error { n++; return nil })
+		problems, err := input.Read(b.Context(), strings.NewReader(text), "-", input.Options{}, func(*lease.Definition) error { n++; return nil })
 		if err != nil || len(problems) > 0 || n != 1000 {
 			b.Fatal(n, err, problems)
 		}

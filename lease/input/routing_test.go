@@ -142,7 +142,7 @@ func FuzzTLS(f *testing.F) {
 			t.Fatal(err)
 		}
 		accepted := false
-		problems, err := input.Read(strings.NewReader(string(text)), "f", input.Options{}, func(*lease.Definition) error { accepted = true; return nil })
+		problems, err := input.Read(t.Context(), strings.NewReader(string(text)), "f", input.Options{}, func(*lease.Definition) error { accepted = true; return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

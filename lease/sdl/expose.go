@@ -173,7 +173,7 @@ func (r *reader) readTo(c document.Cursor, e *lease.Expose, deployed bool) {
 }
 
 func (r *reader) suggestEndpoint(name string) string {
-	best := lease.Nearest(name, slices.Sorted(maps.Keys(r.endpoints)))
+	best := lease.NearestKey(name, r.endpoints)
 	if best == "" {
 		return ""
 	}

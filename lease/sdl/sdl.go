@@ -144,7 +144,7 @@ func (r *reader) readDeployment(c document.Cursor) {
 		if s, ok := r.services[name]; ok {
 			s.deployed = true
 		} else {
-			key.Errorf("there is no service named %q%s", name, lease.Suggest(name, slices.Sorted(maps.Keys(r.services))))
+			key.Errorf("there is no service named %q%s", name, lease.SuggestKey(name, r.services))
 		}
 		for place, p := range v.AnyMapping().Entries() {
 			r.readPlacement(name, place, p)
@@ -163,10 +163,10 @@ func (r *reader) readPlacement(name string, place, c document.Cursor) {
 	} else if compute, ok := r.computes[word]; ok {
 		compute.judge()
 	} else {
-		profile.Errorf("there is no compute profile named %q%s", word, lease.Suggest(word, slices.Sorted(maps.Keys(r.computes))))
+		profile.Errorf("there is no compute profile named %q%s", word, lease.SuggestKey(word, r.computes))
 	}
 	if !r.places[place.Key()] {
-		place.Errorf("there is no placement profile named %q%s", place.Key(), lease.Suggest(place.Key(), slices.Sorted(maps.Keys(r.places))))
+		place.Errorf("there is no placement profile named %q%s", place.Key(), lease.SuggestKey(place.Key(), r.places))
 	}
 	if count := m.Get("count"); count.IsNull() {
 		place.Errorf("no count found: it is how many of %q run", name)
@@ -201,9 +201,11 @@ func (r *reader) definitions(id lease.ID) []*lease.Definition {
 
 // addEndpoints gives the definition the endpoints that its exposes name.
 func addEndpoints(def *lease.Definition, endpoint func(name string, at lease.Place) lease.IPEndpoint) {
+	has := map[string]bool{"": true}
 	for _, s := range def.Services {
 		for _, e := range s.Expose {
-			if e.IP != "" && def.Endpoint(e.IP) == nil {
+			if !has[e.IP] {
+				has[e.IP] = true
 				def.IPEndpoints = append(def.IPEndpoints, endpoint(e.IP, e.IPAt))
 			}
 		}

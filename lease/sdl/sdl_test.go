@@ -26,7 +26,7 @@ func id(gseq uint32) *lease.ID {
 func read(t *testing.T, text string, of *lease.ID) (string, string) {
 	t.Helper()
 	out := ""
-	problems, err := input.Read(strings.NewReader(text), "sdl.yaml", input.Options{Lease: of}, func(d *lease.Definition) error {
+	problems, err := input.Read(t.Context(), strings.NewReader(text), "sdl.yaml", input.Options{Lease: of}, func(d *lease.Definition) error {
 		data, err := json.MarshalIndent(input.Encode(d), "", "  ")
 		out += string(data) + "\n"
 		return err

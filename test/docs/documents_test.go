@@ -32,7 +32,7 @@ func TestDocumentsAreRead(t *testing.T) {
 			case strings.Contains(b.text, "kind: LeaseDefinition"):
 				seen["LeaseDefinition"]++
 				count := 0
-				problems, err := input.Read(strings.NewReader(b.text), name, input.Options{}, func(*lease.Definition) error {
+				problems, err := input.Read(t.Context(), strings.NewReader(b.text), name, input.Options{}, func(*lease.Definition) error {
 					count++
 					return nil
 				})
@@ -84,7 +84,7 @@ func TestSDLExamples(t *testing.T) {
 				want = all[i+1].text
 			}
 			var got strings.Builder
-			problems, err := input.Read(strings.NewReader(b.text+restOfSDL(t, b.text)), "deploy.yaml", input.Options{Lease: &id}, func(*lease.Definition) error { return nil })
+			problems, err := input.Read(t.Context(), strings.NewReader(b.text+restOfSDL(t, b.text)), "deploy.yaml", input.Options{Lease: &id}, func(*lease.Definition) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,77 @@
+package document
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTags(t *testing.T) {
+	for text, want := range map[string]string{
+		`a: !!int "8080"`:            "",
+		`a: !!float "1.5"`:           "",
+		`a: !!bool "true"`:           "",
+		`a: !!str 8080`:              "",
+		`a: !!null ""`:               "",
+		`a: "!!int x"`:               "",
+		`a: !own x`:                  "",
+		`a: !!int "\e[2J"`:           `f:1:4: "\x1b[2J" is tagged !!int and is not a whole number`,
+		`a: !!float "x"`:             `f:1:4: "x" is tagged !!float and is not a number`,
+		`a: !!bool "\e[2J"`:          `f:1:4: "\x1b[2J" is tagged !!bool and is not true or false`,
+		`!!int x: 1`:                 `f:1:1: "x" is tagged !!int and is not a whole number`,
+		`a: !!int [1]`:               `f:1:4: the tag !!int is for a whole number`,
+		`a: !!binary "§"`:            `f:1:4: "§" is tagged !!binary and is not base64`,
+		"a: &x !!int \"y\"\nb: *x\n": `f:1:4: "y" is tagged !!int and is not a whole number`,
+	} {
+		for doc, err := range Read(strings.NewReader(text), "f") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := doc.Problems.Error(); got != want {
+				t.Errorf("%s: problems %q, want %q", text, got, want)
+			}
+		}
+	}
+}
+
+// A document that is too large ends the stream before it is held, the others are read.
+func TestSize(t *testing.T) {
+	const stream = "a: 1\n---\nb: 22222222222\n---\nc: 3\n"
+	var read []string
+	var failed error
+	for text, err := range Texts(strings.NewReader(stream), "f", 16) {
+		if failed = err; err == nil {
+			read = append(read, string(text.data))
+		}
+	}
+	if len(read) != 1 || read[0] != "a: 1\n" || failed == nil || !strings.HasPrefix(failed.Error(), "f:2:1: the document is larger than 16") {
+		t.Errorf("read %q, error %v", read, failed)
+	}
+}
+
+// A stream that never ends is not read to its end.
+func TestEndless(t *testing.T) {
+	endless := readerFunc(func(p []byte) (int, error) { return copy(p, "a: 1\n"), nil })
+	for _, err := range Texts(endless, "f", 1<<20) {
+		if err == nil || !strings.Contains(err.Error(), "limits.documentSize") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func TestLongValues(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for doc, err := range Read(strings.NewReader("port: "+long+"\n? "+long+"\n: 1\n"), "f") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := doc.Root().StrictMapping([]string{"port"})
+		m.Get("port").Uint(1, 2, "a port")
+		if n := len(doc.Problems.Error()); len(doc.Problems) != 2 || n > 2000 {
+			t.Errorf("%d problems of %d bytes", len(doc.Problems), n)
+		}
+	}
+}

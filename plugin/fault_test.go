@@ -1,0 +1,43 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+)
+
+// broken is a standard input on which reading panics.
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { panic("a reader\x1b[2J") }
+
+// A panic is one sentence that asks for a report; the trace is there for those who ask.
+func TestFault(t *testing.T) {
+	for debug, wantTrace := range map[string]bool{"": false, "1": true} {
+		t.Setenv(debugVariable, debug)
+		var out bytes.Buffer
+		c := &cli{IOStreams: genericiooptions.IOStreams{ErrOut: &forPeople{out: &out}}, running: true}
+		code := func() (code int) {
+			defer func() {
+				code = c.report(recover())
+			}()
+			_, err := abandonable(context.Background(), func() (int, error) { return broken{}.Read(nil) })
+			return c.end(context.Background(), err)
+		}()
+		text := out.String()
+		if code != exitFailed || !strings.Contains(text, "this is a fault of kubectl akash-net") || !strings.Contains(text, "/issues (version ") ||
+			strings.Contains(text, "\x1b") || strings.Contains(text, "fault_test.go") != wantTrace {
+			t.Errorf("exit code %d with %s=%q\n%s", code, debugVariable, debug, text)
+		}
+		out.Reset()
+		if code := c.end(context.Background(), apply.Failures{errors.New("other"), &apply.FaultError{Value: "x"}}); code != exitFailed || !strings.Contains(out.String(), "Error: other") {
+			t.Errorf("exit code %d\n%s", code, out.String())
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// readLedger reads the claims and Services in the files of a folder: a Git repository, or what kubectl
+// get -o yaml wrote, is a ledger too.
+func readLedger(ctx context.Context, folder string, limits config.Limits) (*state.Addresses, error) {
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return nil, usage("--ledger must be 'cluster' or a folder; there is no folder %q", folder)
+	}
+	var found addressLedger
+	reader := objectReader{size: limits.DocumentSize, take: found.add}
+	files := fileFlags{files: []string{folder}, recursive: true}
+	_, err := abandonable(ctx, func() (any, error) {
+		return nil, files.eachFile(ctx, nil, limits.InputSize, func(r io.Reader, name string) error { return reader.read(ctx, r, name) })
+	})
+	if errors.As(err, new(*emptyFolder)) {
+		err = nil
+	}
+	if wrong := reader.problems.Errors(); err == nil && len(wrong) > 0 {
+		err = wrong
+	}
+	if err != nil {
+		return nil, err
+	}
+	return state.NewAddresses(found.claims, found.uses), nil
+}
+
+// addressLedger collects what addresses are decided by: claims, and Services that use addresses.
+type addressLedger struct {
+	claims []*state.Claim
+	uses   []state.Use
+}
+
+func (l *addressLedger) add(o *unstructured.Unstructured) {
+	switch o.GetAPIVersion() + "/" + o.GetKind() {
+	case "coordination.k8s.io/v1/Lease":
+		meta := metav1.ObjectMeta{
+			Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
+			UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
+		}
+		if claim, ok := state.ReadClaim(&meta); ok {
+			l.claims = append(l.claims, &claim)
+		}
+	case "v1/Service":
+		l.uses = append(l.uses, state.AddressUses(o)...)
+	}
+}
+
+// ledgerIn is the ledger among the items of a ResourceList.
+func ledgerIn(nodes []*kyaml.RNode) (*addressLedger, error) {
+	found := &addressLedger{}
+	for _, n := range nodes {
+		objects, err := objectsOf(n)
+		if err != nil {
+			return nil, lease.Problems{{At: lease.Place{File: "-"}, Message: err.Error()}}
+		}
+		for i := range objects {
+			found.add(&objects[i])
+		}
+	}
+	return found, nil
+}
+
+// objectsOf is the object, or the items of the List that kubectl get -o yaml writes.
+func objectsOf(n *kyaml.RNode) ([]unstructured.Unstructured, error) {
+	m, err := n.Map()
+	if err != nil {
+		return nil, err
+	}
+	o := unstructured.Unstructured{Object: m}
+	if !o.IsList() {
+		return []unstructured.Unstructured{o}, nil
+	}
+	list, err := o.ToList()
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
