@@ -15,11 +15,15 @@ import (
 
 // Reserve takes what each request asks for, all of it or nothing, and writes no routes. With
 // pruning, a request is all that its deployment group is to hold: what else it holds is given up,
-// unless it is still served.
-func (a *Applier) Reserve(ctx context.Context, requests []state.Request) error {
+// unless it is still served. Kinds are those of the objects that are to be made for each request, where that
+// is known: one that the cluster does not serve is an error.
+func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf ...[]render.Kind) error {
 	runs := make([]*run, len(requests))
 	for i, req := range requests {
 		runs[i] = a.newRun(nil, req)
+		if i < len(kindsOf) {
+			runs[i].kinds = kindsOf[i]
+		}
 	}
 	errs := a.prove(ctx, runs)
 	snapshot, err := read(ctx, a.cluster, a.ledger, true, kinds.RecordsOf(a.opts.Config)...)

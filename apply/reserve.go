@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -32,6 +33,9 @@ type held struct {
 // reserve takes all that the lease must hold, or nothing: where others hold something it gives
 // back what it took and says who they are.
 func (r *run) reserve(ctx context.Context) error {
+	if err := r.findKinds(); err != nil {
+		return err
+	}
 	if r.opts.Check {
 		return r.check(ctx)
 	}
@@ -42,6 +46,17 @@ func (r *run) reserve(ctx context.Context) error {
 		return r.giveUp(ctx, err)
 	}
 	return nil
+}
+
+// findKinds refuses, before anything is claimed, what the cluster has no kind for.
+func (r *run) findKinds() error {
+	var errs []error
+	for _, kind := range r.kinds {
+		if r.snapshot.lacks[kind] {
+			errs = append(errs, &cluster.MissingKindError{Resource: kind.Resource()})
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // check tells of each thing that the lease wants whether it is free, and gathers who holds the others.

@@ -110,7 +110,9 @@ func (a *Applier) prepare(defs []*lease.Definition) ([]*run, error) {
 			problems.Add(def.At, "deployment group %s is defined twice in one run (first in %s)", group, first)
 		}
 		seen[group] = def.At
-		runs = append(runs, a.newRun(def, req))
+		r := a.newRun(def, req)
+		r.kinds = render.Kinds(def, a.opts.Config)
+		runs = append(runs, r)
 	}
 	if errs := problems.Errors(); len(errs) > 0 {
 		return nil, errs
@@ -121,9 +123,11 @@ func (a *Applier) prepare(defs []*lease.Definition) ([]*run, error) {
 // run is the work on one lease.
 type run struct {
 	*Applier
-	def      *lease.Definition
-	req      state.Request
-	group    lease.Group
+	def   *lease.Definition
+	req   state.Request
+	group lease.Group
+	// kinds are those of the objects that are written, or that somebody else is to write.
+	kinds    []render.Kind
 	nonce    string
 	start    time.Time
 	snapshot *snapshot

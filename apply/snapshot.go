@@ -35,8 +35,10 @@ type snapshot struct {
 	tenants  map[string]lease.ID
 	hostUses map[string][]state.Use
 	// ports are the ProviderLeasedIPs by name: a port of an IP endpoint has one.
-	ports     map[string]state.PortObject
-	live      map[string]map[string]*unstructured.Unstructured
+	ports map[string]state.PortObject
+	live  map[string]map[string]*unstructured.Unstructured
+	// lacks are the kinds that the cluster does not serve.
+	lacks     map[render.Kind]bool
 	addresses *state.Picker
 	// operators are Akash's that run in the cluster; manifests, by name, what its hostname operator
 	// goes by. They are read where routes are written or removed.
@@ -50,7 +52,7 @@ func read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, withAddresse
 	s := &snapshot{
 		claims: map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
 		hostUses: map[string][]state.Use{}, ports: map[string]state.PortObject{},
-		written: map[lease.Group][]owned{}, serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{},
+		written: map[lease.Group][]owned{}, serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{}, lacks: map[render.Kind]bool{},
 	}
 	var claims []*state.Claim
 	var metas []*metav1.ObjectMeta
@@ -76,11 +78,11 @@ func read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, withAddresse
 				opts.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
 			}
 			list, err := c.Objects(ctx, kind.Resource(), "", opts)
-			if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) && kinds.Optional(kind) {
-				err = nil
-			}
 			mu.Lock()
 			defer mu.Unlock()
+			if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) && kinds.Optional(kind) {
+				s.lacks[kind], err = true, nil
+			}
 			lists[kind.Plural] = list
 			return err
 		})

@@ -118,6 +118,10 @@ func (c *cli) printAway(err error, away *cluster.AwayError) {
 		}
 		fmt.Fprintln(c.ErrOut, ".")
 	}
+	if away.Unchanged {
+		fmt.Fprintln(c.ErrOut, "Nothing was changed.")
+		return
+	}
 	fmt.Fprintln(c.ErrOut, "The same command, run again, finishes the work.")
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -123,7 +124,7 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	requests, err := f.requests(ctx, c, cluster, cfg, args, files)
+	requests, kinds, err := f.requests(ctx, c, cluster, cfg, args, files)
 	if err != nil {
 		return err
 	}
@@ -139,39 +140,42 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 	return apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check,
 		Prove: prove, Concurrency: f.concurrency, Report: events.report,
-	}).Reserve(ctx, requests)
+	}).Reserve(ctx, requests, kinds...)
 }
 
-// requests are what the files or the arguments ask for.
-func (f *reserveFlags) requests(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, args []string, files bool) ([]state.Request, error) {
+// requests are what the files or the arguments ask for, with the kinds of object that definitions are
+// rendered to.
+func (f *reserveFlags) requests(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, args []string, files bool) ([]state.Request, [][]render.Kind, error) {
 	if !files {
 		id, err := f.input.parseLease(c)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		request, problems := state.NamedRequest(*id, args, f.addresses, f.endpoint, cfg)
 		if problems.Failed() {
-			return nil, problems
+			return nil, nil, problems
 		}
-		return []state.Request{request}, nil
+		return []state.Request{request}, nil, nil
 	}
 	in, err := f.input.toOptions(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defs, err := in.collect(ctx, c, cluster, cfg)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var requests []state.Request
+	var kinds [][]render.Kind
 	var problems lease.Problems
 	for _, def := range defs {
 		c.warn(lease.Warnings(def))
 		request, found := state.NewRequest(def, cfg)
 		requests, problems = append(requests, request), append(problems, found...)
+		kinds = append(kinds, render.Kinds(def, cfg))
 	}
 	if problems.Failed() {
-		return nil, problems
+		return nil, nil, problems
 	}
-	return requests, nil
+	return requests, kinds, nil
 }

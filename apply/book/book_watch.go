@@ -67,7 +67,7 @@ func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 // version is the resource version of a list, from which a watch begins.
 func version(ctx context.Context, c *cluster.Cluster, w watched) (string, error) {
 	var list *metav1.PartialObjectMetadataList
-	err := c.Read(ctx, func() (err error) {
+	err := c.ReadOf(ctx, w.resource, func() (err error) {
 		list, err = c.Metadata.Resource(w.resource).Namespace(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: w.selector, Limit: 1})
 		return err
 	})

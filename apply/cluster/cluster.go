@@ -152,7 +152,7 @@ func EachMeta(ctx context.Context, c *Cluster, resource schema.GroupVersionResou
 func (c *Cluster) pages(ctx context.Context, resource schema.GroupVersionResource, opts *metav1.ListOptions, page func() (metav1.ListInterface, error), restart func()) error {
 	for {
 		var list metav1.ListInterface
-		err := c.Read(ctx, func() (err error) {
+		err := c.ReadOf(ctx, resource, func() (err error) {
 			list, err = page()
 			return err
 		})
@@ -186,6 +186,10 @@ func (e *MissingKindError) Error() string {
 		return s + "; install external-dns' resource definition, and let it look for it (--source=crd)"
 	case "gateway.networking.k8s.io":
 		return s + "; install the Gateway API's resource definitions, or render another target (--target ingress)"
+	case "gateway.nginx.org":
+		return s + "; they come with NGINX Gateway Fabric; install it, or configure another gateway.implementation"
+	case "route.openshift.io":
+		return s + "; OpenShift brings them; render another target (--target ingress or httproute)"
 	}
 	return s
 }
@@ -221,7 +225,7 @@ func IsMissingKind(err error) bool {
 // Get reads one whole object; it is nil where there is none.
 func (c *Cluster) Get(ctx context.Context, kind render.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	var o *unstructured.Unstructured
-	err := c.Read(ctx, func() (err error) {
+	err := c.ReadOf(ctx, kind.Resource(), func() (err error) {
 		o, err = c.Dynamic.Resource(kind.Resource()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 		return err
 	})

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -30,9 +31,18 @@ type AwayError struct {
 	Err   error
 	// Done is what the run had changed until then.
 	Done []string
+	// Unchanged is true where no write had been sent to the server before.
+	Unchanged bool
+	// Resource is set where the rest of the API answers, and only this resource does not; Behind says what
+	// stands behind it.
+	Resource schema.GroupVersionResource
+	Behind   string
 }
 
 func (e *AwayError) Error() string {
+	if e.Resource.Resource != "" {
+		return fmt.Sprintf("%s is not served at the moment, while the rest of the API is: %s: %v", e.Resource.GroupResource(), e.Behind, e.Err)
+	}
 	return fmt.Sprintf("the API server at %s has stopped answering, for %s now: %v", e.Host, e.After.Round(100*time.Millisecond), e.Err)
 }
 
@@ -54,6 +64,20 @@ type reach struct {
 	known bool
 	// since is when it was first missed; zero while it answers.
 	since time.Time
+	// wrote is true once a write was sent.
+	wrote bool
+}
+
+func (r *reach) writes() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wrote = true
+}
+
+func (r *reach) unchanged() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.wrote
 }
 
 func (r *reach) answered() {
@@ -91,7 +115,13 @@ func (r *reach) missed(first time.Time) (gone time.Duration, known bool) {
 
 // Read does one read, and again as long as no answer comes.
 func (c *Cluster) Read(ctx context.Context, do func() error) error {
-	return c.persist(ctx, isSilent, func() error {
+	return c.ReadOf(ctx, schema.GroupVersionResource{}, do)
+}
+
+// ReadOf is Read of a resource that another server than the API server may stand behind: where that one is
+// down, and the API server is not, it is not waited for.
+func (c *Cluster) ReadOf(ctx context.Context, resource schema.GroupVersionResource, do func() error) error {
+	return c.persist(ctx, resource, isSilent, func() error {
 		leave, err := c.enter(ctx)
 		if err != nil {
 			return err
@@ -105,10 +135,11 @@ func (c *Cluster) Read(ctx context.Context, do func() error) error {
 // for the caller to look at. A write that has begun is carried to its end, also when the run is
 // interrupted meanwhile: only then is it known what there is to take back. A deadline stays.
 func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) error {
-	return c.persist(ctx, isUnsent, func() error {
+	return c.persist(ctx, schema.GroupVersionResource{}, isUnsent, func() error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		c.reach.writes()
 		leave, err := c.enter(ctx)
 		if err != nil {
 			return err
@@ -125,8 +156,8 @@ func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) err
 }
 
 // persist repeats a request as long as its error says that the server is away.
-func (c *Cluster) persist(ctx context.Context, away func(error) bool, do func() error) error {
-	backoff, first := knocking, time.Time{}
+func (c *Cluster) persist(ctx context.Context, resource schema.GroupVersionResource, away func(error) bool, do func() error) error {
+	backoff, first, alone := knocking, time.Time{}, 0
 	for {
 		err := do()
 		switch {
@@ -138,6 +169,11 @@ func (c *Cluster) persist(ctx context.Context, away func(error) bool, do func() 
 			}
 			return err
 		}
+		if isBehind(resource, err) && c.answers(ctx) {
+			if alone++; alone == aloneAtMost {
+				return &AwayError{Host: c.host, Err: err, Unchanged: c.reach.unchanged(), Resource: resource, Behind: c.behind(ctx, resource)}
+			}
+		}
 		if first.IsZero() {
 			first = time.Now()
 		}
@@ -146,7 +182,7 @@ func (c *Cluster) persist(ctx context.Context, away func(error) bool, do func() 
 			return err
 		}
 		if gone >= c.reach.patience {
-			return &AwayError{Host: c.host, After: gone, Err: err}
+			return &AwayError{Host: c.host, After: gone, Err: err, Unchanged: c.reach.unchanged()}
 		}
 		select {
 		case <-ctx.Done():

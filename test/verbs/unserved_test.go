@@ -1,0 +1,99 @@
+package verbs
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+
+// routeServer registers a server for OpenShift's routes that is not there, until the test ends.
+func routeServer(t *testing.T) {
+	t.Helper()
+	create(t, apiServices, `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.route.openshift.io}, spec: {
+group: route.openshift.io, version: v1, groupPriorityMinimum: 1000, versionPriority: 10, insecureSkipTLSVerify: true, service: {namespace: default, name: nowhere}}}`)
+	t.Cleanup(func() {
+		if err := client().Resource(apiServices).Delete(context.Background(), "v1.route.openshift.io", metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+		waitForRoutes(t, apierrors.IsNotFound)
+	})
+	waitForRoutes(t, apierrors.IsServiceUnavailable)
+}
+
+// waitForRoutes waits until the API server answers a list of routes in a way.
+func waitForRoutes(t *testing.T, done func(error) bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := client().Resource(render.Route.Resource()).List(ctx, metav1.ListOptions{})
+		return done(err), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Where the server of one kind is down and the API server is not, each command that needs the kind says so
+// by its name and changes nothing; the others go on.
+func TestAKindThatIsDown(t *testing.T) {
+	host := "shop." + newDomain()
+	id := leaseOf(newOwner(), 1)
+	def := define(t, id, web("web", 8080, host))
+	net(t, 0, "apply", "-f", def)
+	routeServer(t)
+	before := fingerprint(t)
+	other := define(t, leaseOf(newOwner(), 1), web("web", 8080, "other."+host))
+	for _, args := range [][]string{
+		{"apply", "-f", other}, {"check", "-f", other}, {"reserve", "-f", other}, {"release", id.Group().String()},
+		{"state"}, {"state", "--problems"}, {"explain", host}, {"repair"},
+	} {
+		r := net(t, 1, args...).says(t, "routes.route.openshift.io", "APIService v1.route.openshift.io", "default/nowhere", "Nothing was changed.")
+		if contains(r.stderr, "stopped answering", "finishes the work") {
+			t.Errorf("the API server is said to be away: %s", r)
+		}
+	}
+	for _, args := range [][]string{{"state", "ips"}, {"state", "pools"}, {"version"}} {
+		net(t, 0, args...)
+	}
+	if d := changed(before, fingerprint(t)); len(d) > 0 {
+		t.Errorf("changed: %v", d)
+	}
+}
+
+// A kind that the cluster does not serve is found before anything is claimed, by all who would need it.
+func TestAKindThatIsNotServed(t *testing.T) {
+	before := fingerprint(t)
+	def := func(host string) string { return define(t, leaseOf(newOwner(), 1), web("web", 8080, host)) }
+	ngf := configure(t, "target: httproute", "gateway: {implementation: nginx-gateway-fabric, proxyBufferSize: 8k}")
+	for _, args := range [][]string{{"apply"}, {"apply", "--dry-run=client"}, {"apply", "--dry-run=server"}, {"check"}, {"reserve"}, {"reserve", "--dry-run=client"}} {
+		with := append(args, "-f", def("shop."+newDomain()))
+		if args[0] == "apply" {
+			r := net(t, 1, append(with, "--target", "route")...).says(t, "this cluster does not serve routes.route.openshift.io", "OpenShift")
+			if contains(r.stdout, "claimed", "created") {
+				t.Errorf("it is found late: %s", r)
+			}
+		}
+		r := net(t, 1, append(with, "--config", ngf)...).says(t, "this cluster does not serve proxysettingspolicies.gateway.nginx.org", "NGINX Gateway Fabric")
+		if contains(r.stdout, "free", "claimed", "created") {
+			t.Errorf("it is found late: %s", r)
+		}
+	}
+	if d := changed(before, fingerprint(t)); len(d) > 0 {
+		t.Errorf("changed: %v", d)
+	}
+}
+
+// contains is true for a text that has one of the parts.
+func contains(text string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+}
