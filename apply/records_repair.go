@@ -126,7 +126,7 @@ func (r *run) leasedFor(part state.Part) (endpoint string, addrs render.Addresse
 // rerecord makes the DNS records of a host say what they should, whoever has changed them: pinned to
 // what was read.
 func (r *run) rerecord(ctx context.Context, host string, part state.Part) error {
-	r.req.Lease = part.Lease
+	r.req.Lease, r.group = part.Lease, part.Lease.Group()
 	wanted, err := r.wantedRecords(ctx, host, part)
 	if err != nil {
 		return err

@@ -167,7 +167,7 @@ func (r *run) disown(ctx context.Context, m *move) error {
 			if len(keep) > 0 {
 				claim, err = r.ledger.Put(ctx, m.claim, g, keep)
 			} else {
-				claim, err = r.ledger.Patch(ctx, m.claim, g, m.claim.Withdrawal(r.ledger.Namespace), false)
+				claim, err = r.ledger.Withdraw(ctx, m.claim, g)
 			}
 			if err == nil {
 				m.claim = claim

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,8 +24,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Ledger reads and writes claims. It never forces, and pins every write to an existing claim to
-// the UID and the resource version that were read.
+// Ledger reads and writes claims. It forces nothing against the manager of a lease but in a transfer, and
+// pins every write to an existing claim to the UID and the resource version that were read.
 type Ledger struct {
 	cluster   *cluster.Cluster
 	Namespace string
@@ -104,13 +105,64 @@ func (l Ledger) Put(ctx context.Context, claim *state.Claim, group lease.Group, 
 	if claim.UID == "" {
 		ac.WithResourceVersion(unwritten)
 	}
-	return l.Patch(ctx, claim, group, ac, false)
+	now, err := l.Patch(ctx, claim, group, ac, false)
+	if claim.UID != "" && ownedByOthers(err) {
+		now, err = l.Patch(ctx, claim, group, ac, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.drop(ctx, now, group, parts)
+}
+
+// ownedByOthers is true for a conflict with managers that are no deployment group's: somebody has restored
+// the claim from a backup, or has edited it. What it says was read and judged, and the write is pinned to
+// that.
+func ownedByOthers(err error) bool {
+	return cluster.IsOwned(err) && !slices.ContainsFunc(cluster.Owners(err), func(manager string) bool {
+		return strings.HasPrefix(manager, lease.FieldManager+"/")
+	})
+}
+
+// drop takes what the deployment group has on a claim and is not to keep out of it, pinned to the claim as
+// the API server answered it. An apply without a part leaves the part where it is if the group's manager
+// does not own it, as after a restore from a backup.
+func (l Ledger) drop(ctx context.Context, now *state.Claim, group lease.Group, keep []state.Part) (*state.Claim, error) {
+	gone := map[string]any{}
+	for _, own := range now.Entries(group) {
+		if !slices.ContainsFunc(keep, func(p state.Part) bool { return p.Key == own.Key }) {
+			gone[own.Key] = nil
+		}
+	}
+	if len(gone) == 0 {
+		return now, nil
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": now.UID, "resourceVersion": now.ResourceVersion, "annotations": gone,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return l.send(ctx, now.Name(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: group.FieldManager()})
 }
 
 // Seize is put by force, for a transfer within one owner. Pinned as every write is, it can only
 // replace what was read.
 func (l Ledger) Seize(ctx context.Context, claim *state.Claim, group lease.Group, parts []state.Part) (*state.Claim, error) {
-	return l.Patch(ctx, claim, group, claim.Configuration(l.Namespace, parts), true)
+	now, err := l.Patch(ctx, claim, group, claim.Configuration(l.Namespace, parts), true)
+	if err != nil {
+		return nil, err
+	}
+	return l.drop(ctx, now, group, parts)
+}
+
+// Withdraw makes the deployment group hold nothing of a claim of which others hold parts.
+func (l Ledger) Withdraw(ctx context.Context, claim *state.Claim, group lease.Group) (*state.Claim, error) {
+	now, err := l.Patch(ctx, claim, group, claim.Withdrawal(l.Namespace), false)
+	if err != nil {
+		return nil, err
+	}
+	return l.drop(ctx, now, group, nil)
 }
 
 // Patch applies what a deployment group is to have on the claim.
@@ -119,13 +171,19 @@ func (l Ledger) Patch(ctx context.Context, claim *state.Claim, group lease.Group
 	if err != nil {
 		return nil, err
 	}
-	opts := metav1.PatchOptions{FieldManager: group.FieldManager(), Force: &force, FieldValidation: cluster.Unwarned}
+	return l.send(ctx, claim.Name(), types.ApplyPatchType, body, metav1.PatchOptions{
+		FieldManager: group.FieldManager(), Force: &force, FieldValidation: cluster.Unwarned,
+	})
+}
+
+// send patches a claim, and answers with the claim as it is then.
+func (l Ledger) send(ctx context.Context, name string, kind types.PatchType, body []byte, opts metav1.PatchOptions) (*state.Claim, error) {
 	if l.dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
 	var o *metav1.PartialObjectMetadata
-	err = l.cluster.Write(ctx, func(write context.Context) (err error) {
-		o, err = l.client().Patch(write, claim.Name(), types.ApplyPatchType, body, opts)
+	err := l.cluster.Write(ctx, func(write context.Context) (err error) {
+		o, err = l.client().Patch(write, name, kind, body, opts)
 		return err
 	})
 	if err != nil {
@@ -246,7 +304,7 @@ func (l Ledger) Shrink(ctx context.Context, claim *state.Claim, group lease.Grou
 		_, err := l.Put(ctx, claim, group, keep)
 		return err
 	}
-	_, err := l.Patch(ctx, claim, group, claim.Withdrawal(l.Namespace), false)
+	_, err := l.Withdraw(ctx, claim, group)
 	return err
 }
 

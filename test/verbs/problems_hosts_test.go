@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -196,12 +197,20 @@ labels: {net.akash.network/kind: address}, annotations: {net.akash.network/ledge
 		}},
 		{state.RecordDiffers, byItself, func(t *testing.T, s scene) produced {
 			net(t, 0, "apply", "--wait=false", "--config", s.recorded(t), "-f", define(t, s.id, web("web", 8080, s.host)))
+			t.Cleanup(func() { run(context.Background(), "release", "--config", s.recorded(t), s.id.Group().String()) })
 			change(t, dnsEndpoints, s.id.Namespace(), s.host, func(o *object) {
 				_ = unstructured.SetNestedSlice(o.Object, []any{map[string]any{
 					"dnsName": s.host, "recordType": "CNAME", "targets": []any{"elsewhere.example.net"},
 				}}, "spec", "endpoints")
 			})
-			return produced{thing: s.host, config: s.recorded(t), touched: []string{"dnsendpoints " + s.id.Namespace() + "/" + s.host}}
+			return produced{
+				thing: s.host, config: s.recorded(t), touched: []string{"dnsendpoints " + s.id.Namespace() + "/" + s.host},
+				after: func(t *testing.T) {
+					if need(t, dnsEndpoints, s.id.Namespace(), s.host).GetAnnotations()[lease.AnnotationDefinition] == "" {
+						t.Error("repair has taken the definition's hash off the record")
+					}
+				},
+			}
 		}},
 	}
 }
