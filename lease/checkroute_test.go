@@ -254,6 +254,12 @@ func TestCheckRouting(t *testing.T) {
 		{"our domain", func(_ *lease.Expose, r *lease.Routing) {
 			r.Labels = map[string]string{"net.akash.network/managed": "true"}
 		}, "not yours"},
+		{"cert-manager's label", func(_ *lease.Expose, r *lease.Routing) {
+			r.Labels = map[string]string{"acme.cert-manager.io/http01-solver": "true"}
+		}, "the domain cert-manager.io is reserved"},
+		{"Argo CD's label", func(_ *lease.Expose, r *lease.Routing) {
+			r.Labels = map[string]string{"argocd.argoproj.io/instance": "a"}
+		}, "the domain argoproj.io is reserved"},
 		{"kubernetes' domain", func(_ *lease.Expose, r *lease.Routing) { r.Labels = map[string]string{"app.kubernetes.io/name": "a"} }, "not yours"},
 		{"a domain like ours", func(_ *lease.Expose, r *lease.Routing) { r.Labels = map[string]string{"myakash.network/a": "b"} }, ""},
 	} {

@@ -178,11 +178,19 @@ func (c *checker) labels(r *Routing) {
 	}
 }
 
-// ReservedDomain is the domain of a label that Akash, Kubernetes or this tool gives a meaning.
-// Akash has a label that is the domain itself.
+// reservedDomains are those of labels by which somebody tells what is his: Akash, Kubernetes and this tool;
+// cert-manager, which marks the routes of its solvers; what deploys objects and prunes those that it takes for
+// its own (Argo CD, Flux, Helm, kapp, Fleet, Crossplane, OLM); Gardener, MetalLB and Velero.
+var reservedDomains = []string{
+	LabelManaged, "kubernetes.io", "k8s.io", "cert-manager.io", "argoproj.io", "fluxcd.io", "helm.sh", "k14s.io", "cattle.io",
+	"crossplane.io", "coreos.com", "gardener.cloud", "metallb.io", "metallb.universe.tf", "velero.io",
+}
+
+// ReservedDomain is the domain of a label that others give a meaning; it is empty for a label that a
+// definition may set. Akash has a label that is the domain itself.
 func ReservedDomain(key string) string {
 	domain, _, _ := strings.Cut(key, "/")
-	for _, reserved := range []string{LabelManaged, "kubernetes.io", "k8s.io"} {
+	for _, reserved := range reservedDomains {
 		if domain == reserved || strings.HasSuffix(domain, "."+reserved) {
 			return "the domain " + reserved
 		}

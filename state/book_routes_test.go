@@ -72,7 +72,7 @@ func TestRoutesOfClaims(t *testing.T) {
 	in := contentsOf(claims,
 		bookIngress("shop", "shop", 2, nil, hosts...), bookNamespace("shop", bookShop.Labels()),
 		bookIngress("stray", "stray", 1, nil, "held.example.com", "x.pending.example.com"),
-		bookIngress("solver", "cm-acme-http-solver-x", 0, map[string]string{"acme.cert-manager.io/http01-solver": "true"}, "going.example.com"),
+		bookSolver(bookIngress("solver", "cm-acme-http-solver-x", 0, map[string]string{"acme.cert-manager.io/http01-solver": "true"}, "going.example.com")),
 	)
 	got := routeLines(NewBook(config.Default(), in, SubjectRoutes))
 	want := []string{
@@ -123,4 +123,15 @@ func TestRoutesSelectAndChanges(t *testing.T) {
 	if !book(shop).Changes(book(shop)).Empty() || book(shop).Empty() {
 		t.Error("a book without changes has some, or one with a route is empty")
 	}
+}
+
+// bookSolver makes an Ingress that of a solver of cert-manager.
+func bookSolver(o *unstructured.Unstructured) *unstructured.Unstructured {
+	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "acme.cert-manager.io/v1", Kind: "Challenge"}})
+	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+	for _, rule := range rules {
+		_ = unstructured.SetNestedSlice(rule.(map[string]any), []any{map[string]any{"path": "/.well-known/acme-challenge/x"}}, "http", "paths")
+	}
+	_ = unstructured.SetNestedSlice(o.Object, rules, "spec", "rules")
+	return o
 }

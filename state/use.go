@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
 // Use is what an object that is not a claim says of a host or of an address: a route that serves
@@ -59,11 +61,56 @@ func newUse(kind string, meta metav1.Object) Use {
 	return u
 }
 
-// solverLabel marks the Ingresses and HTTPRoutes with which cert-manager answers an ACME HTTP-01
-// challenge. They serve a host for a minute on behalf of whoever holds it.
-const solverLabel = "acme.cert-manager.io/http01-solver"
+// cert-manager answers an ACME HTTP-01 challenge by an Ingress or an HTTPRoute of its own, which serves a
+// host for a minute on behalf of whoever holds it. It has this label, belongs to a Challenge, and serves
+// nothing but paths below the challenges' (cert-manager: pkg/issuer/acme/http; RFC 8555, section 8.3).
+const (
+	solverLabel  = "acme.cert-manager.io/http01-solver"
+	solverGroup  = "acme.cert-manager.io/"
+	solverOwner  = "Challenge"
+	solverPrefix = "/.well-known/acme-challenge/"
+)
 
-func isSolver(o *unstructured.Unstructured) bool { return o.GetLabels()[solverLabel] == "true" }
+// isSolver is true for a route that shows itself to be one of cert-manager's solvers. The label alone could be
+// anybody's, and what has marks of a lease or of this program is a lease's, whatever its labels say.
+func isSolver(o *unstructured.Unstructured) bool {
+	labels := o.GetLabels()
+	_, ofLease := labels[lease.LabelOwner]
+	if labels[solverLabel] != "true" || ofLease || labels[lease.LabelManaged] != "" || labels[lease.LabelOurs] != "" ||
+		o.GetAnnotations()[lease.AnnotationDefinition] != "" || managed.Names(o, lease.FieldManager) {
+		return false
+	}
+	if !slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
+		return r.Kind == solverOwner && strings.HasPrefix(r.APIVersion, solverGroup)
+	}) {
+		return false
+	}
+	paths := routedPaths(o)
+	return len(paths) > 0 && !slices.ContainsFunc(paths, func(p string) bool { return !strings.HasPrefix(p, solverPrefix) })
+}
+
+// routedPaths are all paths of an Ingress or an HTTPRoute. One that is missing is "".
+func routedPaths(o *unstructured.Unstructured) (paths []string) {
+	rules, _ := field(o.Object, "spec", "rules").([]any)
+	for _, rule := range rules {
+		at, below := field(rule, "http", "paths"), []string{"path"}
+		if o.GetKind() == "HTTPRoute" {
+			at, below = field(rule, "matches"), []string{"path", "value"}
+		}
+		list, _ := at.([]any)
+		if len(list) == 0 {
+			paths = append(paths, "")
+		}
+		for _, one := range list {
+			path, _ := field(one, below...).(string)
+			paths = append(paths, path)
+		}
+	}
+	if field(o.Object, "spec", "defaultBackend") != nil {
+		paths = append(paths, "")
+	}
+	return paths
+}
 
 // HostUses are the hosts that a ProviderHost, an Ingress, an HTTPRoute or a Route uses.
 func HostUses(o *unstructured.Unstructured) []Use {
