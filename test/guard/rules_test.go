@@ -85,8 +85,16 @@ var (
 	otherPath = state.RouteKey("/other")
 )
 
+func finalizer(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.com/stays"}) }
+
+func ownedBy(name string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) {
+		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: name, UID: "00000000-0000-4000-8000-000000000000"}})
+	}
+}
+
 func claimBreaches() []breach {
-	const claims = "akash-net-claims"
+	const claims, written = "akash-net-claims", "must be JSON as kubectl akash-net writes it"
 	same := func(*unstructured.Unstructured) {}
 	b := func(names, name, says string, send func(context.Context, *testing.T) error) breach {
 		return breach{policy: claims, names: names, name: name, says: says, send: send}
@@ -141,6 +149,28 @@ func claimBreaches() []breach {
 			update(aliceClaim, annotate(otherPath, part(aliceLease, `,"Lea`+"ſ"+`e" :"`+bobLease.String()+`"`)))),
 		b(alice, "two leases, one escaped", "names more than one lease",
 			update(aliceClaim, annotate(otherPath, part(aliceLease, `,"\u006cease":"`+bobLease.String()+`"`)))),
+		b(alice, "text after a part", written, update(aliceClaim, annotate(otherPath, part(aliceLease, "")+`x`))),
+		b(alice, "a second value after a part", written, update(aliceClaim, annotate(otherPath, part(aliceLease, "")+` {}`))),
+		b(alice, "a line after a part", written, update(aliceClaim, annotate(otherPath, part(aliceLease, "")+"\n"))),
+		b(alice, "a part that does not end", written, update(aliceClaim, annotate(otherPath, strings.TrimSuffix(part(aliceLease, ""), "}")+`,`))),
+		b(alice, "a key twice", written, update(aliceClaim, annotate(otherPath, part(aliceLease, `,"run":"a","run":"b"`)))),
+		b(alice, "a key twice, one in other letters", written, update(aliceClaim, annotate(otherPath, part(aliceLease, `,"run":"a","RUN":"b"`)))),
+		b(alice, "keys in another order", written, update(aliceClaim, annotate(otherPath, part(aliceLease, `,"port":80,"path":"/"`)))),
+		b(alice, "an unknown key", written, update(aliceClaim, annotate(otherPath, part(aliceLease, `,"more":"x"`)))),
+		b(alice, "a port that is none", written, update(aliceClaim, annotate(otherPath, part(aliceLease, `,"port":65536`)))),
+		b(alice, "a deployment that is no number", written, update(aliceClaim, annotate(otherPath, `{"lease":"`+alice+`/18446744073709551616/1/1/`+provider+`"}`))),
+		b(alice, "a control character", written, update(aliceClaim, annotate(otherPath, part(aliceLease, ",\"path\":\"/\x1b[2J\"")))),
+		b(alice, "options that are no JSON", written, update(aliceClaim, annotate(otherPath, part(aliceLease, `,"http":{"maxBodySize":1,}`)))),
+		b(alice, "options that begin with a comma", written, update(aliceClaim, annotate(otherPath, part(aliceLease, `,"http":{,"maxBodySize":1}`)))),
+		b(alice, "two leases, on two lines", "names more than one lease", update(aliceClaim, annotate(otherPath, part(aliceLease, ",\n\"lease\":\""+bobLease.String()+"\"")))),
+		b(alice, "a port of a host", "are named route.net.akash.network/HASH", update(aliceClaim, annotate("port.net.akash.network/tcp-25", part(aliceLease, "")))),
+		b(alice, "a path of an address", "are named port.net.akash.network/", update(aliceAddress, annotate(rootPath, part(aliceLease, "")))),
+		b(alice, "a port that is no number", "are named port.net.akash.network/", update(aliceAddress, annotate("port.net.akash.network/tcp-x", part(aliceLease, "")))),
+		b(alice, "an owner that is not there", "may have no new ownerReferences", update(aliceClaim, ownedBy("gone"))),
+		b("", "new, an owner that is not there", "may have no new ownerReferences", create(aliceClaim, "new.example.com", ownedBy("gone"))),
+		b(alice, "a finalizer", "may have no new finalizers", update(aliceClaim, finalizer)),
+		b("", "new, a finalizer", "may have no new finalizers", create(aliceClaim, "new.example.com", finalizer)),
+		b("", "a host that ends in a number", "must agree", create(aliceClaim, "1.2.3", same)),
 		b(alice, "stripped managed fields", "the managed fields of a lease", update(aliceClaim, set([]any{map[string]any{}}, "metadata", "managedFields"))),
 		b(alice, "forged managed fields", "the managed fields of a lease", update(aliceClaim, func(o *unstructured.Unstructured) {
 			fields := o.GetManagedFields()
