@@ -71,6 +71,8 @@ type Claim struct {
 	// Deleting is true for a claim that is going: it is no claim any more, but its name is not
 	// free yet.
 	Deleting bool
+	// Finalizers keep the claim, and so its name, once it is being deleted.
+	Finalizers []string
 	// Unreadable says why the claim cannot be understood; such a claim shuts out everybody.
 	Unreadable string
 }

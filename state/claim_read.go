@@ -10,6 +10,7 @@ import (
 	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	strictjson "sigs.k8s.io/json"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
@@ -33,6 +34,7 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		Created:         meta.CreationTimestamp.Time,
 		Updated:         lastWritten(meta),
 		Deleting:        meta.DeletionTimestamp != nil,
+		Finalizers:      meta.Finalizers,
 	}
 	if a, isAddress := parseAddressName(meta.Name); isAddress {
 		c.Kind, c.Thing = Address, a.String()
@@ -80,10 +82,15 @@ func lastWritten(meta *metav1.ObjectMeta) time.Time {
 	return meta.CreationTimestamp.Time
 }
 
+// readPart is strict: of a key that stands twice, or in other letters, others could read something else.
 func readPart(key, value string) (Part, error) {
 	p := Part{Key: key}
-	if err := json.Unmarshal([]byte(value), &p); err != nil {
+	twice, err := strictjson.UnmarshalStrict([]byte(value), &p, strictjson.DisallowDuplicateFields)
+	if err != nil {
 		return p, fmt.Errorf("annotation %s is not JSON", key)
+	}
+	if len(twice) > 0 {
+		return p, fmt.Errorf("annotation %s: %w", key, twice[0])
 	}
 	id, err := lease.ParseID(p.LeaseText)
 	if err != nil {

@@ -173,6 +173,10 @@ func (c *Circumstances) claimTroubles(x *Explanation, claim *Claim) {
 		x.fact("The claim cannot be understood: %s. Nobody can take what it stands for.", claim.Unreadable)
 	case claim.Deleting:
 		x.fact("The claim is being deleted: it is free when it is gone.")
+		if len(claim.Finalizers) > 0 {
+			x.fact("It is kept by %s, until who put them there removes them.", claim.kept())
+			x.next("kubectl -n %s edit lease.coordination.k8s.io/%s", c.Config.LedgerNamespace, claim.Name())
+		}
 	case claim.Marked():
 		x.fact("A run that took it has not ended: it is under way, or it has crashed.")
 		x.next("run the same apply again, or: kubectl akash-net repair")

@@ -38,6 +38,7 @@ const (
 	StrayRecord        = "StrayRecord"
 	RecordDiffers      = "RecordDiffers"
 	MigrationUnderWay  = "MigrationUnderWay"
+	TerminatingClaim   = "TerminatingClaim"
 )
 
 // ProblemKinds are all kinds of problem.
@@ -45,7 +46,7 @@ var ProblemKinds = []string{
 	CrashedRun, NamespaceGone, RouteWithoutClaim, NotServed, TwoRoutes, StrayRoute,
 	RouteDiffers, MixedDefinitions, HoldEnded, BlockedHost, PoolOverlap, PoolExhausted,
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields,
-	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay,
+	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
 }
 
 // Problem is one thing that is not as it should be, and what mends it.

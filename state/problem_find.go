@@ -97,6 +97,13 @@ func (p *problems) claim(c *Claim) {
 		p.add(base.byName())
 		return
 	}
+	if c.Deleting && len(c.Finalizers) > 0 {
+		base.Problem, base.Message = TerminatingClaim, "it is being deleted, and kept by "+c.kept()
+		base.Plan, base.Manual = "nobody can take it until who put them there removes them", true
+		base.Command = fmt.Sprintf("kubectl -n %s edit lease.coordination.k8s.io/%s", p.Config.LedgerNamespace, c.Name())
+		p.add(base)
+		return
+	}
 	if why := c.refused(p.Config); why != "" {
 		x := base
 		x.Problem, x.Message = BlockedHost, "it is held, and it "+why
@@ -110,6 +117,9 @@ func (p *problems) claim(c *Claim) {
 		p.addressPool(base, c)
 	}
 }
+
+// kept are the finalizers of a claim that is being deleted.
+func (c *Claim) kept() string { return "its finalizers " + strings.Join(c.Finalizers, ", ") }
 
 // refused says why the provider does not let those who hold a host have it, or is empty. Whose the
 // port of a generated host is was judged when it was claimed: here any port of the service will do.

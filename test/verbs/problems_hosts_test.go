@@ -70,6 +70,16 @@ func hostProblems() []madeProblem {
 			})
 			return produced{thing: s.host, touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host}}
 		}},
+		{state.TerminatingClaim, byOthers, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			change(t, claims, ledger, s.host, func(o *object) { o.SetFinalizers([]string{"example.com/stays"}) })
+			net(t, 0, "release", "--config", s.plain, s.id.Group().String())
+			net(t, 0, "explain", "--config", s.plain, s.host).prints(t, "kept by its finalizers example.com/stays")
+			return produced{thing: s.host, after: func(t *testing.T) {
+				change(t, claims, ledger, s.host, func(o *object) { o.SetFinalizers(nil) })
+				net(t, 0, "reserve", "--lease", leaseOf(newOwner(), 1).String(), s.host)
+			}}
+		}},
 		{state.StaleReport, byItself, func(t *testing.T, s scene) produced {
 			net(t, 0, "apply", "--config", s.plain, "--target=httproute", "--wait=false", "-f", define(t, s.id, web("web", 8080, s.host)))
 			reports(t, s.id.Namespace(), s.host, `[{parentRef: {name: gone}, controllerName: example.com/gone, conditions: [
