@@ -25,7 +25,8 @@ import (
 const (
 	// OperatorsAuto leaves to an operator what it makes where its Deployment is in the cluster.
 	OperatorsAuto = "auto"
-	// OperatorsOn leaves it to them without looking, OperatorsOff makes everything.
+	// OperatorsOn leaves it to them without looking. OperatorsOff makes everything, and refuses what they
+	// would write over where their Deployments are in the cluster.
 	OperatorsOn  = "on"
 	OperatorsOff = "off"
 )
@@ -43,7 +44,11 @@ var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Reso
 
 // operators are those of Akash's operators that make objects in this cluster: the hostname operator
 // the route of each ProviderHost, the IP operator the Service of each ProviderLeasedIP.
-type operators struct{ hostname, ip bool }
+type operators struct {
+	hostname, ip bool
+	// off is true where they are to be done without and run all the same.
+	off bool
+}
 
 // OperatorError says that Akash's operators would stop at what was to be written, or ignore its lease
 // from then on.
@@ -55,26 +60,33 @@ type OperatorError struct {
 }
 
 func (e *OperatorError) Error() string {
-	text := fmt.Sprintf("lease %s: %s. With --operators=off this program makes the objects itself", e.Lease, e.Why)
+	text := fmt.Sprintf("lease %s: %s. Nothing was changed", e.Lease, e.Why)
 	if at := e.At.String(); at != "" {
 		return at + ": " + text
 	}
 	return text
 }
 
-// findOperators says which operators to count on.
+// findOperators says which operators to count on. Those that are said to be off are looked for too: they
+// do not ask whether they are wanted. Whoever may not look is believed.
 func (a *Applier) findOperators(ctx context.Context) (operators, error) {
 	switch a.opts.Operators {
 	case OperatorsOn:
 		return operators{hostname: true, ip: true}, nil
-	case OperatorsOff, "":
+	case "":
 		return operators{}, nil
 	}
+	off := a.opts.Operators == OperatorsOff
 	list, err := a.cluster.Objects(ctx, deployments, OperatorsNamespace, metav1.ListOptions{})
-	if err != nil {
+	switch {
+	case err != nil && off && !cluster.IsAway(err):
+		return operators{}, nil
+	case err != nil:
 		return operators{}, fmt.Errorf("whether Akash's operators run cannot be seen: %w\n--operators=on or --operators=off says it", err)
 	}
-	return operators{hostname: runs(list, hostnameOperators), ip: runs(list, ipOperators)}, nil
+	found := operators{hostname: runs(list, hostnameOperators), ip: runs(list, ipOperators)}
+	found.off = off && (found.hostname || found.ip)
+	return found, nil
 }
 
 // runs is true where one of the Deployments is there and is not scaled to nothing.
@@ -117,40 +129,76 @@ func (a *Applier) readWith(ctx context.Context, withAddresses bool, further []re
 	return s, nil
 }
 
-// fitsOperators refuses, before anything is claimed, what Akash's operators would choke on.
+// fitsOperators refuses, before anything is claimed, what Akash's operators would choke on or write over.
 // The hostname operator looks a ProviderHost's lease, service and port up in the lease's Manifest, and
 // ignores the lease for good when it has not found them three times (provider: operator/hostname,
 // event-failure-limit). The IP operator makes Services that ask for no address.
 func (r *run) fitsOperators() error {
-	if r.snapshot.operators.ip && len(r.req.Endpoints) > 0 && r.opts.Config.IP.Mode != config.ModePool {
-		return &OperatorError{Lease: r.req.Lease, At: r.req.Endpoints[0].At, Why: fmt.Sprintf(
-			"Akash's IP operator lets MetalLB choose the addresses, which goes with ip.mode %q only and not with %q", config.ModePool, r.opts.Config.IP.Mode)}
-	}
-	if !r.snapshot.operators.hostname {
-		return nil
+	if err := r.fitsIPOperator(); err != nil || !r.snapshot.operators.hostname {
+		return err
 	}
 	if r.opts.Config.DNS.Form == config.DNSAnnotations {
-		return &OperatorError{Lease: r.req.Lease, At: r.def.At, Why: "Akash's hostname operator makes its routes, and knows no annotations for external-dns (dns.form: annotations); dns.form endpoint works beside it"}
+		return r.unfit(r.def.At, "Akash's hostname operator makes its routes, and knows no annotations for external-dns (dns.form: annotations); dns.form endpoint works beside it")
 	}
-	manifest := r.snapshot.manifests[r.req.Lease.Namespace()]
 	for _, s := range r.def.Services {
 		for _, e := range s.Expose {
-			if e.IsIngress() && e.Routing != nil && r.known(e) {
-				return &OperatorError{Lease: r.req.Lease, At: e.At, Why: "Akash's hostname operator makes plain routes of root hosts: " +
-					"it does not know TLS, weights, header rules, sticky sessions, settings and labels"}
+			if err := r.fitsHostnameOperator(&s, e); err != nil {
+				return err
 			}
-			hosts := len(e.Hosts) > 0 || len(r.opts.Config.OwnHosts(r.req.Lease, &s)) > 0
-			if !e.IsIngress() || !hosts || e.RoutePath() != "/" || served(manifest, s.Name, e.ExternalPort()) {
-				continue
-			}
-			why := fmt.Sprintf("its Manifest has no service %s with instances and a global port %d", s.Name, e.ExternalPort())
-			if manifest == nil {
-				why = fmt.Sprintf("it has no Manifest in namespace %s; the provider writes it when the tenant sends the manifest", r.opts.Config.ManifestNamespace)
-			}
-			return &OperatorError{Lease: r.req.Lease, At: e.At, Why: why + ". Akash's hostname operator would ignore the lease"}
 		}
 	}
 	return nil
+}
+
+func (r *run) unfit(at lease.Place, format string, args ...any) error {
+	return &OperatorError{Lease: r.req.Lease, At: at, Why: fmt.Sprintf(format, args...)}
+}
+
+// fitsIPOperator refuses leased ports for which the IP operator would write other Services.
+func (r *run) fitsIPOperator() error {
+	switch {
+	case !r.snapshot.operators.ip || len(r.req.Endpoints) == 0:
+		return nil
+	case r.opts.Config.IP.Mode != config.ModePool:
+		return r.unfit(r.req.Endpoints[0].At, "Akash's IP operator lets MetalLB choose the addresses, which goes with ip.mode %q only and not with %q: "+
+			"set ip.mode to %q, or stop the operator (%s)", config.ModePool, r.opts.Config.IP.Mode, config.ModePool, stop(ipOperators))
+	case r.snapshot.operators.off:
+		return r.unfit(r.req.Endpoints[0].At, "--operators=off, but Akash's IP operator runs, and writes its own Services over those of this program: "+
+			"leave --operators=off out, or stop the operator (%s)", stop(ipOperators))
+	}
+	return nil
+}
+
+// fitsHostnameOperator refuses a root host that the hostname operator would not route, or would route
+// otherwise.
+func (r *run) fitsHostnameOperator(s *lease.Service, e lease.Expose) error {
+	if e.IsIngress() && e.Routing != nil && r.known(e) {
+		return r.unfit(e.At, "Akash's hostname operator makes plain routes of root hosts: "+
+			"it does not know TLS, weights, header rules, sticky sessions, settings and labels")
+	}
+	hosts := len(e.Hosts) > 0 || len(r.opts.Config.OwnHosts(r.req.Lease, s)) > 0
+	if !e.IsIngress() || !hosts || e.RoutePath() != "/" {
+		return nil
+	}
+	if r.snapshot.operators.off && r.known(e) {
+		return r.unfit(e.At, "--operators=off, but Akash's hostname operator runs, and writes its own route of %s over that of this program: "+
+			"leave --operators=off out, or stop the operator (%s)", s.Name, stop(hostnameOperators))
+	}
+	manifest := r.snapshot.manifests[r.req.Lease.Namespace()]
+	switch {
+	case manifest == nil:
+		return r.unfit(e.At, "it has no Manifest in namespace %s, and Akash's hostname operator would ignore the lease from then on: "+
+			"apply again when the tenant has sent the manifest", r.opts.Config.ManifestNamespace)
+	case !served(manifest, s.Name, e.ExternalPort()):
+		return r.unfit(e.At, "its Manifest has no service %s with instances and a global port %d, and Akash's hostname operator would ignore the lease from then on: "+
+			"apply what the tenant has deployed", s.Name, e.ExternalPort())
+	}
+	return nil
+}
+
+// stop is the command that stops an operator as Akash's charts name it.
+func stop(names []string) string {
+	return fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=0", OperatorsNamespace, names[0])
 }
 
 // known is true for an expose with a host of which Akash's operators know.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,76 +12,123 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// awaitOperators waits until the operators have made what was left to them.
+// awaitOperators waits until what was left to the operators is there, and says what the claims say. That
+// something is there is not enough: an operator that is down leaves the former route.
 func (r *run) awaitOperators(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
-		if o.Kind == render.Service || !r.snapshot.operators.theirs(o) || r.snapshot.theirRoute(o) != nil && !r.changed {
+		if !r.snapshot.operators.theirs(o) || r.agrees(o, r.snapshot.theirRoute(o)) && !r.changed {
 			continue
 		}
 		err := r.poll(ctx, func(ctx context.Context) (bool, error) {
 			live, err := r.getTheirs(ctx, o.Kind, o.Namespace, o.Name)
-			return live != nil, err
+			return err == nil && r.agrees(o, live), err
 		})
 		if errors.Is(err, errTimedOut) {
-			return &TimeoutError{After: r.opts.Wait, Waiting: []string{fmt.Sprintf(
-				"Akash's hostname operator to route %s in namespace %s (see: kubectl -n %s logs deploy/operator-hostname, and its /ignore-list)", o.Name, o.Namespace, OperatorsNamespace)}}
+			return &TimeoutError{After: r.opts.Wait, Waiting: []string{r.lackingOf(o)}}
 		}
 		if err != nil {
 			return err
 		}
-		if r.changed {
+		if r.changed && o.Kind != render.Service {
 			r.event(Granted, "route", o.Namespace, o.Name, "by Akash's hostname operator")
 		}
 	}
 	return nil
 }
 
-// awaitOperatorsGone waits until the operators have removed what they had made for the objects that
-// were deleted: as long as it is there it serves, and its claim is kept.
-func (r *run) awaitOperatorsGone(ctx context.Context, removed []owned) error {
-	if r.opts.DryRun != "" || r.opts.Wait == 0 {
+// lackingOf says for which operator a rendered object waits.
+func (r *run) lackingOf(o render.Object) string {
+	if o.Kind == render.Service {
+		return fmt.Sprintf("Akash's IP operator to write service %s in namespace %s as the lease's claim says (see: kubectl -n %s logs deploy/operator-ip)", o.Name, o.Namespace, OperatorsNamespace)
+	}
+	lead := ""
+	for _, u := range state.HostUses(cluster.Rendered(o)) {
+		lead = fmt.Sprintf(" to %s:%d", u.Service, u.Port)
+	}
+	return fmt.Sprintf("Akash's hostname operator to route %s%s in namespace %s (see: kubectl -n %s logs deploy/operator-hostname, and its /ignore-list)", o.Name, lead, o.Namespace, OperatorsNamespace)
+}
+
+// agrees is true for a live object of an operator that serves what the rendered one would: the same host
+// or port, from the same backend.
+func (r *run) agrees(o render.Object, live *unstructured.Unstructured) bool {
+	if live == nil || live.GetDeletionTimestamp() != nil {
+		return false
+	}
+	want := cluster.Rendered(o)
+	if o.Kind == render.Service {
+		a, b := state.ServiceObjectOf(want), state.ServiceObjectOf(live)
+		return a.Service == b.Service && a.Port == b.Port && a.Protocol == b.Protocol && a.ContainerPort == b.ContainerPort && a.SharingKey == b.SharingKey
+	}
+	wanted := state.HostUses(want)
+	return slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool {
+		return len(wanted) > 0 && u.Host == wanted[0].Host && u.Service == wanted[0].Service && u.Port == wanted[0].Port && u.Of(r.group)
+	})
+}
+
+// awaitUnserved waits until the operators have removed what they had made for the parts of claims that
+// the group gives up. As long as it is there it serves, and its claim is kept, whoever deleted what it was
+// made of, and when. What Akash's provider declared itself is its own, and stays.
+func (r *run) awaitUnserved(ctx context.Context, s *snapshot, goes func(*state.Claim, state.Part) bool) error {
+	if r.opts.DryRun != "" {
 		return nil
 	}
-	for _, o := range removed {
-		kind, namespace, name, waits := r.madeOf(o)
-		if !waits {
+	var waiting []string
+	for _, o := range s.theirs[r.group] {
+		if s.declared(o.kind, o.live, r.group) || !slices.ContainsFunc(s.held[r.group], func(c *state.Claim) bool {
+			return slices.ContainsFunc(c.PartsOf(r.group), func(p state.Part) bool { return goes(c, p) && o.servesPart(c, p) })
+		}) {
 			continue
 		}
-		err := r.poll(ctx, func(ctx context.Context) (bool, error) {
-			live, err := r.getTheirs(ctx, kind, namespace, name)
-			if live == nil || err != nil {
-				return live == nil && err == nil, err
-			}
-			id, labelled := lease.IDFromLabels(live.GetLabels())
-			return labelled && id.Group() != r.group, nil
-		})
-		if errors.Is(err, errTimedOut) {
-			return &TimeoutError{After: r.opts.Wait, Waiting: []string{fmt.Sprintf(
-				"Akash's operator to remove %s %s/%s; its claim is kept until then: the same command goes on", kind.Singular, namespace, name)}}
+		namespace, name := o.live.GetNamespace(), o.live.GetName()
+		wait := r.opts.Wait
+		if len(waiting) > 0 {
+			wait = 0 // that time is over
 		}
-		if err != nil {
+		err := r.gone(ctx, o, wait)
+		switch {
+		case errors.Is(err, errTimedOut):
+			waiting = append(waiting, fmt.Sprintf("Akash's operator to remove %s %s/%s; its claim is kept until then: the same command goes on. "+
+				"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s", o.kind.Singular, namespace, name, madeFrom(o.kind).Kind, namespace, o.kind.Singular, name))
+		case err != nil:
 			return err
 		}
+	}
+	if len(waiting) > 0 {
+		return &TimeoutError{After: r.opts.Wait, Waiting: waiting}
 	}
 	return nil
 }
 
-// madeOf names what an operator has made of one of Akash's objects.
-func (r *run) madeOf(o owned) (kind render.Kind, namespace, name string, waits bool) {
-	id, _ := lease.IDFromLabels(o.live.GetLabels())
-	switch {
-	case o.kind == render.ProviderHost && r.snapshot.operators.hostname:
-		return render.Ingress, id.Namespace(), o.live.GetName(), true
-	case o.kind == render.ProviderLeasedIP && r.snapshot.operators.ip:
-		port := state.PortObjectOf(o.live)
-		return render.Service, id.Namespace(), lease.IPServiceName(port.Service, port.Port, port.Protocol), true
+// gone waits until an object is not there any more, or is another lease's.
+func (r *run) gone(ctx context.Context, o owned, wait time.Duration) error {
+	return pollFor(ctx, wait, func(ctx context.Context) (bool, error) {
+		live, err := r.cluster.Get(ctx, o.kind, o.live.GetNamespace(), o.live.GetName())
+		return err == nil && (live == nil || live.GetUID() != o.live.GetUID() || !sameTenant(o.live, live)), err
+	})
+}
+
+// madeFrom is the kind of which an operator makes objects of another.
+func madeFrom(kind render.Kind) render.Kind {
+	if kind == render.Service {
+		return render.ProviderLeasedIP
 	}
-	return render.Kind{}, "", "", false
+	return render.ProviderHost
+}
+
+// servesPart is true for a route of the path of a host, and for a Service of the port of an endpoint, that
+// a part stands for.
+func (o owned) servesPart(c *state.Claim, p state.Part) bool {
+	if o.kind == render.Service {
+		port := state.ServiceObjectOf(o.live)
+		return port.SharingKey == c.SharingKey && state.PortKey(port.Protocol, port.Port) == p.Key
+	}
+	return slices.ContainsFunc(state.HostUses(o.live), func(u state.Use) bool {
+		return state.HostName(u.Host) == c.Name() && state.RouteKey(u.Path) == p.Key
+	})
 }
 
 // getTheirs reads what an operator makes for a rendered object, or nil.
@@ -99,9 +147,19 @@ func (r *run) getTheirs(ctx context.Context, kind render.Kind, namespace, name s
 
 var errTimedOut = errors.New("timed out")
 
-// poll asks until it is done, for as long as the run waits.
+// poll asks until it is done, for as long as the run waits, and at least once.
 func (r *run) poll(ctx context.Context, done wait.ConditionWithContextFunc) error {
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.opts.Wait, true, done)
+	return pollFor(ctx, r.opts.Wait, done)
+}
+
+func pollFor(ctx context.Context, long time.Duration, done wait.ConditionWithContextFunc) error {
+	if long == 0 {
+		if ok, err := done(ctx); ok || err != nil {
+			return err
+		}
+		return errTimedOut
+	}
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, long, true, done)
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		return errTimedOut
 	}

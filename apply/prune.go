@@ -40,7 +40,7 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 		}
 		removed = append(removed, o)
 	}
-	if err := r.awaitOperatorsGone(ctx, removed); err != nil {
+	if err := r.awaitUnserved(ctx, r.snapshot, func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) }); err != nil {
 		return err
 	}
 	if err := r.removeStrays(ctx, desired); err != nil {

@@ -94,7 +94,7 @@ func (r *run) release(ctx context.Context, chosen choice) error {
 	if err := r.awaitGone(ctx, objects); err != nil {
 		return err
 	}
-	if err := r.awaitOperatorsGone(ctx, objects); err != nil {
+	if err := r.awaitUnserved(ctx, r.snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }); err != nil {
 		return err
 	}
 	if err := r.leaveClaims(ctx, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, Released); err != nil {

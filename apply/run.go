@@ -172,8 +172,9 @@ func (r *run) apply(ctx context.Context) error {
 	}
 	granted := state.Granted(r.def, r.withheldHosts, r.withheldPorts)
 	desired, err := render.Lease(granted, r.opts.Config, r.addresses)
+	rest, moved := r.splitMoved(desired)
 	if err == nil {
-		err = r.write(ctx, desired)
+		err = r.write(ctx, rest)
 	}
 	if err == nil {
 		err = r.writeRecords(ctx, granted)
@@ -184,6 +185,9 @@ func (r *run) apply(ctx context.Context) error {
 	var pruned error
 	if r.opts.Prune {
 		pruned = r.prune(ctx, slices.Concat(desired, r.keptRecords()))
+	}
+	if pruned == nil {
+		pruned = r.movePorts(ctx, moved)
 	}
 	if !cluster.IsAway(pruned) {
 		pruned = errors.Join(pruned, r.settle(ctx))

@@ -27,6 +27,8 @@ type snapshot struct {
 	// the order in which they are to go; serving are those of them that serve traffic, by the name
 	// of the claim that they rest on; held are the claims on which a group has written.
 	written map[lease.Group][]owned
+	// theirs are the routes and Services of a group that Akash's operators wrote and this program did not.
+	theirs  map[lease.Group][]owned
 	serving map[string][]owned
 	held    map[lease.Group][]*state.Claim
 	// records are the DNS records that this program wrote, by their host.
@@ -52,7 +54,7 @@ func read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, withAddresse
 	s := &snapshot{
 		claims: map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
 		hostUses: map[string][]state.Use{}, ports: map[string]state.PortObject{},
-		written: map[lease.Group][]owned{}, serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{}, lacks: map[render.Kind]bool{},
+		written: map[lease.Group][]owned{}, theirs: map[lease.Group][]owned{}, serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{}, lacks: map[render.Kind]bool{},
 	}
 	var claims []*state.Claim
 	var metas []*metav1.ObjectMeta
@@ -140,6 +142,10 @@ func (s *snapshot) indexWritten() {
 			o := s.live[kind.Plural][name]
 			whose := s.ownership(o)
 			if !whose.Ours {
+				if whose.Shared && whose.HasLease && slices.Contains(kinds.Routes, kind) {
+					g := whose.Lease.Group()
+					s.theirs[g] = append(s.theirs[g], owned{kind: kind, live: o, group: g})
+				}
 				continue
 			}
 			mine := owned{kind: kind, live: o, group: whose.Lease.Group()}

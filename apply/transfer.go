@@ -31,6 +31,9 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 		err = r.mayHave(moves, def)
 	}
 	if err == nil {
+		err = r.fitsMoved(moves, def)
+	}
+	if err == nil {
 		err = r.moveAll(ctx, moves)
 	}
 	if err == nil {

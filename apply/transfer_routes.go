@@ -59,6 +59,46 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 	return nil
 }
 
+// noted is the service that a note asks a part for.
+func noted(claim *state.Claim, p state.Part, owner string) lease.Service {
+	e := lease.Expose{Port: p.Port, Protocol: lease.TCP, Global: true}
+	if claim.Kind == state.Address {
+		e.Protocol, e.As = p.ProtocolPort()
+		e.IP = strings.TrimPrefix(claim.SharingKey, owner+"-ip-")
+	} else {
+		e.Path = p.Path
+		e.Hosts = []lease.Host{{Name: claim.Thing}}
+	}
+	if p.HTTP != nil {
+		e.HTTP = *p.HTTP
+	}
+	return lease.Service{Name: p.Service, Expose: []lease.Expose{e}}
+}
+
+// fitsMoved refuses, before any claim moves, routes that Akash's operators would choke on: those of the
+// definition, or those that the lease is known to wait for.
+func (r *run) fitsMoved(moves []*move, def *lease.Definition) error {
+	if def == nil {
+		def = &lease.Definition{Lease: r.req.Lease}
+		for _, m := range moves {
+			for _, p := range m.new {
+				if p.Definition != "" && p.Service != "" {
+					def.Services = append(def.Services, noted(m.claim, p, r.group.Owner))
+				}
+			}
+		}
+	}
+	if !def.Exposes() {
+		return nil
+	}
+	next := r.newRun(def, state.Request{Lease: def.Lease})
+	if req, problems := state.NewRequest(def, r.opts.Config); len(problems.Errors()) == 0 {
+		next.req = req
+	}
+	next.snapshot = r.snapshot
+	return next.fitsOperators()
+}
+
 // keep ends a transfer of which only the routes are missing: the claims are the new lease's, without a
 // mark, and its next apply brings the routes.
 func (r *run) keep(ctx context.Context, moves []*move, why error) error {
@@ -99,18 +139,7 @@ func (r *run) knownDefinition(moves []*move) *lease.Definition {
 				continue
 			}
 			def.Hash = p.Definition
-			e := lease.Expose{Port: p.Port, Protocol: lease.TCP, Global: true}
-			if m.claim.Kind == state.Address {
-				e.Protocol, e.As = p.ProtocolPort()
-				e.IP = strings.TrimPrefix(m.claim.SharingKey, r.group.Owner+"-ip-")
-			} else {
-				e.Path = p.Path
-				e.Hosts = []lease.Host{{Name: m.claim.Thing}}
-			}
-			if p.HTTP != nil {
-				e.HTTP = *p.HTTP
-			}
-			def.Services = append(def.Services, lease.Service{Name: p.Service, Expose: []lease.Expose{e}})
+			def.Services = append(def.Services, noted(m.claim, p, r.group.Owner))
 		}
 	}
 	return def

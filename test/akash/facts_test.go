@@ -3,6 +3,7 @@ package akash_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,9 +20,11 @@ func workload(id lease.ID, hosts []string, ports ...string) operators.Deployment
 	d := operators.Deployment{Lease: id, Services: []operators.Service{{Name: "web", Expose: []operators.Expose{{Port: 8080, As: 80, Protocol: "TCP", Global: true, Hosts: hosts}}}}}
 	for _, p := range ports {
 		w := strings.Split(p, ":")
-		var port uint16
-		fmt.Sscan(w[2], &port)
-		e := operators.Expose{Port: 9000, As: port, Protocol: w[1], Global: true, IP: w[0]}
+		port, err := strconv.ParseUint(w[2], 10, 16)
+		if err != nil {
+			panic(err) // the tests write it
+		}
+		e := operators.Expose{Port: 9000, As: uint16(port), Protocol: w[1], Global: true, IP: w[0]}
 		if i := slices.IndexFunc(d.Services, func(s operators.Service) bool { return s.Name == w[3] }); i >= 0 {
 			d.Services[i].Expose = append(d.Services[i].Expose, e)
 			continue
@@ -29,17 +32,6 @@ func workload(id lease.ID, hosts []string, ports ...string) operators.Deployment
 		d.Services = append(d.Services, operators.Service{Name: w[3], Expose: []operators.Expose{e}})
 	}
 	return d
-}
-
-// backend is the Service to which an Ingress leads.
-func backend(o *unstructured.Unstructured) string {
-	if o == nil {
-		return ""
-	}
-	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
-	paths, _, _ := unstructured.NestedSlice(rules[0].(map[string]any), "http", "paths")
-	name, _, _ := unstructured.NestedString(paths[0].(map[string]any), "backend", "service", "name")
-	return name
 }
 
 // The hostname operator makes a route of every ProviderHost, moves it, removes it, and sees nothing of

@@ -137,7 +137,7 @@ func TestMigrateAkashsRoute(t *testing.T) {
 	host, id := newHost("migrate"), leaseOf(newTenant(), 1)
 	providerHost, ingress := deployHost(t, id, host)
 	user := admin().with(configure(t, nowhere))
-	user.run(t, migrate("httproute", id, "--operators=on")...).exits(t, 1).says(t, "--ingress-mode", "--operators=off")
+	user.run(t, migrate("httproute", id, "--operators=on")...).exits(t, 1).says(t, "--ingress-mode", "--ingress-mode")
 	user.do(t, migrate("httproute", id)...).prints(t, "httproute/"+host+" created", "ingress/"+host+" deleted")
 	absent(t, ingresses, id.Namespace(), host)
 	now := need(t, httpRoutes, id.Namespace(), host)

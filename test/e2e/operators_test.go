@@ -87,7 +87,7 @@ func TestHostnameOperator(t *testing.T) {
 func TestHostnameOperatorNeedsTheManifest(t *testing.T) {
 	t.Parallel()
 	id, host := leaseOf(newTenant(), 1), newHost("early")
-	admin().run(t, "apply", "--operators=on", "-f", define(t, id, web(host))).exits(t, 1).says(t, "no Manifest in namespace lease", "--operators=off")
+	admin().run(t, "apply", "--operators=on", "-f", define(t, id, web(host))).exits(t, 1).says(t, "no Manifest in namespace lease", "Nothing was changed")
 	sendManifest(t, id)
 	admin().run(t, "apply", "--operators=on", "-f", define(t, id, service("shop", served(host)))).exits(t, 1).says(t, "no service shop")
 	if got := append(objectsOf(t, id), claimsOf(t, id.Owner)...); len(got) > 0 {

@@ -1,0 +1,99 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// The IP operator keys a leased port without its service, and never removes the Service of a former
+// service name (provider: operator/ip). So a ProviderLeasedIP that is to name another service goes, the
+// operator's Service for it is waited for to be gone, and then it is made anew.
+
+// splitMoved takes the ProviderLeasedIPs whose port moves to another service out of the objects.
+func (r *run) splitMoved(desired []render.Object) (rest, moved []render.Object) {
+	if !r.snapshot.operators.ip {
+		return desired, nil
+	}
+	for _, o := range desired {
+		if o.Kind == render.ProviderLeasedIP && (r.namesAnother(o) || len(r.formerServices(o)) > 0) {
+			moved = append(moved, o)
+		} else {
+			rest = append(rest, o)
+		}
+	}
+	return rest, moved
+}
+
+// namesAnother is true for a ProviderLeasedIP of this lease, and of this program, that names another
+// service than the rendered one. That of another lease is handed over as it is, and one that Akash's
+// provider made is a conflict.
+func (r *run) namesAnother(o render.Object) bool {
+	live := r.snapshot.find(o)
+	if live == nil {
+		return false
+	}
+	whose := r.snapshot.ownership(live)
+	return whose.Ours && !whose.Declared && whose.Lease.Group() == r.group && state.PortObjectOf(live).Service != state.PortObjectOf(cluster.Rendered(o)).Service
+}
+
+// formerServices are the operator's Services of a port of the lease that lead to another service.
+func (r *run) formerServices(o render.Object) (former []owned) {
+	want := state.PortObjectOf(cluster.Rendered(o))
+	for _, s := range r.snapshot.theirs[r.group] {
+		if s.kind != render.Service {
+			continue
+		}
+		port := state.ServiceObjectOf(s.live)
+		if port.SharingKey == want.SharingKey && port.Protocol == want.Protocol && port.Port == want.Port && port.Service != want.Service {
+			former = append(former, s)
+		}
+	}
+	return former
+}
+
+// movePorts makes ProviderLeasedIPs anew, after the Services that the IP operator has made of the former
+// ones have gone.
+func (r *run) movePorts(ctx context.Context, moved []render.Object) error {
+	for _, o := range moved {
+		if r.namesAnother(o) {
+			live := r.snapshot.find(o)
+			if err := r.remove(ctx, owned{kind: o.Kind, live: live, group: r.group}, Deleted); err != nil {
+				return err
+			}
+			if r.opts.DryRun == "" {
+				delete(r.snapshot.live[o.Kind.Plural], o.Namespace+"/"+o.Name)
+			}
+		}
+	}
+	if r.opts.DryRun != "" {
+		return nil
+	}
+	var waiting []string
+	for _, o := range moved {
+		for _, former := range r.formerServices(o) {
+			wait := r.opts.Wait
+			if len(waiting) > 0 {
+				wait = 0 // that time is over
+			}
+			err := r.gone(ctx, former, wait)
+			if errors.Is(err, errTimedOut) {
+				namespace, name := former.live.GetNamespace(), former.live.GetName()
+				waiting = append(waiting, fmt.Sprintf("Akash's IP operator to remove service %s/%s, whose port moves to another service; the port stays claimed: the same command goes on. "+
+					"An operator that was down when the ProviderLeasedIP was deleted never removes it: kubectl -n %s delete service %s", namespace, name, namespace, name))
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	if len(waiting) > 0 {
+		slices.Sort(waiting)
+		return &TimeoutError{After: r.opts.Wait, Waiting: waiting}
+	}
+	return r.writeAll(ctx, moved)
+}

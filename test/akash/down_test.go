@@ -1,0 +1,144 @@
+package akash_test
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
+)
+
+// While the hostname operator is down a changed backend is not granted, and does not count as live.
+func TestChangeWhileTheOperatorIsDown(t *testing.T) {
+	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
+	host := newHost("down")
+	w.apply(workload(w.blue, []string{host})).exits(t, 0)
+	w.running.Stop()
+	changed := workload(w.blue, []string{host})
+	changed.Services[0].Name = "api"
+	must(t, w.akash.SendManifest(t.Context(), changed))
+	definition := w.define(changed)
+	w.operated("apply", "--timeout=300ms", "-f", definition).exits(t, 5).says(t, "to route "+host+" to api:80")
+	w.operated("apply", "--timeout=300ms", "-f", definition).exits(t, 5).says(t, "to route "+host+" to api:80")
+	if r := w.run("state", "hosts"); strings.Contains(line(r.stdout, host), "Active") {
+		t.Errorf("the host counts as live: %s", r)
+	}
+	if r := w.run("explain", host); strings.Contains(r.stdout, "Live:") {
+		t.Errorf("the host counts as live: %s", r)
+	}
+	w.running.Restart()
+	w.operated("apply", "-f", definition).exits(t, 0)
+	w.settled("the operator is up", []string{host}, changed)
+}
+
+// line is the line of a table that has a word.
+func line(table, word string) string {
+	for l := range strings.Lines(table) {
+		if strings.Contains(l, word) {
+			return l
+		}
+	}
+	return ""
+}
+
+// While a route stands that an operator has left, its claim is kept, however often the lease is released.
+func TestReleaseWhileTheOperatorIsDown(t *testing.T) {
+	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
+	host := newHost("left")
+	d := workload(w.blue, []string{host})
+	w.apply(d).exits(t, 0)
+	w.running.Stop()
+	for range 3 {
+		w.operated("release", "--timeout=300ms", w.blue.Group().String()).exits(t, 5).says(t, "its claim is kept until then", "ingress "+w.blue.Namespace()+"/"+host)
+		if n := len(list(t, claims, "net.akash.network/owner="+w.owner)); n != 1 {
+			t.Fatalf("there are %d claims", n)
+		}
+	}
+	// One that comes back does not know of what was deleted meanwhile.
+	w.running.Restart()
+	w.operated("release", "--timeout=300ms", w.blue.Group().String()).exits(t, 5).says(t, "kubectl -n "+w.blue.Namespace()+" delete ingress "+host)
+	must(t, objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Delete(t.Context(), host, metav1.DeleteOptions{}))
+	w.operated("release", "--timeout=300ms", w.blue.Group().String()).exits(t, 0)
+	w.settled("released", nil)
+}
+
+// The same for a host that is dropped from the definition.
+func TestDropWhileTheOperatorIsDown(t *testing.T) {
+	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
+	stays, goes := newHost("stays"), newHost("goes")
+	w.apply(workload(w.blue, []string{stays, goes})).exits(t, 0)
+	w.running.Stop()
+	d := workload(w.blue, []string{stays})
+	for range 2 {
+		w.operated("apply", "--timeout=300ms", "-f", w.define(d)).exits(t, 5).says(t, goes, "its claim is kept until then")
+		if find(t, claims, ledger, goes) == nil {
+			t.Fatal("the claim is given up while its route stands")
+		}
+	}
+	must(t, objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Delete(t.Context(), goes, metav1.DeleteOptions{}))
+	w.running.Restart()
+	w.operated("apply", "-f", w.define(d)).exits(t, 0)
+	w.settled("dropped", []string{stays}, d)
+}
+
+// A release of what Akash's provider declared does not wait for a route that stays.
+func TestReleaseOfWhatAkashDeclared(t *testing.T) {
+	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
+	host := newHost("declared")
+	d := workload(w.blue, []string{host})
+	must(t, w.akash.Deploy(t.Context(), d))
+	w.apply(d).exits(t, 0)
+	w.operated("release", "--timeout=2s", w.blue.Group().String()).exits(t, 0).says(t, "host/"+host+" released")
+	if find(t, operators.Ingresses, w.blue.Namespace(), host) == nil || find(t, operators.Hosts, manifests, host) == nil {
+		t.Error("what Akash declared is gone")
+	}
+}
+
+// A transfer to a lease that the operator would ignore fails before the claim moves.
+func TestTransferToALeaseWithoutManifest(t *testing.T) {
+	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
+	host := newHost("moves")
+	d := workload(w.blue, []string{host})
+	w.apply(d).exits(t, 0)
+	w.operated("transfer", host, "--to", w.green.String(), "-f", w.define(workload(w.green, []string{host}))).exits(t, 1).says(t, "no Manifest in namespace lease", "Nothing was changed")
+	w.settled("refused", []string{host}, d)
+}
+
+// With --operators=off, where they run, what they would write over is refused before anything is claimed:
+// both operators, and each alone. Afterwards nothing is there and they are at rest.
+func TestOperatorsThatRunAreNotOff(t *testing.T) {
+	deploy(t, "operator-hostname", "operator-ip")
+	o, pool := pooled(t, "")
+	const ranged = "{ip: {ranges: [203.0.113.0/28]}}"
+	for name, test := range map[string]struct {
+		spec, flag string
+		hosts      []string
+		ports      []string
+		code       int
+		says       string
+	}{
+		"a host":                   {"{}", "off", []string{newHost("off")}, nil, 1, "--operators=off, but Akash's hostname operator runs"},
+		"a port, pool mode":        {pool, "off", nil, []string{"public:TCP:443:web"}, 1, "--operators=off, but Akash's IP operator runs"},
+		"a port, range mode":       {ranged, "off", nil, []string{"public:TCP:443:web"}, 1, "ip.mode"},
+		"a port, range mode, auto": {ranged, "auto", nil, []string{"public:TCP:443:web"}, 1, "ip.mode"},
+		"a port, range mode, on":   {ranged, "on", nil, []string{"public:TCP:443:web"}, 1, "ip.mode"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, o, test.spec, "--operators="+test.flag)
+			d := workload(w.blue, test.hosts, test.ports...)
+			r := w.apply(d).exits(t, test.code).says(t, test.says)
+			if strings.Contains(r.stderr, "With --operators=off") {
+				t.Errorf("it advises what does harm: %s", r)
+			}
+			w.settled("refused", nil)
+			if n := len(list(t, operators.Hosts, lease.LabelOwner+"="+w.owner)) + len(list(t, operators.LeasedIPs, lease.LabelOwner+"="+w.owner)); n > 0 {
+				t.Errorf("%d objects that operators read are there", n)
+			}
+			if errs := w.running.Errors(); len(errs) > 0 {
+				t.Error(errs)
+			}
+		})
+	}
+}
