@@ -78,12 +78,8 @@ func (f *functionCall) items(ctx context.Context, cfg *config.ProviderConfig, li
 	if err != nil || f.problems.Failed() {
 		return nil, err
 	}
-	pools, err := r.pools()
-	if err != nil {
-		return nil, err
-	}
 	var made []*kyaml.RNode
-	for _, o := range append(objects, pools...) {
+	for _, o := range objects {
 		node, err := toNode(o)
 		if err != nil {
 			return nil, err

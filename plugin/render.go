@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,8 @@ type renderFlags struct {
 	output     string
 	ledger     string
 	allowEmpty bool
+	// pools prints the pools of addresses in place of the objects of leases.
+	pools bool
 }
 
 // renderOptions are what render works by.
@@ -35,7 +38,7 @@ type renderOptions struct {
 func newRender(c *cli) *cobra.Command {
 	f := &renderFlags{}
 	cmd := &cobra.Command{
-		Use:   "render -f FILE [--lease LEASE]",
+		Use:   "render (-f FILE [--lease LEASE] | pools [-f FILE])",
 		Short: "Print the objects that a lease needs",
 		Long: `
 			Print the objects that give leases their host names and addresses. The same input gives the same
@@ -45,6 +48,10 @@ func newRender(c *cli) *cobra.Command {
 			folder of YAML files, which give a lease the address that it has, or propose a free one. What is
 			printed claims nothing; "apply" does.
 
+			MetalLB's pools belong to all leases, so they are not among a lease's objects: whoever deletes one
+			tenant's objects must not take away everybody's addresses. "render pools" prints them: those of all
+			of ip.ranges, or with --filename those that the leases need.
+
 			With a ResourceList on standard input it is a KRM function: lease definitions among the items
 			are joined by their objects, functionConfig may be the provider's configuration, and claims among
 			the items are the ledger.`,
@@ -53,10 +60,22 @@ func newRender(c *cli) *cobra.Command {
 			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… | kubectl apply --server-side -f -
 
 			# All leases of a folder, for the Gateway API
-			kubectl akash-net render -R -f leases/ --target httproute`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if c.resourceListOnStdin(f.input.files) {
+			kubectl akash-net render -R -f leases/ --target httproute
+
+			# MetalLB's pools, which all leases share
+			kubectl akash-net render pools --config provider.yaml | kubectl apply --server-side -f -`,
+		ValidArgs: []string{poolsArgument},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args) == 1 && args[0] == poolsArgument {
+				return nil
+			}
+			return usage("render takes files with -f, and %q as its only argument, not %q", poolsArgument, strings.Join(args, " "))
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.pools = len(args) == 1; f.pools && len(f.input.files) == 0 && !f.input.fromCluster {
+				return c.renderRangePools(cmd.Context(), f)
+			}
+			if !f.pools && c.resourceListOnStdin(f.input.files) {
 				return c.function(cmd.Context(), f)
 			}
 			o, err := f.toOptions(c)
@@ -77,15 +96,21 @@ func newRender(c *cli) *cobra.Command {
 
 func (f *renderFlags) toOptions(c *cli) (*renderOptions, error) {
 	in, err := f.input.toOptions(c)
+	if err == nil {
+		err = f.checkOutput()
+	}
 	if err != nil {
 		return nil, err
 	}
+	return &renderOptions{renderFlags: *f, input: in}, checkTarget(f.target)
+}
+
+func (f *renderFlags) checkOutput() error {
 	switch f.output {
 	case render.FormatYAML, render.FormatJSON, render.FormatKYAML:
-	default:
-		return nil, usage("--output must be 'yaml', 'json' or 'kyaml', not %q", f.output)
+		return nil
 	}
-	return &renderOptions{renderFlags: *f, input: in}, checkTarget(f.target)
+	return usage("--output must be 'yaml', 'json' or 'kyaml', not %q", f.output)
 }
 
 // run renders to a spool and copies it when nothing was wrong: an error leaves no bytes behind.
@@ -94,14 +119,44 @@ func (o *renderOptions) run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
+	return o.emitAll(c, func(emit func([]render.Object) error) error {
+		return o.renderLeases(ctx, c, r, emit)
+	})
+}
+
+// renderLeases hands over the objects of each lease, or the pools that all of them need.
+func (o *renderOptions) renderLeases(ctx context.Context, c *cli, r *renderer, emit func([]render.Object) error) error {
+	err := o.each(ctx, c, r, func(def *lease.Definition) error {
+		objects, err := r.lease(def)
+		if err != nil || len(r.problems) > 0 {
+			return err
+		}
+		if o.pools {
+			return nil
+		}
+		c.warn(render.Warnings(def, r.cfg))
+		return emit(objects)
+	})
+	if err := joinProblems(err, r.problems); err != nil || !o.pools {
+		return err
+	}
+	pools, err := r.pools()
+	if err != nil {
+		return err
+	}
+	return emit(pools)
+}
+
+// emitAll prints what is emitted when nothing was wrong.
+func (f *renderFlags) emitAll(c *cli, do func(emit func([]render.Object) error) error) error {
 	spool := &spool{}
 	defer spool.close()
-	encoder, err := render.NewEncoder(spool, o.output)
+	encoder, err := render.NewEncoder(spool, f.output)
 	if err != nil {
 		return err
 	}
 	count := 0
-	emit := func(objects []render.Object) error {
+	err = do(func(objects []render.Object) error {
 		for _, object := range objects {
 			count++
 			if err := encoder.Encode(object); err != nil {
@@ -109,27 +164,16 @@ func (o *renderOptions) run(ctx context.Context, c *cli) error {
 			}
 		}
 		return nil
-	}
-	err = o.each(ctx, c, r, func(def *lease.Definition) error {
-		objects, err := r.lease(def)
-		if err != nil || len(r.problems) > 0 {
-			return err
-		}
-		c.warn(render.Warnings(def, r.cfg))
-		return emit(objects)
 	})
-	if err := joinProblems(err, r.problems); err != nil {
-		return err
-	}
-	pools, err := r.pools()
 	if err != nil {
 		return err
 	}
-	if err := emit(pools); err != nil {
-		return err
-	}
-	if count == 0 && !o.allowEmpty {
-		return lease.Problems{{Message: "the input needs no objects; whoever applies an empty output with pruning deletes everything (--allow-empty prints it all the same)"}}
+	if count == 0 && !f.allowEmpty {
+		what := "objects"
+		if f.pools {
+			what = "pools"
+		}
+		return lease.Problems{{Message: "the input needs no " + what + "; whoever applies an empty output with pruning deletes everything (--allow-empty prints it all the same)"}}
 	}
 	if err := encoder.Close(); err != nil {
 		return err

@@ -51,6 +51,18 @@ func Pools(cfg *config.ProviderConfig, addrs []netip.Addr) ([]Object, error) {
 	return objects, nil
 }
 
+// RangePools renders the pools of all configured ranges. An address of each is enough to find its pool; a
+// range of which everything is excluded has none.
+func RangePools(cfg *config.ProviderConfig) ([]Object, error) {
+	var addresses []netip.Addr
+	for _, r := range cfg.IP.Ranges.Include {
+		if pieces := cfg.IP.Ranges.Pieces(r); len(pieces) > 0 {
+			addresses = append(addresses, pieces[0].First)
+		}
+	}
+	return Pools(cfg, addresses)
+}
+
 func pool(cfg *config.ProviderConfig, name string, addresses []string) []Object {
 	m := meta{
 		Labels:    map[string]string{lease.LabelOurs: "true"},

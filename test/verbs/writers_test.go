@@ -11,13 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // resourceOf is the resource of a rendered kind.
 func resourceOf(t *testing.T, o *unstructured.Unstructured) schema.GroupVersionResource {
 	t.Helper()
-	for _, k := range []render.Kind{render.ProviderHost, render.Ingress, render.HTTPRoute} {
+	for _, k := range []render.Kind{
+		render.ProviderHost, render.Ingress, render.HTTPRoute, render.ProviderLeasedIP, render.Service, render.IPAddressPool, render.L2Advertisement,
+	} {
 		if k.GroupVersionKind == o.GroupVersionKind() {
 			return k.Resource()
 		}
@@ -26,18 +29,26 @@ func resourceOf(t *testing.T, o *unstructured.Unstructured) schema.GroupVersionR
 	return schema.GroupVersionResource{}
 }
 
-// deliver applies what render prints for a definition as a pipeline does, after edit has changed it.
-func deliver(t *testing.T, edit func(*unstructured.Unstructured), args ...string) {
+// rendered are the objects that render prints.
+func rendered(t *testing.T, args ...string) (objects []*unstructured.Unstructured) {
 	t.Helper()
-	force := true
 	for document := range strings.SplitSeq(net(t, 0, append([]string{"render"}, args...)...).stdout, "---\n") {
 		o := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
 			t.Fatal(err)
 		}
-		if o.Object == nil {
-			continue
+		if o.Object != nil {
+			objects = append(objects, o)
 		}
+	}
+	return objects
+}
+
+// deliver applies what render prints as a pipeline does, after edit has changed it.
+func deliver(t *testing.T, edit func(*unstructured.Unstructured), args ...string) {
+	t.Helper()
+	force := true
+	for _, o := range rendered(t, args...) {
 		edit(o)
 		body, err := o.MarshalJSON()
 		if err != nil {
@@ -141,5 +152,32 @@ func TestConflictWithoutOtherValues(t *testing.T) {
 	r := net(t, 1, "apply", "-f", def, "--target", "httproute").says(t, "fields are managed by pipeline", ".spec.rules", "more beside them")
 	if strings.Contains(r.stderr, "other values") {
 		t.Errorf("no value differs: %s", r)
+	}
+}
+
+// Two tenants whose objects pipelines deliver share a pool. When all that is rendered for one of them is
+// deleted, as a pipeline does that prunes, the other keeps its address.
+func TestPruningATenantLeavesThePool(t *testing.T) {
+	net24 := newNet()
+	cfg := configure(t, "ip: {ranges: ["+net24+"0/28]}")
+	deliver(t, asRendered, "pools", "--config", cfg)
+	ids := []lease.ID{leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)}
+	defs := make([]string, len(ids))
+	for i, id := range ids {
+		makeNamespace(t, id)
+		defs[i] = define(t, id, leased("web", "public", 443))
+		net(t, 0, "reserve", "-f", defs[i], "--config", cfg)
+		deliver(t, asRendered, "-f", defs[i], "--config", cfg, "--ledger", "cluster")
+		net(t, 0, "apply", "-f", defs[i], "--config", cfg) // waits until the address is granted
+	}
+	for _, o := range rendered(t, "-f", defs[0], "--config", cfg, "--ledger", "cluster") {
+		remove(t, resourceOf(t, o), o.GetNamespace(), o.GetName())
+	}
+	if pool := find(t, pools, "metallb-system", "akash-net-"+strings.ReplaceAll(net24, ".", "-")+"0-28"); pool == nil {
+		t.Error("the pool went with one tenant's objects")
+	}
+	net(t, 0, "apply", "-f", defs[1], "--config", cfg).prints(t, "is live")
+	for _, id := range ids {
+		net(t, 0, "release", id.Group().String())
 	}
 }
