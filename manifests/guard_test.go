@@ -32,13 +32,13 @@ func TestGuardInInstallOrder(t *testing.T) {
 		want   []string
 	}{
 		{"lenient", false, []string{
-			policy + "akash-net-claims", policy + "akash-net-hosts", policy + "akash-net-leased-ips", policy + "akash-net-sharing-keys",
-			binding + "akash-net-claims", binding + "akash-net-hosts", binding + "akash-net-leased-ips", binding + "akash-net-sharing-keys",
+			policy + "akash-net-claims", policy + "akash-net-hosts", policy + "akash-net-leased-ips", policy + "akash-net-namespaces", policy + "akash-net-sharing-keys",
+			binding + "akash-net-claims", binding + "akash-net-hosts", binding + "akash-net-leased-ips", binding + "akash-net-namespaces", binding + "akash-net-sharing-keys",
 		}},
 		{"strict", true, []string{
-			policy + "akash-net-claims", policy + "akash-net-hosts", policy + "akash-net-leased-ips", policy + "akash-net-sharing-keys",
+			policy + "akash-net-claims", policy + "akash-net-hosts", policy + "akash-net-leased-ips", policy + "akash-net-namespaces", policy + "akash-net-sharing-keys",
 			policy + "akash-net-strict-claims", policy + "akash-net-strict-leased-ips",
-			binding + "akash-net-claims", binding + "akash-net-hosts", binding + "akash-net-leased-ips", binding + "akash-net-sharing-keys",
+			binding + "akash-net-claims", binding + "akash-net-hosts", binding + "akash-net-leased-ips", binding + "akash-net-namespaces", binding + "akash-net-sharing-keys",
 			binding + "akash-net-strict-claims", binding + "akash-net-strict-leased-ips",
 		}},
 	}

@@ -127,6 +127,7 @@ var (
 	aliceAddress = ref{leases, "akash-net", "ip--203-0-113-0"}
 	aliceHost    = ref{hosts, "lease", shop}
 	alicePort    = ref{leasedIPs, "lease", shopPort}
+	bobsService  = ref{services, bobLease.Namespace(), "blog-ip-22-tcp"}
 )
 
 func (r ref) client() dynamic.ResourceInterface {

@@ -86,6 +86,10 @@ func probe(ctx context.Context, cfg *config.ProviderConfig, policy string) error
 		create(hosts, cfg.ManifestNamespace, object("akash.network/v2beta2", "ProviderHost", "probe"))
 	case "akash-net-leased-ips":
 		create(leasedIPs, cfg.ManifestNamespace, object("akash.network/v2beta2", "ProviderLeasedIP", "probe"))
+	case "akash-net-namespaces":
+		o := object("v1", "Namespace", "probe")
+		o["metadata"].(map[string]any)["labels"] = map[string]any{labelOwner: alice}
+		create(namespaces, "", o)
 	case "akash-net-sharing-keys":
 		create(services, "default", guessing("probe", "metallb.io", alice+"-ip-public", "").Object)
 	case "akash-net-strict-claims":

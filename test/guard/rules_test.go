@@ -25,28 +25,49 @@ type breach struct {
 	// names is whom the message has to name; nobody where the object is to be created.
 	names string
 	name  string
-	send  func(context.Context, *testing.T) error
+	write write
+}
+
+// write is an object as it is to become. It changes the one that it is like, or makes a new one, which
+// then has a name.
+type write struct {
+	like   ref
+	name   string
+	change func(*unstructured.Unstructured)
 }
 
 // update changes an object that exists.
-func update(r ref, change func(*unstructured.Unstructured)) func(context.Context, *testing.T) error {
-	return func(ctx context.Context, t *testing.T) error {
-		o := r.get(t)
-		change(o)
-		_, err := r.client().Update(ctx, o, metav1.UpdateOptions{DryRun: dryRun})
-		return err
-	}
+func update(r ref, change func(*unstructured.Unstructured)) write {
+	return write{like: r, change: change}
 }
 
 // create makes an object that is like another, but for its name and the change.
-func create(like ref, name string, change func(*unstructured.Unstructured)) func(context.Context, *testing.T) error {
-	return func(ctx context.Context, t *testing.T) error {
-		o := like.get(t)
-		o.Object["metadata"] = map[string]any{"name": name, "labels": o.Object["metadata"].(map[string]any)["labels"], "annotations": o.Object["metadata"].(map[string]any)["annotations"]}
-		change(o)
-		_, err := like.client().Create(ctx, o, metav1.CreateOptions{DryRun: dryRun})
-		return err
+func create(like ref, name string, change func(*unstructured.Unstructured)) write {
+	return write{like: like, name: name, change: change}
+}
+
+// object is what is to be written.
+func (w write) object(t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	o := w.like.get(t)
+	if w.name != "" {
+		was := o.Object["metadata"].(map[string]any)
+		o.Object["metadata"] = map[string]any{"name": w.name, "labels": was["labels"], "annotations": was["annotations"]}
 	}
+	w.change(o)
+	return o
+}
+
+// send writes the object in the plainest way.
+func (b breach) send(ctx context.Context, t *testing.T) (err error) {
+	t.Helper()
+	o := b.write.object(t)
+	if b.write.name != "" {
+		_, err = b.write.like.client().Create(ctx, o, metav1.CreateOptions{DryRun: dryRun})
+	} else {
+		_, err = b.write.like.client().Update(ctx, o, metav1.UpdateOptions{DryRun: dryRun})
+	}
+	return err
 }
 
 func set(value any, path ...string) func(*unstructured.Unstructured) {
@@ -96,8 +117,8 @@ func ownedBy(name string) func(*unstructured.Unstructured) {
 func claimBreaches() []breach {
 	const claims, written = "akash-net-claims", "must be JSON as kubectl akash-net writes it"
 	same := func(*unstructured.Unstructured) {}
-	b := func(names, name, says string, send func(context.Context, *testing.T) error) breach {
-		return breach{policy: claims, names: names, name: name, says: says, send: send}
+	b := func(names, name, says string, write write) breach {
+		return breach{policy: claims, names: names, name: name, says: says, write: write}
 	}
 	return []breach{
 		b(alice, "another holder", "its spec.holderIdentity never changes", update(aliceClaim, all(
@@ -183,16 +204,44 @@ func claimBreaches() []breach {
 }
 
 // serviceWith makes a Service with a sharing key.
-func serviceWith(namespace, prefix, key string) func(context.Context, *testing.T) error {
-	return func(ctx context.Context, _ *testing.T) error {
-		_, err := cluster.Resource(services).Namespace(namespace).Create(ctx, guessing("new", prefix, key, ""), metav1.CreateOptions{DryRun: dryRun})
-		return err
+func serviceWith(namespace, prefix, key string) write {
+	like := bobsService
+	like.namespace = namespace
+	if namespace == "default" {
+		like.name = "kubernetes"
+	}
+	return create(like, "new", func(o *unstructured.Unstructured) { o.Object = guessing("new", prefix, key, "").Object })
+}
+
+// asAlice makes a Service share the address of alice's endpoint.
+func asAlice(prefix string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) {
+		annotations := o.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[prefix+"/allow-shared-ip"] = alice + "-ip-public"
+		o.SetAnnotations(annotations)
+	}
+}
+
+// labelled gives an object an owner.
+func labelled(owner string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) {
+		labels := o.GetLabels()
+		delete(labels, labelOwner)
+		if owner != "" {
+			labels[labelOwner] = owner
+		}
+		o.SetLabels(labels)
 	}
 }
 
 func otherBreaches() []breach {
 	const hostRules, portRules, keyRules = "akash-net-hosts", "akash-net-leased-ips", "akash-net-sharing-keys"
+	const namespaceRules = "akash-net-namespaces"
 	owner := set(bob, "metadata", "labels", labelOwner)
+	bobsNamespace, system := ref{namespaces, "", bobLease.Namespace()}, ref{namespaces, "", "kube-system"}
 	return []breach{
 		{hostRules, "its spec.owner never changes", alice, "another owner", update(aliceHost, all(set(bob, "spec", "owner"), owner))},
 		{hostRules, "its spec.owner never changes", alice, "no owner", update(aliceHost, unset("spec", "owner"))},
@@ -210,9 +259,17 @@ func otherBreaches() []breach {
 		{portRules, "its name must be", alice, "another protocol", update(alicePort, set("UDP", "spec", "protocol"))},
 		{portRules, "its name must be", "", "new, another name", create(alicePort, "new", func(*unstructured.Unstructured) {})},
 
+		{namespaceRules, "lease.id.owner never changes", bob, "another owner's namespace", update(bobsNamespace, labelled(alice))},
+		{namespaceRules, "lease.id.owner never changes", bob, "nobody's namespace", update(bobsNamespace, labelled(""))},
+		{namespaceRules, "is not named as the namespace of a lease", "", "a namespace that is no lease's", update(system, labelled(alice))},
+		{namespaceRules, "is not named as the namespace of a lease", "", "new, a namespace that is no lease's", create(bobsNamespace, "new", labelled(alice))},
+
 		{keyRules, "must begin with " + bob, bob, "a tenant guesses a key", serviceWith(bobLease.Namespace(), "metallb.universe.tf", alice+"-ip-public")},
 		{keyRules, "must begin with " + bob, bob, "a tenant uses a foreign key", serviceWith(bobLease.Namespace(), "metallb.io", "web")},
 		{keyRules, "is held by " + alice, alice, "a key is guessed elsewhere", serviceWith("default", "metallb.universe.tf", alice+"-ip-public")},
+		{keyRules, "must begin with " + bob, bob, "a tenant's Service takes a key", update(bobsService, asAlice("metallb.universe.tf"))},
+		{keyRules, "must begin with " + bob, bob, "the same, another prefix", update(bobsService, asAlice("metallb.io"))},
+		{keyRules, "is held by " + alice, alice, "a Service elsewhere takes a key", update(ref{services, "default", "kubernetes"}, asAlice("metallb.io"))},
 		{keyRules, "is held by " + alice, alice, "the same, other prefix", serviceWith("default", "metallb.io", alice+"-ip-public")},
 	}
 }
