@@ -133,6 +133,9 @@ func (h HeldThing) String() string {
 	case h.By.Object != "":
 		by = h.By.Object
 	}
+	if h.By.Input != "" {
+		return fmt.Sprintf("%s %s is wanted by two owners of the same input, by %s first (%s)", h.Kind, h.Thing, by, h.By.Input)
+	}
 	s := fmt.Sprintf("%s %s is held by %s", h.Kind, h.Thing, by)
 	if h.By.Namespace != "" {
 		s += " in namespace " + h.By.Namespace

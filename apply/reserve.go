@@ -97,6 +97,18 @@ func (r *run) precheck() error {
 	return heldError(r.req.Lease, held)
 }
 
+// findRivals tells each run which earlier one wants the same for another owner: the first in the input
+// gets it, in a dry run as in a real one.
+func (a *Applier) findRivals(s *snapshot, runs []*run) {
+	requests := make([]state.Request, len(runs))
+	for i, r := range runs {
+		requests[i] = r.req
+	}
+	for i, found := range state.Rivals(requests, a.opts.Config, func(name string) bool { return s.claims[name] != nil }) {
+		runs[i].rivals = found
+	}
+}
+
 func heldError(id lease.ID, held []HeldThing) error {
 	if len(held) == 0 {
 		return nil
@@ -106,6 +118,9 @@ func heldError(id lease.ID, held []HeldThing) error {
 
 // inTheWay are those who hold a thing, or what excludes it, by what was read.
 func (r *run) inTheWay(h state.Hold) (held []HeldThing) {
+	if by, found := r.rivals[h.Name()]; found {
+		return []HeldThing{{Kind: h.Kind, Thing: h.Thing, By: by, At: h.At}}
+	}
 	uses, mine := r.uses(h), false
 	for _, p := range h.Parts {
 		f := r.decide(h, p, r.snapshot.claims[h.Name()], uses)

@@ -88,6 +88,7 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 	for _, r := range runs {
 		snapshot.addresses.Name(r.req)
 	}
+	a.findRivals(snapshot, runs)
 	return a.each(runs, func(i int, r *run) error {
 		if errs[i] != nil {
 			return errs[i]
@@ -132,6 +133,8 @@ type run struct {
 	start    time.Time
 	snapshot *snapshot
 	pools    *pools
+	// rivals are earlier leases of the same run, of other owners, that ask for the same, by claim.
+	rivals map[string]state.Holder
 
 	// holds are the claims that the run relies on, by name.
 	holds map[string]*held

@@ -75,6 +75,8 @@ type Problem struct {
 	Message string
 	// Warning is true for what is read all the same.
 	Warning bool
+	// Held is true where the input is good, and another owner has, or wants, what it asks for.
+	Held bool
 }
 
 func (p Problem) Error() string {

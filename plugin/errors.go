@@ -75,6 +75,9 @@ func (c *cli) print(err error) int {
 	switch {
 	case errors.As(err, &problems):
 		c.printProblems(problems)
+		if slices.ContainsFunc(problems, func(p lease.Problem) bool { return p.Held }) {
+			return exitHeld
+		}
 		return exitInvalid
 	case errors.As(err, &half):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nNot all could be taken back:\n%v\nThe same command, run again, finishes the work; `kubectl akash-net release %s` undoes it.\n", half.Why, half.Left, half.Lease.Group())
@@ -174,6 +177,17 @@ func (c *cli) warn(problems lease.Problems) {
 }
 
 func (c *cli) printHeld(e *apply.HeldError) {
+	var rivals []apply.HeldThing
+	e = &apply.HeldError{Lease: e.Lease, Held: slices.Clone(e.Held)}
+	e.Held = slices.DeleteFunc(e.Held, func(h apply.HeldThing) bool {
+		if h.By.Input != "" {
+			rivals = append(rivals, h)
+		}
+		return h.By.Input != ""
+	})
+	if c.printRivals(e.Lease, rivals); len(e.Held) == 0 {
+		return
+	}
 	things := make([]string, len(e.Held))
 	for i, h := range e.Held {
 		things[i] = h.Thing
@@ -194,6 +208,21 @@ func (c *cli) printHeld(e *apply.HeldError) {
 		fmt.Fprintf(c.ErrOut, "The holder can release it: kubectl akash-net release %s\n", holderArgument(e.Held[0]))
 	} else {
 		fmt.Fprintf(c.ErrOut, "It has no claim, but %s stands for it. Whoever made that can delete it; the lease's own owner can take it over (reserve --adopt).\n", by.Object)
+	}
+}
+
+// printRivals names the two owners that want a thing in one input.
+func (c *cli) printRivals(id lease.ID, rivals []apply.HeldThing) {
+	for _, h := range rivals {
+		mine := ""
+		if h.At.Line > 0 {
+			mine = " (" + h.At.String() + ")"
+		}
+		fmt.Fprintf(c.ErrOut, "Error: %s\n", oneLine(fmt.Sprintf("%s is wanted by two owners of this input: first by lease %s (%s), then by lease %s%s",
+			h.Thing, h.By.Lease, h.By.Input, id, mine), maxCell))
+	}
+	if len(rivals) > 0 {
+		fmt.Fprintf(c.ErrOut, "Nothing was changed for lease %s.\n", id)
 	}
 }
 

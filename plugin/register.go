@@ -105,3 +105,13 @@ func (r *register) read(number uint32) (e entry, name []byte) {
 	}
 	return entry{whole: fields[0] == 1, file: fields[1], line: fields[2], holder: fields[3]}, text[:fields[4]]
 }
+
+// find is what is remembered of a thing.
+func (r *register) find(name []byte) (first entry, known bool) {
+	number := r.index[r.slot(name)]
+	if number == 0 {
+		return entry{}, false
+	}
+	first, _ = r.read(number)
+	return first, true
+}

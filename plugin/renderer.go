@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -56,7 +57,7 @@ func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 		}
 		addresses[e.Name] = as
 		for _, a := range as {
-			r.onceByKey(a, e)
+			r.onceByKey(a, e, def.Lease.Owner)
 			// In range mode the pool is that of the range: one address of it is enough.
 			if name, ok := r.cfg.PoolFor(a); ok {
 				r.usePool(name, a)
@@ -123,8 +124,11 @@ func (r *renderer) onceNamed(name []byte, thing string, at lease.Place) {
 }
 
 func (r *renderer) twice(thing string, at lease.Place, first entry) {
-	where := lease.Place{File: r.files[first.file], Line: int(first.line), Column: 1}
-	r.problems.Add(at, "%s is claimed twice in one run (first near %s)", thing, where)
+	r.problems.Add(at, "%s is claimed twice in one run (first near %s)", thing, r.place(first))
+}
+
+func (r *renderer) place(e entry) lease.Place {
+	return lease.Place{File: r.files[e.file], Line: int(e.line), Column: 1}
 }
 
 // onceByGroup refuses a deployment group that an earlier lease has. Owners have many of them: here
@@ -141,22 +145,60 @@ func (r *renderer) onceByOwner(h state.HostWant, owner string) {
 	e.whole = lease.HostPath(h.Host, h.Path) == h.Host
 	_, first, known := r.claimed.add([]byte("host "+h.Host), e)
 	switch path := lease.HostPath(h.Host, h.Path); {
-	case known && (first.holder != e.holder || e.whole && first.whole):
+	case known && first.holder != e.holder:
+		r.rivals("host "+h.Host, h.At, first)
+	case known && e.whole && first.whole:
 		r.twice("host "+h.Host, h.At, first)
 	case e.whole && known:
 		r.onceNamed([]byte("path "+path), "host "+path, h.At)
 	case !e.whole:
 		r.once("path "+path, h.At)
 	}
+	if r.cfg.Hosts.Wildcards && !known {
+		r.covered(h, e)
+	}
+}
+
+// covered refuses a host below another owner's wildcard, and a wildcard above another owner's host.
+func (r *renderer) covered(h state.HostWant, e entry) {
+	if strings.HasPrefix(h.Host, "*.") {
+		for _, nth := range []string{"below ", "below too "} {
+			if first, known := r.claimed.find([]byte(nth + h.Host)); known && first.holder != e.holder {
+				r.rivals("a host below "+h.Host, h.At, first)
+				return
+			}
+		}
+		return
+	}
+	over := state.WildcardOver(h.Host)
+	if over == "" {
+		return
+	}
+	if first, known := r.claimed.find([]byte("host " + over)); known && first.holder != e.holder {
+		r.rivals(over+", which covers "+h.Host+",", h.At, first)
+	}
+	if _, first, known := r.claimed.add([]byte("below "+over), e); known && first.holder != e.holder {
+		r.claimed.add([]byte("below too "+over), e)
+	}
 }
 
 // onceByKey refuses an address that an IP endpoint with another sharing key has: MetalLB would
 // let only one of the two have it.
-func (r *renderer) onceByKey(a netip.Addr, e state.EndpointWant) {
+func (r *renderer) onceByKey(a netip.Addr, e state.EndpointWant, owner string) {
+	by := r.entry(e.At, r.number(owner))
+	if _, first, known := r.claimed.add([]byte("owner of "+a.String()), by); known && first.holder != by.holder {
+		r.rivals("address "+a.String(), e.At, first)
+		return
+	}
 	thing, by := "address "+a.String(), r.entry(e.At, r.number(e.SharingKey))
 	if _, first, known := r.claimed.add([]byte(thing), by); known && first.holder != by.holder {
 		r.twice(thing, e.At, first)
 	}
+}
+
+// rivals tells that two owners want the same thing: whoever applies it is refused one of them.
+func (r *renderer) rivals(thing string, at lease.Place, first entry) {
+	r.problems = append(r.problems, lease.Problem{At: at, Held: true, Message: lease.Message("%s is wanted by two owners of this input, first near %s", thing, r.place(first))})
 }
 
 // number tells an owner or a sharing key from all others.

@@ -52,6 +52,8 @@ type Holder struct {
 	Running bool
 	// Reason is set where the claim itself is the trouble.
 	Reason string
+	// Input is where the same run's input asks for the thing, for another owner; nobody holds it yet.
+	Input string
 }
 
 // Judge decides for one deployment group at one moment.
