@@ -19,8 +19,8 @@ import (
 )
 
 // Problems reads the cluster and finds what is wrong. A run counts as crashed when it has written
-// nothing for as long as crashedAfter.
-func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration) ([]state.Problem, error) {
+// nothing for as long as crashedAfter. Where a namespace is given they are those of its leases.
+func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration, namespace string) ([]state.Problem, error) {
 	s, err := read(ctx, c, ledger.New(c, cfg.LedgerNamespace, false), true, kinds.Records...)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,10 @@ func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 		return nil, err
 	}
 	facts, err := s.facts(ctx, New(c, Options{Config: cfg}), crashedAfter, there)
-	return state.Problems(facts), err
+	if err != nil || namespace == "" {
+		return state.Problems(facts), err
+	}
+	return state.InNamespace(state.Problems(facts), facts.Claims, namespace), nil
 }
 
 // facts are what problems are computed from.

@@ -22,6 +22,8 @@ type RepairOptions struct {
 	// Problems are the names of those that are to be mended; without any it is all that need nobody's
 	// word.
 	Problems []string
+	// Namespace limits the work to problems of the leases in it; empty is all.
+	Namespace string
 	// Definitions are those of leases: a problem that an application mends is mended so where the
 	// definition of its lease is among them.
 	Definitions []*lease.Definition
@@ -95,6 +97,9 @@ type repair struct {
 
 // chosen are the problems that are named; all where none is.
 func (r *repair) chosen(problems []state.Problem) ([]state.Problem, error) {
+	if r.asked.Namespace != "" {
+		problems = state.InNamespace(problems, r.snapshot.list(), r.asked.Namespace)
+	}
 	if len(r.asked.Problems) == 0 {
 		return problems, nil
 	}

@@ -223,13 +223,27 @@ func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) 
 	return state.NewAddresses(claims, uses), nil
 }
 
-// Groups are the deployment groups that hold claims, with the number of claims of each.
-func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (map[lease.Group]int, error) {
+// Holding is what the ledger says of a deployment group.
+type Holding struct {
+	// Claims is the number of its claims.
+	Claims int
+	// Namespaces are those of its leases.
+	Namespaces map[string]bool
+}
+
+// Groups are the deployment groups that hold claims.
+func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (map[lease.Group]*Holding, error) {
 	claims, err := ledger.New(c, ledgerNamespace, false).List(ctx)
-	groups := map[lease.Group]int{}
+	groups := map[lease.Group]*Holding{}
 	for _, claim := range claims {
 		for _, g := range claim.Groups() {
-			groups[g]++
+			if groups[g] == nil {
+				groups[g] = &Holding{Namespaces: map[string]bool{}}
+			}
+			groups[g].Claims++
+			for _, p := range claim.PartsOf(g) {
+				groups[g].Namespaces[p.Lease.Namespace()] = true
+			}
 		}
 	}
 	return groups, err

@@ -49,7 +49,7 @@ func newCompletion(c *cli) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&install, "install", false, "Make the link by which kubectl finds the completions, beside this program")
-	return cmd
+	return c.setScope(cmd, scope{offline: never, unconfigured: true})
 }
 
 func (c *cli) installCompletion() error {

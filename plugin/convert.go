@@ -43,7 +43,7 @@ func newConvert(c *cli) *cobra.Command {
 	in.add(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "One of 'yaml' or 'json'")
 	completeFlag(cmd, "output", "json", "yaml")
-	return cmd
+	return c.setScope(cmd, scope{offline: func() bool { return !in.fromCluster }})
 }
 
 func (c *cli) convert(ctx context.Context, o *inputOptions, output string) error {

@@ -29,6 +29,8 @@ type migrateFlags struct {
 	concurrency int
 	selector    string
 	all, yes    bool
+	// namespace is that of the leases to migrate, empty for all.
+	namespace string
 }
 
 func newMigrate(c *cli) *cobra.Command {
@@ -59,6 +61,7 @@ func newMigrate(c *cli) *cobra.Command {
 			if err := f.check(args); err != nil {
 				return err
 			}
+			f.namespace = givenNamespace(cmd)
 			return f.run(cmd.Context(), c, args)
 		},
 		ValidArgsFunction: c.completeLeases,
@@ -76,7 +79,7 @@ func newMigrate(c *cli) *cobra.Command {
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Migrate the leases whose labels (Akash's, akash.network/lease.id.…) match")
 	cmd.Flags().BoolVar(&f.all, "all", false, "Migrate all leases, after a question")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
-	return cmd
+	return c.setScope(cmd, scope{namespace: onlyChosen})
 }
 
 func (f *migrateFlags) check(args []string) error {
@@ -130,7 +133,7 @@ func (f *migrateFlags) chosen(args []string) (func(lease.ID) bool, error) {
 		return nil, err
 	}
 	return func(id lease.ID) bool {
-		return selector.Matches(labels.Set(id.Labels())) && (len(groups) == 0 || slices.Contains(groups, id.Group()))
+		return selector.Matches(labels.Set(id.Labels())) && (f.namespace == "" || id.Namespace() == f.namespace) && (len(groups) == 0 || slices.Contains(groups, id.Group()))
 	}, nil
 }
 

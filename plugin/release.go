@@ -29,6 +29,8 @@ type releaseFlags struct {
 	concurrency int
 	selector    string
 	all, yes    bool
+	// namespace is that of the leases to release, empty for all.
+	namespace string
 }
 
 func newRelease(c *cli) *cobra.Command {
@@ -55,6 +57,7 @@ func newRelease(c *cli) *cobra.Command {
 			if err := f.check(args); err != nil {
 				return err
 			}
+			f.namespace = givenNamespace(cmd)
 			return f.run(cmd.Context(), c, args)
 		},
 		ValidArgsFunction: c.completeLeases,
@@ -67,7 +70,7 @@ func newRelease(c *cli) *cobra.Command {
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Release the leases whose labels (Akash's, akash.network/lease.id.…) match")
 	cmd.Flags().BoolVar(&f.all, "all", false, "Release all leases, after a question")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
-	return cmd
+	return c.setScope(cmd, scope{namespace: onlyChosen})
 }
 
 func (f *releaseFlags) check(args []string) error {
@@ -152,12 +155,12 @@ func (f *releaseFlags) choose(ctx context.Context, cluster *cluster.Cluster, nam
 		return nil, err
 	}
 	var groups []lease.Group
-	for g := range held {
+	for g, holding := range held {
 		set := labels.Set{
 			lease.LabelManaged: "true", lease.LabelOwner: g.Owner,
 			lease.LabelDSeq: strconv.FormatUint(g.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(g.GSeq), 10),
 		}
-		if selector.Matches(set) {
+		if selector.Matches(set) && (f.namespace == "" || holding.Namespaces[f.namespace]) {
 			groups = append(groups, g)
 		}
 	}
@@ -190,8 +193,8 @@ func (c *cli) completeLeases(cmd *cobra.Command, args []string, _ string) ([]str
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []string
-	for g, claims := range groups {
-		out = append(out, fmt.Sprintf("%s\t%s", g, count(claims, "claim")))
+	for g, holding := range groups {
+		out = append(out, fmt.Sprintf("%s\t%s", g, count(holding.Claims, "claim")))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }

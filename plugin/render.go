@@ -91,7 +91,7 @@ func newRender(c *cli) *cobra.Command {
 	completeFlag(cmd, "output", render.FormatYAML, render.FormatJSON, render.FormatKYAML)
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "Where addresses come from: 'cluster', or a folder with the cluster's objects as YAML")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, when the leases need no object")
-	return cmd
+	return c.setScope(cmd, scope{offline: func() bool { return f.ledger != "cluster" && !f.input.fromCluster }})
 }
 
 func (f *renderFlags) toOptions(c *cli) (*renderOptions, error) {

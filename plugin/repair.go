@@ -54,6 +54,8 @@ func (f *crashedFlags) check() error {
 
 // repairFlags are the flags of repair as they are typed.
 type repairFlags struct {
+	// namespace is that of the leases whose problems are mended, empty for all.
+	namespace   string
 	input       inputFlags
 	dryRun      string
 	output      string
@@ -94,6 +96,7 @@ func newRepair(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			f.namespace = givenNamespace(cmd)
 			return f.run(cmd.Context(), c, in, args)
 		},
 		ValidArgsFunction: c.completeProblems,
@@ -105,7 +108,15 @@ func newRepair(c *cli) *cobra.Command {
 	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, and for what is applied again as apply does")
 	addConcurrency(cmd, &f.concurrency)
 	f.crashed.add(cmd)
-	return cmd
+	return c.setScope(cmd, scope{namespace: f.namespaceUse})
+}
+
+// namespaceUse says why --namespace cannot be used with named problems.
+func (f *repairFlags) namespaceUse(names []string) string {
+	if len(names) > 0 {
+		return "it chooses among all problems: leave it out where problems are named"
+	}
+	return ""
 }
 
 // check judges the flags, and the form of the problems that are named. The answer is nil where no
@@ -148,7 +159,7 @@ func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names [
 	if err != nil {
 		return err
 	}
-	opts := apply.RepairOptions{CrashedAfter: f.crashed.after, Problems: names, ConfigFile: c.configFile}
+	opts := apply.RepairOptions{CrashedAfter: f.crashed.after, Problems: names, Namespace: f.namespace, ConfigFile: c.configFile}
 	if in != nil {
 		if opts.Definitions, err = in.collect(ctx, c, cluster, cfg); err != nil {
 			return err
@@ -179,7 +190,7 @@ func (c *cli) completeProblems(cmd *cobra.Command, args []string, _ string) ([]s
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	problems, err := apply.Problems(ctx, cluster, cfg, crashedAfter)
+	problems, err := apply.Problems(ctx, cluster, cfg, crashedAfter, "")
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -193,12 +204,12 @@ func (c *cli) completeProblems(cmd *cobra.Command, args []string, _ string) ([]s
 }
 
 func (f *stateFlags) showProblems(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, show bookPrinter) error {
-	problems, err := apply.Problems(ctx, cluster, cfg, f.crashedAfter)
+	problems, err := apply.Problems(ctx, cluster, cfg, f.crashedAfter, f.namespace)
 	if err != nil {
 		return err
 	}
 	book := &state.Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book", Problems: problems}
-	if problems == nil {
+	if len(problems) == 0 {
 		book.Problems = []state.Problem{}
 		if f.print.isTable() {
 			fmt.Fprintln(c.ErrOut, "No problems.")

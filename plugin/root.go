@@ -22,6 +22,8 @@ type cli struct {
 	connection *genericclioptions.ConfigFlags
 	// configFile is the provider's configuration, where it does not come from the cluster.
 	configFile string
+	// scopes say of each command what the flags mean to it that all commands take.
+	scopes map[*cobra.Command]scope
 	// running is true once the words of the command line have been understood: what goes wrong
 	// earlier is wrong usage.
 	running bool
@@ -40,8 +42,9 @@ func newRoot(c *cli) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl akash-net"},
-		PersistentPreRun: func(*cobra.Command, []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			c.running = true
+			return c.checkScope(cmd, args)
 		},
 		Run: func(cmd *cobra.Command, _ []string) { _ = cmd.Help() },
 	}
@@ -49,6 +52,7 @@ func newRoot(c *cli) *cobra.Command {
 	root.SetOut(c.Out)
 	root.SetErr(c.ErrOut)
 	c.connection = genericclioptions.NewConfigFlags(true).WithWarningPrinter(c.IOStreams)
+	c.connection.CacheDir = nil // nothing is cached
 	c.connection.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&c.configFile, "config", "", "File with the provider's configuration, instead of the cluster's ConfigMap")
 	groups := templates.CommandGroups{
@@ -95,5 +99,5 @@ func newOptions(c *cli) *cobra.Command {
 	cmd.SetOut(c.Out)
 	cmd.SetErr(c.Out)
 	templates.UseOptionsTemplates(cmd)
-	return cmd
+	return c.setScope(cmd, scope{offline: never, unconfigured: true})
 }

@@ -93,8 +93,11 @@ func newState(c *cli) *cobra.Command {
 	cmd.Flags().BoolVar(&f.problems, "problems", false, "Show what is not as it should be, and what mends it; exit code 1 when there is anything")
 	addCrashedAfter(cmd, &f.crashedAfter)
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After the rows of one subject, show each that changes")
-	return cmd
+	return c.setScope(cmd, scope{namespace: f.namespaceUse, offline: func() bool { return len(f.files.files) > 0 }})
 }
+
+// namespaceUse is nothing against --namespace: it chooses rows, and problems.
+func (f *stateFlags) namespaceUse([]string) string { return "" }
 
 // subjectNames are the words by which a subject is asked for.
 var subjectNames = map[string]state.Subject{
@@ -131,11 +134,15 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	if f.matches, err = labels.Parse(f.selector); err != nil {
 		return usage("--selector: %w", err)
 	}
-	everywhere := cmd.Flags().Changed("all-namespaces") && f.allNamespaces
-	if flag := cmd.Flags().Lookup("namespace"); flag != nil && flag.Changed && !everywhere {
-		f.namespace = flag.Value.String()
+	f.namespace = givenNamespace(cmd)
+	if cmd.Flags().Changed("all-namespaces") && f.allNamespaces {
+		f.namespace = ""
 	}
 	switch {
+	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, state.SubjectPools):
+		return usage("pools belong to no lease: --namespace and --selector do not choose among them")
+	case cmd.Flags().Changed("all-namespaces") && !f.allNamespaces && f.namespace == "":
+		return usage("--all-namespaces=false: name the namespace with --namespace")
 	case f.problems && (len(f.subjects) > 0 || f.watch || f.selector != ""):
 		return usage("--problems goes with no subject, --watch or --selector")
 	case len(f.files.files) > 0 && (f.problems || f.watch):

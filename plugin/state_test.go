@@ -86,7 +86,6 @@ func TestSubjectsOfASelection(t *testing.T) {
 		"-n some -A":           state.Holdings,
 		"-n some":              {state.SubjectHosts, state.SubjectIPs, state.SubjectLeases},
 		"-l akash.network=x":   {state.SubjectHosts, state.SubjectIPs, state.SubjectLeases},
-		"pools -l a=b":         {state.SubjectPools},
 		"leases --namespace=x": {state.SubjectLeases},
 	} {
 		t.Run(words, func(t *testing.T) {

@@ -69,7 +69,7 @@ func newVersion(c *cli) *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'yaml' or 'json'")
 	completeFlag(cmd, "output", "json", "yaml")
-	return cmd
+	return c.setScope(cmd, scope{offline: never, unconfigured: true})
 }
 
 // completeFlag gives a flag its possible values.

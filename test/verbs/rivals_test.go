@@ -17,7 +17,7 @@ func TestTwoOwnersInOneInput(t *testing.T) {
 		"host":     func(d string) (string, string) { return web("web", 80, "a."+d), web("web", 80, "b."+d, "a."+d) },
 		"wildcard": func(d string) (string, string) { return web("web", 80, `"*.`+d+`"`), web("web", 80, "a."+d) },
 		"below":    func(d string) (string, string) { return web("web", 80, "a."+d), web("web", 80, `"*.`+d+`"`) },
-		"address":  func(string) (string, string) { return leased("web", "public", 443), leased("web", "public", 80) },
+		"address":  func(string) (string, string) { return leased("web", "public", 443), leased("web", "public", 8443) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			first, second := leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)

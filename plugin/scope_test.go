@@ -1,0 +1,116 @@
+package plugin
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// connectionFlags are those that say how a cluster is reached, and as whom.
+var connectionFlags = []string{
+	"as", "as-group", "as-uid", "as-user-extra", "certificate-authority", "client-certificate", "client-key", "cluster", "context",
+	"disable-compression", "insecure-skip-tls-verify", "proxy-url", "request-timeout", "server", "tls-server-name", "token", "user",
+}
+
+// commandLines are commands as they are typed, with the flags that mean something to them: "namespace",
+// "connection" for those of the connection, "config".
+var commandLines = map[string]string{
+	"apply -f a.yaml":                     "connection config",
+	"check -f a.yaml":                     "connection config",
+	"check a.example.com --lease LEASE":   "connection config",
+	"completion bash":                     "",
+	"convert -f a.yaml":                   "config",
+	"convert --from-cluster":              "connection config",
+	"explain a.example.com":               "connection config",
+	"install":                             "connection config",
+	"migrate --to httproute --all":        "connection config namespace",
+	"migrate --to httproute -l a=b":       "connection config namespace",
+	"migrate --to httproute GROUP":        "connection config",
+	"options":                             "",
+	"release --all -y":                    "connection config namespace",
+	"release -l a=b":                      "connection config namespace",
+	"release GROUP":                       "connection config",
+	"release GROUP a.example.com":         "connection config",
+	"render -f a.yaml":                    "config",
+	"render -f a.yaml --ledger .":         "config",
+	"render -f a.yaml --ledger cluster":   "connection config",
+	"render --from-cluster":               "connection config",
+	"repair":                              "connection config namespace",
+	"repair BlockedHost/a.example.com":    "connection config",
+	"reserve a.example.com --lease LEASE": "connection config",
+	"state":                               "connection config namespace",
+	"state hosts -A":                      "connection config namespace",
+	"state --problems":                    "connection config namespace",
+	"state pools":                         "connection config",
+	"state -f a.yaml":                     "config namespace",
+	"state pools -f a.yaml":               "config",
+	"transfer a.example.com --to LEASE":   "connection config",
+	"uninstall":                           "connection config",
+	"version":                             "",
+}
+
+// Every flag that a command inherits limits what it does, or is refused with exit code 2.
+func TestInheritedFlags(t *testing.T) {
+	t.Chdir("testdata")
+	commands := map[string]bool{}
+	for line, means := range commandLines {
+		line = strings.NewReplacer("LEASE", testLease, "GROUP", testOwner+"/8438017/1").Replace(line)
+		args := strings.Fields(line)
+		commands[args[0]] = true
+		newRoot(&cli{}).PersistentFlags().VisitAll(func(f *pflag.Flag) {
+			kind := f.Name
+			switch {
+			case slices.Contains(connectionFlags, f.Name):
+				kind = "connection"
+			case f.Name == "kubeconfig": // says where settings are, as KUBECONFIG does
+				return
+			}
+			value := map[string]string{"bool": "true", "stringArray": "a=b", "string": "x"}[f.Value.Type()]
+			if f.Name == "request-timeout" {
+				value = "1s"
+			}
+			code, _, errOut := main1(t, "", append(slices.Clone(args), "--"+f.Name+"="+value)...)
+			refused := code == exitUsage && strings.HasPrefix(errOut, "Error: --"+f.Name+":") || code == exitUsage && strings.HasPrefix(errOut, "Error: --"+f.Name+" is about a connection") ||
+				code == exitUsage && strings.HasPrefix(errOut, "Error: --"+f.Name+" does not limit") || code == exitUsage && strings.Contains(errOut, "--namespace and --selector do not choose")
+			if f.Name == "config" {
+				refused = refused && !strings.Contains(errOut, "no such file")
+			}
+			if want := !slices.Contains(strings.Fields(means), kind); refused != want {
+				t.Errorf("%s --%s=%s: refused is %v, want %v; exit code %d: %s", line, f.Name, value, refused, want, code, errOut)
+			}
+		})
+	}
+	for _, cmd := range newRoot(&cli{}).Commands() {
+		if cmd.Name() != "help" && !commands[cmd.Name()] {
+			t.Errorf("%s is not in the table", cmd.Name())
+		}
+	}
+}
+
+// Flags that choose go with others that choose only where both can be meant.
+func TestChoosingFlags(t *testing.T) {
+	for line, want := range map[string]string{
+		"release --all -l a=b":              "use one of -l and --all",
+		"release GROUP --all":               "use one of -l and --all",
+		"migrate --to route GROUP -l a=b":   "use one of -l and --all",
+		"state pools -l a=b":                "pools belong to no lease",
+		"state --problems hosts":            "--problems goes with no subject",
+		"state --problems -l a=b":           "--problems goes with no subject",
+		"state -A=false":                    "name the namespace",
+		"state hosts --shard x":             "--shard is about routes",
+		"repair --lease LEASE":              "--lease and -R go with -f",
+		"apply -f a.yaml --from-cluster":    "cannot be used together",
+		"reserve a.example.com -f a.yaml":   "not both",
+		"release GROUP -n foo":              "goes with --all and --selector",
+		"transfer a.example.com --to GROUP": "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER",
+		"render -f a.yaml --context x":      "reads none",
+		"version -n x":                      "does not limit version",
+	} {
+		line = strings.NewReplacer("LEASE", testLease, "GROUP", testOwner+"/8438017/1").Replace(line)
+		if code, _, errOut := main1(t, "", strings.Fields(line)...); code != exitUsage || !strings.Contains(errOut, want) {
+			t.Errorf("%s: exit code %d, %q; want 2 and %q", line, code, errOut, want)
+		}
+	}
+}
