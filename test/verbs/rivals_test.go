@@ -12,7 +12,9 @@ func TestTwoOwnersInOneInput(t *testing.T) {
 	t.Parallel()
 	address := newNet() + "1"
 	cfg := configure(t, "hosts: {wildcards: true}", "ip: {ranges: ["+address+"/32]}")
-	endpoint := func(file string) string { return strings.Replace(file, "{name: public}", "{name: public, addresses: ["+address+"]}", 1) }
+	endpoint := func(file string) string {
+		return strings.Replace(file, "{name: public}", "{name: public, addresses: ["+address+"]}", 1)
+	}
 	for name, services := range map[string]func(domain string) (first, second string){
 		"host":     func(d string) (string, string) { return web("web", 80, "a."+d), web("web", 80, "b."+d, "a."+d) },
 		"wildcard": func(d string) (string, string) { return web("web", 80, `"*.`+d+`"`), web("web", 80, "a."+d) },
