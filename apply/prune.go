@@ -30,15 +30,16 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
 		keep[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
 	}
-	var removed []owned
-	for _, o := range r.snapshot.written[r.group] {
-		if keep[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] || r.removed[o.live.GetUID()] {
-			continue
-		}
+	removed, err := r.keepForOthers(ctx, slices.DeleteFunc(slices.Clone(r.snapshot.written[r.group]), func(o owned) bool {
+		return keep[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] || r.removed[o.live.GetUID()]
+	}))
+	if err != nil {
+		return err
+	}
+	for _, o := range removed {
 		if err := r.remove(ctx, o, Pruned); err != nil {
 			return err
 		}
-		removed = append(removed, o)
 	}
 	if err := r.awaitUnserved(ctx, r.snapshot, func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) }); err != nil {
 		return err
@@ -49,7 +50,11 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 	if err := r.awaitGone(ctx, recordsAmong(removed)); err != nil {
 		return err
 	}
-	return r.leaveClaims(ctx, func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) }, Pruned)
+	dropped := func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) }
+	if err := r.removeFormer(ctx, dropped, Pruned); err != nil {
+		return err
+	}
+	return r.leaveClaims(ctx, dropped, Pruned)
 }
 
 // removeStrays deletes the routes and Services that this program wrote for other leases and that
@@ -64,7 +69,7 @@ func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
 	for _, h := range r.sortedHolds() {
 		for _, o := range r.snapshot.serving[h.want.Name()] {
 			key := o.kind.Plural + "/" + o.live.GetNamespace() + "/" + o.live.GetName()
-			if o.group == r.group || wanted[key] || gone[o.live] || !strays(o, h) || r.snapshot.operators.moves(o) {
+			if o.group == r.group || wanted[key] || gone[o.live] || !strays(o, h) || r.snapshot.operators.moves(o) || r.awaited(o, h) {
 				continue
 			}
 			gone[o.live] = true
@@ -73,7 +78,15 @@ func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
 			}
 		}
 	}
+	r.followed = true
 	return nil
+}
+
+// awaited is true for an object that serves a part of which the run knows no route yet.
+func (r *run) awaited(o owned, h *held) bool {
+	return slices.ContainsFunc(h.claim.FormerOf(o.group), func(p state.Part) bool {
+		return slices.Contains(r.routeless[h.want.Name()], p.Key) && standsFor(o, h.claim, p)
+	})
 }
 
 // strays is true for an object of another group that serves a path of a host or a port of an address

@@ -86,10 +86,17 @@ func (c choice) object(o owned, claims []*state.Claim) bool {
 
 func (r *run) release(ctx context.Context, chosen choice) error {
 	objects := slices.DeleteFunc(slices.Clone(r.snapshot.written[r.group]), func(o owned) bool { return !chosen.object(o, r.snapshot.list()) })
+	objects, err := r.keepForOthers(ctx, objects)
+	if err != nil {
+		return err
+	}
 	for _, o := range objects {
 		if err := r.remove(ctx, o, Deleted); err != nil {
 			return err
 		}
+	}
+	if err := r.removeFormer(ctx, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, Deleted); err != nil {
+		return err
 	}
 	if err := r.awaitGone(ctx, objects); err != nil {
 		return err

@@ -76,7 +76,9 @@ func (r *run) wants(c *state.Claim, p state.Part) bool {
 // serves is true for a claim on which objects of the group rest: a route serves the host, or a
 // Service uses the address.
 func (r *run) serves(c *state.Claim) bool {
-	of := func(u state.Use) bool { return u.Of(r.group) }
+	of := func(u state.Use) bool {
+		return u.Of(r.group) || u.HasLease && slices.ContainsFunc(c.FormerOf(u.Lease.Group()), func(p state.Part) bool { return p.Lease.Group() == r.group })
+	}
 	if c.Kind == state.Address {
 		return slices.ContainsFunc(r.snapshot.addresses.Uses(c.Addr()), of)
 	}

@@ -154,6 +154,10 @@ type run struct {
 	changed bool
 	// changes are what the run has changed, as "host/shop.example.com claimed".
 	changes []string
+	// followed is true once the run has removed what other deployments served of its things. Routeless are
+	// parts, by the name of their claim, of which a transfer knows no route: there the former holder's stay.
+	followed bool
+	routeless map[string][]string
 	// quiet runs tell nothing of their own.
 	quiet bool
 	// grants are the addresses that MetalLB chose, in pool mode.

@@ -158,9 +158,11 @@ func (r *run) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
 	for _, own := range claim.Entries(r.group) {
 		i := slices.IndexFunc(h.want.Parts, func(p state.Part) bool { return p.Key == own.Key })
 		if i >= 0 {
-			expires, bound := own.Expires, own.Bound
+			expires, bound, from := own.Expires, own.Bound, own.From
 			own = h.want.Parts[i]
-			own.Bound = bound
+			if own.Bound, own.From = bound, from; r.followed && !slices.Contains(r.routeless[h.want.Name()], own.Key) {
+				own.From = ""
+			}
 			if expires == "" {
 				own.Expires = "" // what is held for good does not become a hold
 			}

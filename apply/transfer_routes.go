@@ -35,6 +35,7 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 		return nil
 	}
 	known := r.knownDefinition(moves)
+	r.routeless = unroutedParts(moves)
 	if known.Exposes() {
 		desired, err := render.Lease(known, r.opts.Config, r.movedAddresses(moves))
 		if err != nil {
@@ -52,8 +53,12 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 		return err
 	}
 	for _, m := range moves {
-		if !slices.ContainsFunc(m.new, func(p state.Part) bool { return p.Definition != "" }) && len(m.new) > 0 {
+		switch keys := r.routeless[m.claim.Name()]; {
+		case len(keys) == 0:
+		case slices.ContainsFunc(m.new, func(p state.Part) bool { return p.From != "" && slices.Contains(keys, p.Key) }):
 			r.event(Left, string(m.claim.Kind), "", m.claim.Thing, "its routes follow with the next apply of the lease; until then the old ones serve")
+		default:
+			r.event(Left, string(m.claim.Kind), "", m.claim.Thing, "nothing serves it; its routes come with the next apply of the lease")
 		}
 	}
 	return nil
@@ -97,6 +102,20 @@ func (r *run) fitsMoved(moves []*move, def *lease.Definition) error {
 	}
 	next.snapshot = r.snapshot
 	return next.fitsOperators()
+}
+
+// unroutedParts are the parts, by the name of their claim, of which it is not known how they are to be
+// routed.
+func unroutedParts(moves []*move) map[string][]string {
+	keys := map[string][]string{}
+	for _, m := range moves {
+		for _, p := range m.new {
+			if p.Definition == "" || p.Service == "" {
+				keys[m.claim.Name()] = append(keys[m.claim.Name()], p.Key)
+			}
+		}
+	}
+	return keys
 }
 
 // keep ends a transfer of which only the routes are missing: the claims are the new lease's, without a

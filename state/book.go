@@ -46,6 +46,9 @@ const (
 	StateClaiming = "Claiming"
 	// StatePartial is a lease of which a part is active.
 	StatePartial = "Partial"
+	// StateTransferring is what a transfer has handed to a lease and the objects of the former holder
+	// still serve.
+	StateTransferring = "Transferring"
 	// StateWithheld is what a lease would hold if another deployment of its owner did not.
 	StateWithheld = "Withheld"
 	// StateTerminating is a claim that is being deleted.

@@ -23,13 +23,15 @@ type HostRow struct {
 	Port    uint16 `json:"port"`
 	// Target is the kind of route that serves the host: ingress, httproute, route, tlsroute, or empty.
 	Target string `json:"target"`
-	// State is Active, Pending, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable. What has no claim is Active
+	// State is Active, Pending, Transferring, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable. What has no claim is Active
 	// or Reserved as it is seen.
 	State string `json:"state"`
 	// Claimed is false for what only Akash's objects stand for: another tenant's provider may hand
 	// it on without asking the ledger.
 	Claimed bool        `json:"claimed"`
 	Since   metav1.Time `json:"since"`
+	// From is the deployment group whose route still serves the host after a transfer.
+	From string `json:"from,omitempty"`
 	// Expires is when a hold ends, as RFC 3339; empty for what is held for good.
 	Expires string `json:"expires,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -113,7 +115,7 @@ func hostRows(c *Claim) []HostRow {
 			row.Tenant = newTenant(p.Lease)
 		}
 		row.Path = strings.TrimSuffix(p.Path, "/")
-		row.Service, row.Port = p.Service, p.Port
+		row.Service, row.Port, row.From = p.Service, p.Port, p.From
 		row.State, row.Expires = claimState(c, p, StateReserved, never), p.Expires
 		rows = append(rows, row)
 	}
@@ -129,7 +131,9 @@ func hostRows(c *Claim) []HostRow {
 // serve says of a host's rows which objects serve them.
 func serve(rows []HostRow, objects []*HostObject) {
 	holds := func(o *HostObject) bool {
-		return slices.ContainsFunc(rows, func(r HostRow) bool { return r.State != StateWithheld && o.of(r.id().Group()) })
+		return slices.ContainsFunc(rows, func(r HostRow) bool {
+			return r.State != StateWithheld && (o.of(r.id().Group()) || r.servedBy(o))
+		})
 	}
 	for i := range rows {
 		row := &rows[i]
@@ -147,7 +151,17 @@ func serve(rows []HostRow, objects []*HostObject) {
 			}
 		}
 		row.show(own)
+		if i := slices.IndexFunc(objects, func(o *HostObject) bool {
+			return o.Kind != providerHost && o.PathHash == lease.PathHash(row.Path) && row.servedBy(o)
+		}); i >= 0 && (row.State == StateReserved || row.State == StatePending) {
+			row.Target, row.State, row.Message = objects[i].Kind, StateTransferring, transferring(row.From)
+		}
 	}
+}
+
+// servedBy is true for a route that serves the row's host for its holder since a transfer.
+func (r *HostRow) servedBy(o *HostObject) bool {
+	return r.From != "" && o.HasLease && o.Lease.Group().String() == r.From
 }
 
 // show says of a row which routes of its holder are there for it. Of several one that serves counts.

@@ -27,7 +27,7 @@ type IPRow struct {
 	Service       string `json:"service"`
 	ContainerPort uint16 `json:"containerPort"`
 	Pool          string `json:"pool"`
-	// State is Active, Pending, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable.
+	// State is Active, Pending, Transferring, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable.
 	State string `json:"state"`
 	// Claimed is false for what only Akash's objects or a Service stand for.
 	Claimed bool        `json:"claimed"`
@@ -135,6 +135,13 @@ func (x *ipFold) claim(c *Claim) {
 			if state, message := s.stands(a); state != "" && seen != StateActive {
 				seen, row.Message = state, cmp.Or(c.Unreadable, message)
 				row.Pool = cmp.Or(pool, s.Pool)
+			}
+		}
+		if former, ok := p.Former(); ok && seen == StateReserved {
+			old := portKey{former, key.sharingKey, key.protocol, key.port}
+			if len(x.services[old]) > 0 || x.ports[old] != nil {
+				seen, row.Message = StateTransferring, cmp.Or(c.Unreadable, transferring(p.From))
+				x.shown[old] = append(x.shown[old], a)
 			}
 		}
 		row.State, row.Expires = claimState(c, p, seen, x.now), p.Expires

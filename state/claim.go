@@ -102,6 +102,9 @@ type Part struct {
 	// Expires is when a hold ends, by the API server's clock, as RFC 3339; empty for a part that
 	// is held until it is given up.
 	Expires string `json:"expires,omitempty"`
+	// From is the deployment group (OWNER/DSEQ/GSEQ) whose objects still serve the part: a transfer has
+	// handed it on, and the new holder's own are yet to come. Empty where the holder's own serve.
+	From string `json:"from,omitempty"`
 	// Bound is true once a wildcard is known to have no host of another owner below it. Until
 	// then the wildcard is pending: it yields to such a host.
 	Bound bool `json:"bound,omitempty"`
@@ -227,7 +230,7 @@ func (c *Claim) Entries(g lease.Group) []Part {
 
 // Wait is the note that a deployment group would hold the part.
 func (p Part) Wait(definition string, http *lease.HTTPOptions) Part {
-	p.For, p.Run, p.Expires, p.Bound = p.Key, "", "", false
+	p.For, p.Run, p.Expires, p.From, p.Bound = p.Key, "", "", "", false
 	p.Key = waitPrefix + lease.Hash(p.Lease.Group().String()+" "+p.Key)
 	p.Definition, p.HTTP = definition, http
 	return p

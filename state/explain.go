@@ -122,6 +122,10 @@ func (c *Circumstances) hostRow(x *Explanation, r HostRow) {
 	case StateActive:
 		x.fact("Live: %s in namespace %s routes it to %s.", r.Target, r.Namespace, backend(r))
 		c.backendMissing(x, r)
+	case StateTransferring:
+		x.fact("Transferring: it was handed to lease %s; the %s of deployment %s serves it until that lease is applied.", who, r.Target, r.From)
+		x.next("the routes of the new lease are made with: kubectl akash-net apply -f FILE")
+		return
 	case StatePending:
 		x.fact("Not live: %s.", r.Message)
 		if r.Unaccepted {
@@ -239,6 +243,10 @@ func (c *Circumstances) ipRow(x *Explanation, r IPRow) {
 	case StatePending:
 		x.fact("%s is pending: MetalLB has not granted it to Service %s/%s of lease %s.", port, r.Namespace, service, r.Lease)
 		x.next("kubectl -n %s describe service %s (MetalLB's events say why)", r.Namespace, service)
+	case StateTransferring:
+		x.fact("%s is held by lease %s; %s.", port, r.Lease, r.Message)
+		x.next("the Services of the new lease are made with: kubectl akash-net apply -f FILE")
+		return
 	case StateReserved:
 		x.fact("%s is held by lease %s, and no Service uses it.", port, r.Lease)
 	}

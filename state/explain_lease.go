@@ -38,7 +38,7 @@ func (c *Circumstances) Lease(g lease.Group) Explanation {
 	}
 	total := 0
 	var words []string
-	for _, s := range []string{StateActive, StatePending, StateReserved, StateExpired, StateClaiming, StateWithheld, StateTerminating, StateUnreadable} {
+	for _, s := range []string{StateActive, StateTransferring, StatePending, StateReserved, StateExpired, StateClaiming, StateWithheld, StateTerminating, StateUnreadable} {
 		total += states[s]
 		if states[s] > 0 {
 			words = append(words, fmt.Sprintf("%d %s", states[s], strings.ToLower(s)))

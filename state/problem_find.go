@@ -175,6 +175,8 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 		x.Problem, x.Message = CrashedRun, "a run took it and did not end"
 		stands := p.standFor(c, g)
 		switch {
+		case p.servedByFormer(c, g):
+			x.Plan, x.Mend = "keep it, for the objects of its former holder serve it, and end the run", Mend{Unmark: c, Group: g, Keys: marked}
 		case len(stands) == 0:
 			x.Plan, x.Mend = "give it up, for nothing was made for it", Mend{Leave: c, Group: g, Keys: marked}
 		case p.isServed(c, g, stands):
@@ -190,6 +192,14 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 		x.Plan, x.Mend = "give it up, with what stands for it", Mend{Leave: c, Group: g, Keys: gone, Delete: p.standFor(c, g)}
 		p.add(x)
 	}
+}
+
+// servedByFormer is true where objects of a former holder still serve a part of the group.
+func (p *problems) servedByFormer(c *Claim, g lease.Group) bool {
+	return slices.ContainsFunc(c.PartsOf(g), func(part Part) bool {
+		former, ok := part.Former()
+		return ok && p.standing(c, former)
+	})
 }
 
 // standing is true when an object of the group stands for the claim.

@@ -38,6 +38,8 @@ func (p *problems) records() {
 			base.Message = where + " has a DNS record of it, and nobody has claimed it"
 		case c.Unreadable != "":
 			continue
+		case len(c.FormerOf(o.Lease.Group())) > 0: // its routes serve the host for another lease since a transfer
+			continue
 		case len(c.PartsOf(o.Lease.Group())) == 0:
 			base.Message = fmt.Sprintf("%s has a DNS record of it, and %s holds it", where, holders(c))
 		default:

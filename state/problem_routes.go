@@ -26,7 +26,10 @@ func rivals(uses []Use) []Use {
 // routes finds hosts that two routes serve of which none is a stray of ours.
 func (p *problems) routes() {
 	for host, uses := range p.Uses {
-		serving, c := rivals(uses), p.claims[HostName(host)]
+		c := p.claims[HostName(host)]
+		serving := slices.DeleteFunc(rivals(uses), func(u Use) bool {
+			return u.HasLease && c.servesFor(u.Lease.Group(), RouteKey(u.Path), u.Redirect) != nil
+		})
 		ofLease := func(u Use) bool { return u.HasLease }
 		if len(serving) < 2 || !c.held() && !slices.ContainsFunc(serving, ofLease) || p.migrating(host, serving) {
 			continue

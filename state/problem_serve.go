@@ -21,6 +21,7 @@ func (p *problems) use(base Problem, o *OwnObject, u Use) {
 	}
 	where := o.String()
 	switch {
+	case c.servesFor(group, u.partKey(o), u.Redirect) != nil: // until the next apply of the lease that holds it
 	case c == nil || len(c.Parts) == 0:
 		if w := p.claims[HostName(WildcardOver(u.Host))]; w.held() && w.Bound() && w.Owner != group.Owner {
 			p.stray(base, o, fmt.Sprintf("%s serves it, and %s holds %s", where, holders(w), w.Thing))
@@ -112,6 +113,9 @@ func (p *problems) leasedIP(base Problem, o *OwnObject) {
 		return s.of(group) && (s.SharingKey == o.SharingKey || s.Service == o.Port.Service) && s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
 	})
 	for _, c := range p.Claims {
+		if c.Kind == Address && c.SharingKey == o.SharingKey && c.servesFor(group, key, false) != nil {
+			return
+		}
 		if o.standsForPort(c) {
 			if base.Thing = c.Thing; !service {
 				p.notServed(base, o, c.Part(key))

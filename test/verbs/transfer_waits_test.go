@@ -1,0 +1,90 @@
+package verbs
+
+import (
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// handedOn is a host and a port of an address that one deployment serves and another holds since a
+// transfer that knew no routes.
+type handedOn struct {
+	host, address, service, config, blueFile, greenFile string
+	blue, green                                         lease.ID
+}
+
+func newHandedOn(t *testing.T) handedOn {
+	t.Helper()
+	owner := newOwner()
+	h := handedOn{
+		host: "shop." + newDomain(), config: configure(t, "ip: {ranges: ["+newNet()+"0/29]}"), service: lease.IPServiceName("game", 7001, lease.TCP),
+		blue: leaseOf(owner, 1), green: leaseOf(owner, 2),
+	}
+	h.blueFile = define(t, h.blue, web("blue", 8080, h.host), leased("game", "public", 7001))
+	h.greenFile = define(t, h.green, web("green", 8080, h.host), leased("game", "public", 7001))
+	net(t, 0, "apply", "--config", h.config, "-f", h.blueFile)
+	h.address = addressOf(t, owner)
+	net(t, 0, "transfer", h.host, "public", "--to", h.green.String(), "--config", h.config).
+		prints(t, "host/"+h.host+" left (its routes follow with the next apply of the lease; until then the old ones serve)")
+	return h
+}
+
+// blueServes fails the test unless all that the first deployment served is there.
+func (h handedOn) blueServes(t *testing.T) {
+	t.Helper()
+	need(t, ingresses, h.blue.Namespace(), h.host)
+	need(t, services, h.blue.Namespace(), h.service)
+	held(t, h.host, "2 /")
+}
+
+// A transfer that waits for its routes is no problem: what serves stays until the new lease's own does.
+func TestTransferThatWaitsForItsRoutes(t *testing.T) {
+	h := newHandedOn(t)
+	net(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
+	net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--config", h.config)
+	h.blueServes(t)
+	net(t, 0, "explain", h.host, "--config", h.config).
+		prints(t, "Transferring: it was handed to lease "+h.green.String()+"; the ingress of deployment "+h.blue.Group().String()+" serves it until that lease is applied")
+	net(t, 0, "state", "hosts", "ips", "-n", h.green.Namespace(), "--config", h.config, "-o", "jsonpath={.hosts[*].state} {.hosts[*].from} {.ips[*].state}").
+		prints(t, "Transferring "+h.blue.Group().String()+" Transferring")
+
+	net(t, 0, "apply", "--config", h.config, "-f", h.blueFile).prints(t, "host/"+h.host+" withheld", "ingress/"+h.host+" left (it serves for lease "+h.green.Group().String()+" until that is applied)")
+	h.blueServes(t)
+	net(t, 0, "release", h.blue.Group().String(), "--config", h.config).prints(t, "ingress/"+h.host+" left (it serves for lease "+h.green.Group().String()+" until that is applied)")
+	h.blueServes(t)
+
+	net(t, 0, "apply", "--config", h.config, "-f", h.greenFile)
+	need(t, ingresses, h.green.Namespace(), h.host)
+	need(t, services, h.green.Namespace(), h.service)
+	if find(t, ingresses, h.blue.Namespace(), h.host) != nil || find(t, services, h.blue.Namespace(), h.service) != nil {
+		t.Error("the old deployment serves beside the new one")
+	}
+	if from := claim(t, h.host).Parts[0].From; from != "" {
+		t.Errorf("the claim says that %s serves it", from)
+	}
+	net(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
+	net(t, 0, "apply", "--config", h.config, "-f", h.greenFile).prints(t, "unchanged")
+	net(t, 0, "release", h.green.Group().String(), "--config", h.config)
+}
+
+// Who gives up what was handed to it takes what serves it down first: nothing is served without a claim.
+func TestReleaseOfWhatWaitsForItsRoutes(t *testing.T) {
+	h := newHandedOn(t)
+	net(t, 0, "release", h.green.Group().String(), "--config", h.config).prints(t, "ingress/"+h.host+" deleted", "host/"+h.host+" released")
+	if find(t, ingresses, h.blue.Namespace(), h.host) != nil || find(t, services, h.blue.Namespace(), h.service) != nil {
+		t.Error("it is served without a claim")
+	}
+	held(t, h.host)
+	net(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
+}
+
+// What is handed back is served by its own routes again.
+func TestTransferThereAndBack(t *testing.T) {
+	h := newHandedOn(t)
+	net(t, 0, "transfer", h.host, "public", "--to", h.blue.String(), "--config", h.config)
+	net(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
+	net(t, 0, "explain", h.host, "--config", h.config).prints(t, "Live: ingress")
+	net(t, 0, "apply", "--config", h.config, "-f", h.blueFile)
+	net(t, 0, "release", h.blue.Group().String(), "--config", h.config)
+	held(t, h.host)
+}
