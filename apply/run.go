@@ -156,7 +156,7 @@ type run struct {
 	changes []string
 	// followed is true once the run has removed what other deployments served of its things. Routeless are
 	// parts, by the name of their claim, of which a transfer knows no route: there the former holder's stay.
-	followed bool
+	followed  bool
 	routeless map[string][]string
 	// quiet runs tell nothing of their own.
 	quiet bool

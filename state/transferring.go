@@ -13,7 +13,7 @@ func (p Part) Former() (g lease.Group, ok bool) {
 		return lease.Group{}, false
 	}
 	g, err := lease.ParseGroup(p.From)
-	return g, err == nil && g != p.Lease.Group()
+	return g, err == nil && g.Owner == p.Lease.Owner && g != p.Lease.Group()
 }
 
 // FormerOf are the parts that others hold and that the objects of a deployment group still serve.
