@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -185,9 +186,11 @@ func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told stri
 	return err
 }
 
-// withdraw takes back what this program wrote on an object of Akash's provider, which stays.
+// withdraw takes back what this program wrote on an object that Akash's provider made, which stays. What
+// this program made and Akash's operator keeps is left as it is: most of its fields are only ours, and
+// would go with them.
 func (r *run) withdraw(ctx context.Context, o owned) error {
-	if r.opts.DryRun == "" {
+	if r.opts.DryRun == "" && r.snapshot.ownership(o.live).Declared {
 		empty := &unstructured.Unstructured{}
 		empty.SetGroupVersionKind(o.kind.GroupVersionKind)
 		empty.SetNamespace(o.live.GetNamespace())
@@ -198,7 +201,7 @@ func (r *run) withdraw(ctx context.Context, o owned) error {
 			return r.cluster.Explain(err, "patch", o.kind.Resource())
 		}
 	}
-	r.event(Left, o.kind.Singular, o.live.GetNamespace(), o.live.GetName(), "Akash's provider wrote it too")
+	r.event(Left, o.kind.Singular, o.live.GetNamespace(), o.live.GetName(), "Akash's provider declares it too")
 	return nil
 }
 
@@ -213,7 +216,19 @@ func (r *run) leaveClaims(ctx context.Context, drop func(*state.Claim, state.Par
 	}
 	slices.SortFunc(claims, func(a, b *state.Claim) int { return -stateCompare(a, b) })
 	for _, c := range claims {
-		if err := r.leaveClaim(ctx, c, func(p state.Part) bool { return drop(c, p) }, action); err != nil {
+		used, by, err := r.usedParts(ctx, c)
+		if err != nil {
+			return err
+		}
+		unused := func(p state.Part) bool { return drop(c, p) && !used[p.Key] }
+		if kept := slices.ContainsFunc(c.PartsOf(r.group), func(p state.Part) bool { return drop(c, p) && used[p.Key] }); kept {
+			r.kept = append(r.kept, KeptThing{Kind: c.Kind, Thing: c.Thing, Objects: by})
+			r.event(Left, string(c.Kind), "", c.Thing, "Akash's provider declares it: "+strings.Join(by, ", "))
+		}
+		if !slices.ContainsFunc(c.Entries(r.group), unused) {
+			continue
+		}
+		if err := r.leaveClaim(ctx, c, unused, action); err != nil {
 			return err
 		}
 	}

@@ -107,6 +107,9 @@ func (r *run) release(ctx context.Context, chosen choice) error {
 	if err := r.leaveClaims(ctx, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, Released); err != nil {
 		return err
 	}
+	if len(r.kept) > 0 {
+		return &KeptError{Group: r.group, Kept: r.kept}
+	}
 	switch theirs := r.snapshot.writtenByOthers(r.group); {
 	case theirs > 0 && chosen.all:
 		r.event(Left, "lease", "", r.group.String(), fmt.Sprintf("%d objects that Akash's provider wrote stay", theirs))

@@ -162,6 +162,8 @@ type run struct {
 	quiet bool
 	// grants are the addresses that MetalLB chose, in pool mode.
 	grants []string
+	// kept are the things that the run was to give up and that Akash's provider declares.
+	kept []KeptThing
 	// made are the objects that this run has created, altered those that it has changed, removed those that
 	// it has deleted.
 	made    []madeObject

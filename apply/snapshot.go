@@ -31,6 +31,8 @@ type snapshot struct {
 	theirs  map[lease.Group][]owned
 	serving map[string][]owned
 	held    map[lease.Group][]*state.Claim
+	// shared are the objects of a deployment group on which Akash's provider, or an operator, has written.
+	shared map[lease.Group][]owned
 	// records are the DNS records that this program wrote, by their host.
 	records map[string][]owned
 	// tenants are the leases whose namespaces are known by their labels.
@@ -54,7 +56,7 @@ func read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, withAddresse
 	s := &snapshot{
 		claims: map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
 		hostUses: map[string][]state.Use{}, ports: map[string]state.PortObject{},
-		written: map[lease.Group][]owned{}, theirs: map[lease.Group][]owned{}, serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{}, lacks: map[render.Kind]bool{},
+		shared: map[lease.Group][]owned{}, written: map[lease.Group][]owned{}, theirs: map[lease.Group][]owned{}, serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{}, lacks: map[render.Kind]bool{},
 	}
 	var claims []*state.Claim
 	var metas []*metav1.ObjectMeta
@@ -141,14 +143,16 @@ func (s *snapshot) indexWritten() {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			o := s.live[kind.Plural][name]
 			whose := s.ownership(o)
+			mine := owned{kind: kind, live: o, group: whose.Lease.Group()}
+			if whose.Shared && whose.HasLease {
+				s.shared[mine.group] = append(s.shared[mine.group], mine)
+			}
 			if !whose.Ours {
 				if whose.Shared && whose.HasLease && slices.Contains(kinds.Routes, kind) {
-					g := whose.Lease.Group()
-					s.theirs[g] = append(s.theirs[g], owned{kind: kind, live: o, group: g})
+					s.theirs[mine.group] = append(s.theirs[mine.group], mine)
 				}
 				continue
 			}
-			mine := owned{kind: kind, live: o, group: whose.Lease.Group()}
 			s.written[mine.group] = append(s.written[mine.group], mine)
 			if !slices.Contains(kinds.Routes, kind) && !slices.Contains(kinds.Records, kind) {
 				continue

@@ -63,6 +63,7 @@ func (c *cli) print(err error) int {
 	var half *apply.HalfError
 	var away *cluster.AwayError
 	var held *apply.HeldError
+	var kept *apply.KeptError
 	var unproved *apply.UnprovedError
 	var exhausted *apply.ExhaustedError
 	var timeout *apply.TimeoutError
@@ -87,6 +88,9 @@ func (c *cli) print(err error) int {
 		return exitFailed
 	case errors.As(err, &held):
 		c.printHeld(held)
+		return exitHeld
+	case errors.As(err, &kept):
+		fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 		return exitHeld
 	case errors.As(err, &unproved):
 		c.printUnproved(unproved)

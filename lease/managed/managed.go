@@ -4,6 +4,7 @@ package managed
 
 import (
 	"bytes"
+	"encoding/json"
 	"iter"
 	"slices"
 	"strings"
@@ -25,13 +26,44 @@ const Akash = "provider-services"
 // Entry is what one manager has written of an object in one way.
 type Entry struct {
 	metav1.ManagedFieldsEntry
+	// raw are the fields where the object was read as plain maps.
+	raw map[string]any
 }
 
 // Of are the entries of an object, without those of subresources.
 func Of(o metav1.Object) iter.Seq[Entry] {
+	if u, ok := o.(*unstructured.Unstructured); ok {
+		return ofMaps(u)
+	}
 	return func(yield func(Entry) bool) {
 		for _, m := range o.GetManagedFields() {
-			if m.Subresource == "" && !yield(Entry{m}) {
+			if m.Subresource == "" && !yield(Entry{ManagedFieldsEntry: m}) {
+				return
+			}
+		}
+	}
+}
+
+// ofMaps are the entries of an object of plain maps. To convert them into structs takes longer than all
+// else that is done with an object.
+func ofMaps(o *unstructured.Unstructured) iter.Seq[Entry] {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	entries, _ := metadata["managedFields"].([]any)
+	return func(yield func(Entry) bool) {
+		for _, entry := range entries {
+			fields, _ := entry.(map[string]any)
+			text := func(name string) string { v, _ := fields[name].(string); return v }
+			if text("subresource") != "" {
+				continue
+			}
+			e := Entry{ManagedFieldsEntry: metav1.ManagedFieldsEntry{
+				Manager: text("manager"), Operation: metav1.ManagedFieldsOperationType(text("operation")), APIVersion: text("apiVersion"),
+			}}
+			e.raw, _ = fields["fieldsV1"].(map[string]any)
+			if at, err := time.Parse(time.RFC3339, text("time")); err == nil {
+				e.Time = &metav1.Time{Time: at}
+			}
+			if !yield(e) {
 				return
 			}
 		}
@@ -102,15 +134,31 @@ func (e Entry) Ours() bool {
 // Set are the fields of the entry; ok is false where they cannot be read.
 func (e Entry) Set() (set *fieldpath.Set, ok bool) {
 	set = &fieldpath.Set{}
-	if e.FieldsV1 == nil {
+	var body []byte
+	switch {
+	case e.raw != nil:
+		body, _ = json.Marshal(e.raw) // it was JSON
+	case e.FieldsV1 != nil:
+		body = e.FieldsV1.GetRawBytes()
+	default:
 		return set, false
 	}
-	err := set.FromJSON(bytes.NewReader(e.FieldsV1.GetRawBytes()))
+	err := set.FromJSON(bytes.NewReader(body))
 	return set, err == nil
 }
 
 // Owns is true where the manager owns the field of the path, or any below it.
 func (e Entry) Owns(path ...string) bool {
+	if e.raw != nil {
+		at, found := any(e.raw), true
+		for _, name := range path {
+			below, _ := at.(map[string]any)
+			if at, found = below["f:"+name]; !found {
+				return false
+			}
+		}
+		return true
+	}
 	set, ok := e.Set()
 	for i, name := range path {
 		element := fieldpath.PathElement{FieldName: &name}

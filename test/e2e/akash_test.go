@@ -76,8 +76,8 @@ func TestHostOfAkashsProviderIsClaimed(t *testing.T) {
 	}
 	admin().do(t, "apply", "-f", define(t, id, web(host))).prints(t, "unchanged")
 
-	// What the provider wrote stays its own when the lease's claims are given up.
-	admin().do(t, "release", id.Group().String()).prints(t, "ingress/"+host+" left (Akash's provider wrote it too)", "host/"+host+" released")
+	// What the provider wrote stays its own when the lease is released, and is claimed while it is there.
+	admin().run(t, "release", id.Group().String()).exits(t, 4).prints(t, "ingress/"+host+" left (Akash's provider declares it too)").says(t, "host "+host+" is kept")
 	now = need(t, ingresses, id.Namespace(), host)
 	if diff := cmp.Diff(ingress.Object["spec"], now.Object["spec"]); diff != "" || now.GetUID() != ingress.GetUID() {
 		t.Errorf("the Ingress after the release (-before +after):\n%s", diff)

@@ -67,6 +67,12 @@ func need(t *testing.T, resource schema.GroupVersionResource, namespace, name st
 // create writes an object, in YAML, as somebody does who knows nothing of this program.
 func create(t *testing.T, resource schema.GroupVersionResource, text string) *unstructured.Unstructured {
 	t.Helper()
+	return createAs(t, "somebody", resource, text)
+}
+
+// createAs writes an object under a field manager.
+func createAs(t *testing.T, manager string, resource schema.GroupVersionResource, text string) *unstructured.Unstructured {
+	t.Helper()
 	o := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
 		t.Fatal(err)
@@ -78,7 +84,7 @@ func create(t *testing.T, resource schema.GroupVersionResource, text string) *un
 	if err := o.UnmarshalJSON(body); err != nil { // whole numbers become int64
 		t.Fatal(err)
 	}
-	made, err := client().Resource(resource).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{FieldManager: "somebody"})
+	made, err := client().Resource(resource).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{FieldManager: manager})
 	if err != nil {
 		t.Fatal(err)
 	}
