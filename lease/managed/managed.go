@@ -150,12 +150,13 @@ func (e Entry) Set() (set *fieldpath.Set, ok bool) {
 // Owns is true where the manager owns the field of the path, or any below it.
 func (e Entry) Owns(path ...string) bool {
 	if e.raw != nil {
-		at, found := any(e.raw), true
+		below := e.raw
 		for _, name := range path {
-			below, _ := at.(map[string]any)
-			if at, found = below["f:"+name]; !found {
+			next, found := below["f:"+name]
+			if !found {
 				return false
 			}
+			below, _ = next.(map[string]any)
 		}
 		return true
 	}

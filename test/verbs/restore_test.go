@@ -48,7 +48,7 @@ func TestRestoredClaimIsUsed(t *testing.T) {
 	t.Parallel()
 	for name, work := range map[string]func(t *testing.T, id lease.ID, host string){
 		"a run that crashed is ended": func(t *testing.T, id lease.ID, host string) {
-			net(t, 0, "repair", "--crashed-after", "0s", state.CrashedRun+"/"+host).prints(t, "repaired")
+			net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", state.CrashedRun+"/"+host).prints(t, "repaired")
 			held(t, host)
 		},
 		"apply ends the run": func(t *testing.T, id lease.ID, host string) {

@@ -128,4 +128,3 @@ func TestReleaseLeavesRouteOfAkashsHost(t *testing.T) {
 	remove(t, hosts, "lease", host)
 	net(t, 0, "release", id.Group().String()).prints(t, "ingress/"+host+" deleted", "host/"+host+" released")
 }
-
