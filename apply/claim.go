@@ -113,6 +113,9 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 	}
 	now, err := r.ledger.Put(ctx, claim, r.group, parts)
 	if err != nil {
+		if cluster.IsUnclear(err) {
+			r.unclear[want.Name()] = &held{want: want, claim: claim, took: true}
+		}
 		return false, err
 	}
 	for _, p := range parts {
@@ -182,6 +185,11 @@ func (r *run) rollback(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	var errs []error
+	for name, h := range r.unclear {
+		if r.holds[name] == nil { // the run ended before it looked whether the write took effect
+			r.hold(h)
+		}
+	}
 	for _, h := range r.sortedHolds() {
 		name := h.want.Name()
 		if !h.took {

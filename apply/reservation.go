@@ -89,7 +89,7 @@ func (r *run) serves(c *state.Claim) bool {
 func (a *Applier) newRun(def *lease.Definition, req state.Request) *run {
 	return &run{
 		Applier: a, def: def, req: req, group: req.Lease.Group(), nonce: nonce(), start: time.Now(), patient: true, addresses: render.Addresses{},
-		holds: map[string]*held{}, before: map[string][]state.Part{}, withheldHosts: map[string]bool{}, withheldPorts: map[string]bool{},
+		holds: map[string]*held{}, unclear: map[string]*held{}, before: map[string][]state.Part{}, withheldHosts: map[string]bool{}, withheldPorts: map[string]bool{},
 		removed: map[types.UID]bool{},
 	}
 }

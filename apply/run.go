@@ -138,6 +138,8 @@ type run struct {
 
 	// holds are the claims that the run relies on, by name.
 	holds map[string]*held
+	// unclear are the claims that the run has tried to take by a write whose answer was lost.
+	unclear map[string]*held
 	// before is what the group had written on claims that the run has changed.
 	before map[string][]state.Part
 	// patient runs ask again for what another run of the owner has just taken. Once that was in vain it

@@ -72,6 +72,8 @@ func (r *run) noteWaits(ctx context.Context) error {
 				return true, nil
 			case i >= 0:
 				entries[i] = w.note
+			case claim.Full(r.group):
+				return true, nil // the run has told of it; the note has no room
 			default:
 				entries = append(entries, w.note)
 			}

@@ -99,6 +99,9 @@ func (r *run) bindOnce(ctx context.Context, h *held) error {
 		if refused := r.hostsBelow(h.want, claims); refused != nil {
 			return false, refused
 		}
+		if r.opts.DryRun == DryRunServer {
+			return true, nil // the claim was judged when it was taken, and is not there to be bound
+		}
 		evicted, err := r.evictBelow(ctx, h.want, claims)
 		if why = err; err != nil {
 			return ledger.Retry(err)
@@ -218,6 +221,9 @@ func (r *run) below(ctx context.Context, hosts []*held) error {
 				continue
 			}
 			if c.Ended(r.cluster.Now()) && c.Unreadable == "" {
+				if r.opts.DryRun == DryRunServer {
+					continue // a real run removes it
+				}
 				if err := r.evict(ctx, c); err != nil {
 					return ledger.Retry(err)
 				}

@@ -57,7 +57,7 @@ func newState(c *cli) *cobra.Command {
 			claim, the oldest route.
 
 			With --filename the objects come from files in place of the cluster: a Git repository, or what
-			"kubectl get -o yaml" wrote.`,
+			"kubectl get -o yaml" wrote. Whether the time of a hold is over then goes by this machine's clock.`,
 		Example: `
 			# Who holds which host
 			kubectl akash-net state hosts
@@ -219,6 +219,7 @@ func (f *stateFlags) offline(ctx context.Context, c *cli, show bookPrinter) erro
 	if err != nil {
 		return err
 	}
+	contents.Now = time.Now()
 	return f.show(c, state.NewBook(cfg, contents, f.subjects...), show)
 }
 

@@ -14,7 +14,8 @@ import (
 // Contents is what the cluster, or a folder, holds of the things that the book is about. A list that
 // no asked subject needs may be missing.
 type Contents struct {
-	// Now is the API server's clock; without it no hold is taken for ended.
+	// Now is the API server's clock, or that of the machine for what was read from files; without it no hold
+	// is taken for ended.
 	Now    time.Time
 	Claims []*Claim
 	// hostRows are what AddClaim keeps of claims on hosts; a book takes them over.
@@ -55,6 +56,10 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 		}
 	case "metallb.io/IPAddressPool":
 		c.Pools = append(c.Pools, PoolObjectOf(o))
+	case "extensions.gardener.cloud/DNSRecord", "externaldns.k8s.io/DNSEndpoint":
+		if o.GetLabels()[lease.LabelOwner] != "" { // as they are selected in a cluster
+			c.Records = append(c.Records, RecordObjectOf(o))
+		}
 	}
 	c.Routes = append(c.Routes, RoutesOf(o)...)
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -87,9 +88,9 @@ func (j Judge) Decide(want Hold, key string, claim *Claim, uses []Use) Finding {
 	}
 	part := claim.Part(key)
 	switch {
-	case part == nil && claim.full(group):
+	case part == nil && claim.full(want, group):
 		h := claim.holder(nil)
-		h.Reason = "the claim has as many holders or parts as one claim may have"
+		h.Reason = fmt.Sprintf("one claim may have %d parts and %d deployment groups, and this one would have more", MaxParts, MaxGroups)
 		return Finding{Verdict: Held, By: h}
 	case part == nil:
 		return Finding{Verdict: Free}
@@ -150,7 +151,18 @@ func (c *Claim) onlyReservedBy(group lease.Group) bool {
 // HeldBy is the holder of the claim as others see it.
 func (c *Claim) HeldBy() Holder { return c.holder(nil) }
 
-func (c *Claim) full(group lease.Group) bool {
+// Full is true where nothing more fits into the claim for the group, not even a note.
+func (c *Claim) Full(group lease.Group) bool { return c.full(Hold{}, group) }
+
+// full is true where the claim would have more parts than one may have with those that are wanted anew,
+// or more deployment groups.
+func (c *Claim) full(want Hold, group lease.Group) bool {
+	more := 0
+	for _, p := range want.Parts {
+		if c.Part(p.Key) == nil {
+			more++
+		}
+	}
 	groups := c.Writers() // each is a field manager, and costs as one
-	return len(c.Parts)+len(c.Waits) >= MaxParts || len(groups) >= MaxGroups && !slices.Contains(groups, group)
+	return len(c.Parts)+len(c.Waits)+max(more, 1) > MaxParts || len(groups) >= MaxGroups && !slices.Contains(groups, group)
 }

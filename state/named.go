@@ -42,7 +42,7 @@ func NamedRequest(id lease.ID, hosts, addresses []string, endpoint string, cfg *
 	slices.SortFunc(req.Hosts, func(a, b HostWant) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path))
 	})
-	return req, problems
+	return req, append(problems, req.overfull()...)
 }
 
 // address adds an address that is named to what the endpoint wants.

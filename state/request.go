@@ -110,7 +110,22 @@ func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lea
 	}
 	slices.SortFunc(req.Hosts, func(a, b HostWant) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path)) })
 	slices.SortFunc(req.Endpoints, func(a, b EndpointWant) int { return cmp.Compare(a.Name, b.Name) })
-	return req, problems
+	return req, append(problems, req.overfull()...)
+}
+
+// overfull are the hosts and endpoints of which the lease wants more parts than one claim may have.
+func (r Request) overfull() (problems lease.Problems) {
+	for _, h := range r.HostHolds() {
+		if len(h.Parts) > MaxParts {
+			problems.Add(h.At, "%s has %d paths, and a claim has at most %d", h.Thing, len(h.Parts), MaxParts)
+		}
+	}
+	for _, e := range r.Endpoints {
+		if len(e.Ports) > MaxParts {
+			problems.Add(e.At, "IP endpoint %q has %d ports, and the claim on an address has at most %d", e.Name, len(e.Ports), MaxParts)
+		}
+	}
+	return problems
 }
 
 func (r *Request) port(def *lease.Definition, cfg *config.ProviderConfig, e lease.Expose, service string) {

@@ -28,6 +28,8 @@ type proxy struct {
 	// no answer, and nothing that it sends afterwards arrives.
 	after func(write string) (cut bool)
 	isCut bool
+	// lose is called before a write is passed on. If it says so, the answer to this one does not arrive.
+	lose func(write string) bool
 	// before is called before a request is passed on.
 	before func(request string)
 	// ahead is by how much the clock of the API server is ahead, as its answers show it.
@@ -90,12 +92,17 @@ func (l line) RoundTrip(in *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	lost := l.lose != nil && l.lose(write)
 	out := in.Clone(context.WithoutCancel(in.Context()))
 	out.Body = io.NopCloser(bytes.NewReader(body))
 	response, err := l.next.RoundTrip(out)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.writes = append(l.writes, write)
+	if err == nil && lost {
+		_ = response.Body.Close() // nobody reads it
+		return nil, io.ErrUnexpectedEOF
+	}
 	if err == nil && l.after != nil && l.after(write) {
 		l.isCut = true
 		_ = response.Body.Close() // nobody reads it
