@@ -20,7 +20,7 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 	}
 	missing, withheld := false, map[string]bool{}
 	known := r.holds[h.Name()]
-	took := known != nil && known.took
+	took, anew := known != nil && known.took, known != nil && known.anew
 	parts := make([]state.Part, 0, len(h.Parts))
 	for _, p := range h.Parts {
 		switch f := r.decide(h, p, claim, uses); f.Verdict {
@@ -32,7 +32,7 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 			if r.opts.DryRun == "" {
 				return false, r.evict(ctx, claim)
 			}
-			missing, claim = true, nil // a real run removes it first
+			missing, anew, claim = true, true, nil // a real run removes it first
 			parts = append(parts, p)
 		case state.Withheld:
 			if f.By.Running && r.patient {
@@ -41,7 +41,7 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 			withheld[p.Key] = true
 			r.withhold(h, p, f.By)
 		case state.Free:
-			missing = true
+			missing, anew = true, true
 			p.Run = r.nonce
 			if h.Kind == state.Wildcard {
 				r.pend(&p, claim)
@@ -49,15 +49,17 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 			parts = append(parts, p)
 		case state.Mine:
 			own := *claim.Part(p.Key)
-			took = took || own.Run == r.nonce // with our mark: the answer to our write was lost
+			if own.Run == r.nonce && !took { // with our mark: the answer to our write was lost
+				took, anew = true, true
+			}
 			// A part that another run of this lease has marked gets our mark, so that the
 			// other's rollback cannot take it away from under us; a hold that becomes a claim
 			// must not end while the run goes on.
 			// A hold that is renewed is as if it were taken now: a wildcard may have been bound over
 			// a host whose hold had ended.
 			renew := own.Expires != ""
-			if own.Run != r.nonce && (own.Run != "" || renew) {
-				missing = true
+			if own.Run != r.nonce && (own.Run != "" || renew || r.marking) {
+				missing, anew = true, anew || own.Run != "" || renew
 				own.Run = r.nonce
 			}
 			if renew && (h.Kind != state.Wildcard || own.Bound) {
@@ -75,17 +77,18 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 		if took && known == nil {
 			r.event(Claimed, string(want.Kind), "", want.Thing, "")
 		}
-		r.hold(&held{want: want, claim: claim, took: took})
+		r.hold(&held{want: want, claim: claim, took: took, anew: anew})
 		if r.opts.Check {
 			r.event(Held, string(want.Kind), "", want.Thing, "by this lease")
 		}
 		return true, nil
 	}
-	return r.put(ctx, want, claim, parts)
+	return r.put(ctx, want, claim, parts, anew)
 }
 
-// put writes the parts, with those that the group holds already for another reason.
-func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, parts []state.Part) (bool, error) {
+// put writes the parts, with those that the group holds already for another reason. With anew it has taken
+// something that it did not hold.
+func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, parts []state.Part, anew bool) (bool, error) {
 	if claim == nil {
 		claim = want.Claim()
 	}
@@ -100,7 +103,7 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 		}
 	}
 	if r.opts.DryRun == DryRunClient {
-		r.hold(&held{want: want, claim: claim, took: true})
+		r.hold(&held{want: want, claim: claim, took: true, anew: true})
 		action := Claimed
 		if r.opts.Check {
 			action = Free
@@ -126,7 +129,11 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 			return false, ledger.ErrAgain
 		}
 	}
-	r.hold(&held{want: want, claim: now, took: true})
+	r.hold(&held{want: want, claim: now, took: true, anew: anew})
+	if r.marking && !anew {
+		r.wrote(nil)
+		return true, nil
+	}
 	r.event(Claimed, string(want.Kind), "", want.Thing, "")
 	return true, nil
 }
@@ -147,7 +154,8 @@ func (r *run) evict(ctx context.Context, claim *state.Claim) error {
 			}
 		}
 		if len(keep) < len(parts) {
-			return r.ledger.Shrink(ctx, claim, g, keep)
+			_, err := r.ledger.Shrink(ctx, claim, g, keep)
+			return err
 		}
 	}
 	return nil
@@ -196,7 +204,7 @@ func (r *run) rollback(ctx context.Context) error {
 			continue
 		}
 		before := r.before[name]
-		if !r.serves(h.claim) {
+		if !r.snapshot.serves(h.claim, r.group) {
 			// What another run of the lease had marked goes too: either that run has ended without it,
 			// or it finds out when it settles. To put its mark back could leave a claim to nobody.
 			before = slices.DeleteFunc(slices.Clone(before), func(p state.Part) bool { return p.Run != "" })

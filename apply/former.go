@@ -38,6 +38,10 @@ func (r *run) keepForOthers(ctx context.Context, objects []owned) ([]owned, erro
 			going = append(going, o)
 			continue
 		}
+		if r.keptFor[o.live.GetUID()] {
+			continue
+		}
+		r.keptFor[o.live.GetUID()] = true
 		r.event(Left, o.kind.Singular, o.live.GetNamespace(), o.live.GetName(), fmt.Sprintf("it serves for lease %s until that is applied", keeps.Lease.Group()))
 	}
 	return going, nil

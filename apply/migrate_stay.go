@@ -109,7 +109,7 @@ func (m *migration) annotate(ctx context.Context, kind render.Kind, live *unstru
 	}
 	o := appliedOnly(live)
 	o.SetAnnotations(merged(o.GetAnnotations(), annotations))
-	meta, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o})
+	meta, _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o})
 	if err == nil && m.opts.DryRun == "" {
 		out.SetResourceVersion(meta.ResourceVersion)
 		out.SetManagedFields(meta.ManagedFields)
@@ -128,7 +128,7 @@ func (m *migration) stayAfterAll(ctx context.Context, kind render.Kind, live *un
 	delete(annotations, m.externalController())
 	o.SetAnnotations(annotations)
 	if m.opts.DryRun != DryRunClient {
-		if _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}); err != nil {
+		if _, _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}); err != nil {
 			return m.cluster.Explain(err, "patch", kind.Resource())
 		}
 	}

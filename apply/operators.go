@@ -100,16 +100,16 @@ func runs(deployments []*unstructured.Unstructured, names []string) bool {
 // read takes the snapshot, and finds the operators and what they go by: the Manifests of Akash's
 // provider.
 func (a *Applier) read(ctx context.Context, withAddresses bool) (*snapshot, error) {
-	return a.readWith(ctx, withAddresses, kinds.RecordsOf(a.opts.Config))
+	return a.readWith(ctx, reading{addresses: withAddresses, further: kinds.RecordsOf(a.opts.Config)})
 }
 
-func (a *Applier) readWith(ctx context.Context, withAddresses bool, further []render.Kind) (*snapshot, error) {
+func (a *Applier) readWith(ctx context.Context, how reading) (*snapshot, error) {
 	var s *snapshot
 	var found operators
 	manifests := map[string]*unstructured.Unstructured{}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		s, err = read(groupCtx, a.cluster, a.ledger, withAddresses, further...)
+		s, err = readBy(groupCtx, a.cluster, a.ledger, how)
 		return err
 	})
 	group.Go(func() (err error) {
@@ -283,9 +283,9 @@ func operatorKinds(kind render.Kind) []render.Kind {
 	return []render.Kind{render.Ingress, render.HTTPRoute}
 }
 
-// touched is a ProviderHost with the time at which it was last deployed, which Akash's provider
+// wakes is a ProviderHost with the time at which it was last deployed, which Akash's provider
 // writes too, so that its operator looks at it again. It stays while nothing else changes.
-func (r *run) touched(o render.Object) render.Object {
+func (r *run) wakes(o render.Object) render.Object {
 	if o.Kind != render.ProviderHost || !r.snapshot.operators.hostname {
 		return o
 	}
@@ -296,7 +296,7 @@ func (r *run) touched(o render.Object) render.Object {
 	}
 	out := render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}
 	if live := r.snapshot.find(o); live != nil {
-		if at := live.GetAnnotations()[lease.AnnotationUpdatedAt]; at != "" && r.owns(live, lease.AnnotationUpdatedAt) {
+		if at := live.GetAnnotations()[lease.AnnotationUpdatedAt]; at != "" && owns(live, r.group.FieldManager(), lease.AnnotationUpdatedAt) {
 			annotations[lease.AnnotationUpdatedAt] = at
 			body.SetAnnotations(annotations)
 		}
@@ -309,8 +309,8 @@ func (r *run) touched(o render.Object) render.Object {
 	return out
 }
 
-// owns is true where the lease's own manager has applied the annotation.
-func (r *run) owns(live *unstructured.Unstructured, annotation string) bool {
-	entry, ok := managed.Applied(live, r.group.FieldManager())
+// owns is true where a field manager has applied the annotation.
+func owns(live *unstructured.Unstructured, manager, annotation string) bool {
+	entry, ok := managed.Applied(live, manager)
 	return ok && entry.Owns("metadata", "annotations", annotation)
 }

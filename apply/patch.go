@@ -15,9 +15,13 @@ import (
 
 // patch applies an object. Where the answer leaves open whether it took effect it is sent again, when
 // the server answers a read: else what it made would stay behind unknown.
-func (r *run) patch(ctx context.Context, o render.Object) (meta *metav1.PartialObjectMetadata, err error) {
+// Made is true where the object was not there before, as far as the answers tell.
+func (r *run) patch(ctx context.Context, o render.Object) (meta *metav1.PartialObjectMetadata, made bool, err error) {
+	again := false
 	tried := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(context.Context) (bool, error) {
-		meta, err = r.cluster.Patch(ctx, o, r.manager(o), r.opts.DryRun == DryRunServer)
+		meta, made, err = r.cluster.Patch(ctx, o, r.manager(o), r.opts.DryRun == DryRunServer)
+		made = made || again // what is there may be what the first request has made
+		again = true
 		done := err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil
 		if !done {
 			if _, gone := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name); cluster.IsAway(gone) {
@@ -26,7 +30,7 @@ func (r *run) patch(ctx context.Context, o render.Object) (meta *metav1.PartialO
 		}
 		return done, nil
 	})
-	return meta, cmp.Or(err, tried)
+	return meta, made, cmp.Or(err, tried)
 }
 
 // seize applies an object by force, pinned to what was read. Where the answer leaves open whether it

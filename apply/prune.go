@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,20 +28,9 @@ type owned struct {
 
 // prune removes what the lease no longer defines: objects first, the claims they rest on last.
 func (r *run) prune(ctx context.Context, desired []render.Object) error {
-	keep := map[string]bool{}
-	for _, o := range desired {
-		keep[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
-	}
-	removed, err := r.keepForOthers(ctx, slices.DeleteFunc(slices.Clone(r.snapshot.written[r.group]), func(o owned) bool {
-		return keep[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] || r.removed[o.live.GetUID()]
-	}))
+	removed, err := r.pruneObjects(ctx, r.snapshot, desired)
 	if err != nil {
 		return err
-	}
-	for _, o := range removed {
-		if err := r.remove(ctx, o, Pruned); err != nil {
-			return err
-		}
 	}
 	if err := r.awaitUnserved(ctx, r.snapshot, func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) }); err != nil {
 		return err
@@ -51,12 +41,68 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 	if err := r.awaitGone(ctx, recordsAmong(removed)); err != nil {
 		return err
 	}
-	dropped := func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) }
-	if err := r.removeFormer(ctx, dropped, Pruned); err != nil {
+	drop := func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) && r.knows(c.Name(), p) }
+	if err := r.removeFormer(ctx, drop, Pruned); err != nil {
 		return err
 	}
-	return r.leaveClaims(ctx, dropped, Pruned)
+	return r.leaveSeen(ctx, Pruned, func(ctx context.Context, now *snapshot) (func(*state.Claim, state.Part) bool, error) {
+		_, err := r.pruneObjects(ctx, now, desired)
+		return drop, err
+	}, drop)
 }
+
+// pruneObjects removes the objects of a snapshot that the lease no longer defines.
+func (r *run) pruneObjects(ctx context.Context, s *snapshot, desired []render.Object) (removed []owned, err error) {
+	keep := map[string]bool{}
+	for _, o := range desired {
+		keep[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
+	}
+	going, err := r.keepForOthers(ctx, slices.DeleteFunc(slices.Clone(s.written[r.group]), func(o owned) bool {
+		return keep[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] || r.removed[o.live.GetUID()]
+	}))
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range going {
+		if err := r.removeWhile(ctx, o, Pruned, "", r.unwanted(o)); err != nil {
+			return removed, err
+		}
+		removed = append(removed, o)
+	}
+	return removed, nil
+}
+
+// leaveSeen gives up parts of claims of the run's group. What a claim stands for may have changed since
+// the run has read: so all of the group is read again, the claims first, and dealt with (see), and the
+// parts are given up only as they were read then. Candidate says whether there may be any.
+func (r *run) leaveSeen(ctx context.Context, action Action,
+	see func(context.Context, *snapshot) (drop func(*state.Claim, state.Part) bool, err error), candidate func(*state.Claim, state.Part) bool,
+) error {
+	if !slices.ContainsFunc(r.snapshot.held[r.group], func(c *state.Claim) bool {
+		return slices.ContainsFunc(c.Entries(r.group), func(p state.Part) bool { return candidate(c, p) })
+	}) {
+		return nil
+	}
+	if r.opts.DryRun != "" {
+		return r.leaveClaims(ctx, r.snapshot, candidate, action)
+	}
+	for tries := 0; ; tries++ {
+		now, err := r.look(ctx, r.snapshot, r.group)
+		if err != nil {
+			return err
+		}
+		drop, err := see(ctx, now)
+		if err != nil {
+			return err
+		}
+		if err = r.leaveClaims(ctx, now, drop, action); !errors.Is(err, ledger.ErrAgain) || tries == looks {
+			return err
+		}
+	}
+}
+
+// looks bounds how often all of a lease is looked at again because something of it has changed.
+const looks = 10
 
 // removeStrays deletes the routes and Services that this program wrote for other leases and that
 // serve what the run holds: a transfer's old routes, or those of a run that stood still, was
@@ -74,7 +120,7 @@ func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
 				continue
 			}
 			gone[o.live] = true
-			if err := r.remove(ctx, o, Pruned); err != nil {
+			if err := r.removeWhile(ctx, o, Pruned, "", r.strayFrom(o)); err != nil {
 				return err
 			}
 		}
@@ -115,28 +161,31 @@ func sortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// remove deletes one object, pinned to what was read. An object that has changed since is read
-// again and deleted if it is still the lease's.
+// remove deletes one object that has not changed hands since it was read.
 func (r *run) remove(ctx context.Context, o owned, action Action) error {
-	return r.removeFor(ctx, o, action, "")
+	return r.removeWhile(ctx, o, action, "", ofTenant(o.live))
 }
 
-// removeFor is remove with a reason to tell. What the run has removed already is left alone.
-func (r *run) removeFor(ctx context.Context, o owned, action Action, why string) error {
+// removeWhile deletes one object while it may go, with a reason to tell. What the run has removed already
+// is left alone.
+func (r *run) removeWhile(ctx context.Context, o owned, action Action, why string, goes mayGo) error {
 	if r.removed[o.live.GetUID()] {
 		return nil
 	}
-	r.removed[o.live.GetUID()] = true
 	if r.snapshot.stays(o) {
+		if may, err := goes(ctx, o.live); err != nil || !may {
+			return err
+		}
+		r.removed[o.live.GetUID()] = true
 		return r.withdraw(ctx, o)
 	}
-	return r.deleteWhile(ctx, o, action, why, func(now *unstructured.Unstructured) (bool, error) { return sameTenant(o.live, now), nil })
+	return r.deleteWhile(ctx, o, action, why, goes)
 }
 
 // removeAsRead deletes a route, whoever wrote it, as long as it says what was read. Told goes with the
 // event; next is what is to be done where it does not.
 func (r *run) removeAsRead(ctx context.Context, o owned, told, next string) error {
-	return r.deleteWhile(ctx, o, Deleted, told, func(now *unstructured.Unstructured) (bool, error) {
+	return r.deleteWhile(ctx, o, Deleted, told, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
 		if !sameRoute(now, o.live) {
 			return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and %s", o.kind.Singular, now.GetNamespace(), now.GetName(), next)
 		}
@@ -152,17 +201,22 @@ func sameTenant(before, now *unstructured.Unstructured) bool {
 	return had == has && old.Group() == id.Group()
 }
 
-// deleteWhile deletes an object, pinned to what was read. One that has changed since is read again, and
-// deleted while it is still what is to go.
-func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told string, still func(now *unstructured.Unstructured) (bool, error)) error {
+// deleteWhile deletes an object while it may go, pinned to what was read before that was asked. One that
+// has changed since is read again, and decided on anew.
+func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told string, goes mayGo) error {
 	live := o.live
-	if r.opts.DryRun == DryRunClient {
-		r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
-		return nil
-	}
 	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		if may, err := goes(ctx, live); err != nil || !may {
+			return err == nil, err
+		}
+		if r.opts.DryRun == DryRunClient {
+			r.removed[live.GetUID()] = true
+			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
+			return true, nil
+		}
 		err := r.cluster.DeletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), r.opts.DryRun == DryRunServer)
 		if err == nil {
+			r.removed[live.GetUID()] = true
 			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
 			return true, nil
 		}
@@ -177,8 +231,7 @@ func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told stri
 			return true, nil
 		}
 		live = now
-		goes, err := still(now)
-		return !goes, err
+		return false, nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		return fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", o.kind.Singular, live.GetNamespace(), live.GetName())
@@ -197,7 +250,7 @@ func (r *run) withdraw(ctx context.Context, o owned) error {
 		empty.SetName(o.live.GetName())
 		empty.SetUID(o.live.GetUID())
 		object := render.Object{Kind: o.kind, Namespace: o.live.GetNamespace(), Name: o.live.GetName(), Config: empty}
-		if _, err := r.patch(ctx, object); err != nil && !cluster.IsOvertaken(err) {
+		if _, _, err := r.patch(ctx, object); err != nil && !cluster.IsOvertaken(err) {
 			return r.cluster.Explain(err, "patch", o.kind.Resource())
 		}
 	}
@@ -205,11 +258,11 @@ func (r *run) withdraw(ctx context.Context, o owned) error {
 	return nil
 }
 
-// leaveClaims gives up the parts for which drop says so, of all claims of the snapshot on which
-// the group holds any.
-func (r *run) leaveClaims(ctx context.Context, drop func(*state.Claim, state.Part) bool, action Action) error {
+// leaveClaims gives up the parts for which drop says so, of all claims of a snapshot on which the group
+// holds any: each as it was read.
+func (r *run) leaveClaims(ctx context.Context, s *snapshot, drop func(*state.Claim, state.Part) bool, action Action) error {
 	var claims []*state.Claim
-	for _, c := range r.snapshot.held[r.group] {
+	for _, c := range s.held[r.group] {
 		if slices.ContainsFunc(c.Entries(r.group), func(p state.Part) bool { return drop(c, p) }) {
 			claims = append(claims, c)
 		}
@@ -247,7 +300,7 @@ func (r *run) leaveClaim(ctx context.Context, c *state.Claim, drop func(state.Pa
 		r.event(action, string(c.Kind), "", c.Thing, "")
 		return nil
 	}
-	left, err := r.ledger.Leave(ctx, c.Name(), r.group, drop)
+	_, left, err := r.ledger.Leave(ctx, c, r.group, drop)
 	if err != nil {
 		return fmt.Errorf("%s %s could not be released: %w", c.Kind, c.Thing, err)
 	}

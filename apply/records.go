@@ -93,8 +93,13 @@ func (r *run) putHost(ctx context.Context, host string, objects []render.Object)
 	}
 	r.dns.objects = append(r.dns.objects, objects...)
 	going, replaced := r.going(host, objects)
+	if len(going) > 0 || slices.ContainsFunc(objects, r.changesRecord) {
+		if err := r.mark(ctx, func(name string) bool { return name == state.HostName(host) }); err != nil {
+			return err
+		}
+	}
 	for _, g := range going {
-		if err := r.removeFor(ctx, g.owned, Replaced, g.why); err != nil {
+		if err := r.removeWhile(ctx, g.owned, Replaced, g.why, r.replaceable(g.owned)); err != nil {
 			return err
 		}
 	}

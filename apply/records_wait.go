@@ -51,6 +51,9 @@ func (r *run) awaitValues(ctx context.Context, def *lease.Definition) error {
 	if len(late) == 0 {
 		return waited
 	}
+	for _, h := range r.holds { // their marks have gone
+		h.took = false
+	}
 	if err := r.putRecords(ctx, late); err != nil {
 		return err
 	}
@@ -58,9 +61,6 @@ func (r *run) awaitValues(ctx context.Context, def *lease.Definition) error {
 		if err := r.pruneLate(ctx, late); err != nil {
 			return err
 		}
-	}
-	for _, h := range r.holds {
-		h.took = false
 	}
 	if err := r.settleHolds(ctx); err != nil {
 		return err

@@ -1,7 +1,9 @@
 package apply
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -12,6 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -21,27 +25,84 @@ import (
 // Release gives up what deployment groups hold, all of it or the named things: what serves traffic
 // goes first, the claims last, so that no name is free while it is still served. What Akash's
 // provider wrote is left. To release what is not held does nothing and says so.
+//
+// What other runs of the leases do meanwhile is met: claims are given up only as they were read before
+// the objects that rest on them, and a release has ended when another look shows neither.
 func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...string) error {
-	snapshot, err := a.read(ctx, a.opts.Config.IP.Mode == config.ModeDedicated)
+	how := reading{addresses: a.opts.Config.IP.Mode == config.ModeDedicated, further: kinds.RecordsOf(a.opts.Config), claimsFirst: true}
+	snapshot, err := a.readWith(ctx, how)
 	if err != nil {
 		return err
 	}
-	pools := newPools(a, snapshot)
+	chosen := newChoice(things)
+	releases := make([]*releasing, len(groups))
+	for i, g := range groups {
+		r := a.newRun(nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})
+		releases[i] = &releasing{run: r, chosen: chosen}
+	}
+	for todo := releases; len(todo) > 0; {
+		a.releaseAll(ctx, snapshot, todo)
+		todo = slices.DeleteFunc(slices.Clone(todo), func(r *releasing) bool { return !r.again })
+		if len(todo) == 0 {
+			break
+		}
+		if snapshot, err = a.lookAt(ctx, snapshot, how, todo); err != nil {
+			for _, r := range todo {
+				r.err = cmp.Or(r.err, err)
+			}
+			break
+		}
+	}
 	errs := make([]error, len(groups))
+	for i, r := range releases {
+		if errs[i] = r.unfinished(r.err); errs[i] != nil {
+			r.fail(errs[i])
+		} else {
+			r.tellLeft()
+		}
+	}
+	return failures(errs)
+}
+
+// releasing is the release of one lease.
+type releasing struct {
+	*run
+	chosen choice
+	// tries counts the looks at the lease that showed something to release.
+	tries int
+	// again is true where another look at the lease is due.
+	again bool
+	err   error
+}
+
+// releaseAll releases what a snapshot shows of several leases.
+func (a *Applier) releaseAll(ctx context.Context, s *snapshot, todo []*releasing) {
+	pools := newPools(a, s)
 	var work errgroup.Group
 	work.SetLimit(max(a.opts.Concurrency, 1))
-	for i, g := range groups {
+	for _, r := range todo {
+		r.snapshot, r.pools = s, pools
 		work.Go(func() error {
-			r := a.newRun(nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})
-			r.snapshot, r.pools = snapshot, pools
-			if errs[i] = r.unfinished(r.release(ctx, newChoice(things))); errs[i] != nil {
-				r.fail(errs[i])
-			}
+			r.again, r.err = r.release(ctx, r.chosen)
 			return nil
 		})
 	}
-	_ = work.Wait() // the errors are in errs
-	return failures(errs)
+	_ = work.Wait() // each release keeps its error
+}
+
+// lookAt reads again what several leases have: of one lease that alone, unless another serves for it.
+func (a *Applier) lookAt(ctx context.Context, before *snapshot, how reading, todo []*releasing) (*snapshot, error) {
+	former := func(c *state.Claim) bool {
+		return slices.ContainsFunc(c.PartsOf(todo[0].group), func(p state.Part) bool { _, ok := p.Former(); return ok })
+	}
+	if len(todo) == 1 && !slices.ContainsFunc(before.held[todo[0].group], former) {
+		return a.look(ctx, before, todo[0].group)
+	}
+	s, err := readBy(ctx, a.cluster, a.ledger, how)
+	if err == nil {
+		s.operators, s.manifests = before.operators, before.manifests
+	}
+	return s, err
 }
 
 // choice is what of a lease is released.
@@ -84,41 +145,57 @@ func (c choice) object(o owned, claims []*state.Claim) bool {
 	})
 }
 
-func (r *run) release(ctx context.Context, chosen choice) error {
-	objects := slices.DeleteFunc(slices.Clone(r.snapshot.written[r.group]), func(o owned) bool { return !chosen.object(o, r.snapshot.list()) })
-	objects, err := r.keepForOthers(ctx, objects)
-	if err != nil {
-		return err
+// release releases what the snapshot shows of the lease. Another look is due (again) where there was
+// anything: another run of the lease may have added to it.
+func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err error) {
+	claims := r.snapshot.list()
+	objects := slices.DeleteFunc(slices.Clone(r.snapshot.written[r.group]), func(o owned) bool {
+		return r.removed[o.live.GetUID()] || !chosen.object(o, claims)
+	})
+	if objects, err = r.keepForOthers(ctx, objects); err != nil {
+		return false, err
+	}
+	holds := slices.ContainsFunc(r.snapshot.held[r.group], func(c *state.Claim) bool { return !c.Deleting && chosen.claim(c) })
+	if len(objects) == 0 && !holds {
+		return false, nil
+	}
+	if r.tries++; r.tries > looks {
+		return false, fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", r.group)
 	}
 	for _, o := range objects {
 		if err := r.remove(ctx, o, Deleted); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if err := r.removeFormer(ctx, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, Deleted); err != nil {
-		return err
+		return false, err
 	}
 	if err := r.awaitGone(ctx, objects); err != nil {
-		return err
+		return false, err
 	}
 	if err := r.awaitUnserved(ctx, r.snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }); err != nil {
-		return err
+		return false, err
 	}
-	if err := r.leaveClaims(ctx, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, Released); err != nil {
-		return err
+	err = r.leaveClaims(ctx, r.snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, Released)
+	if err != nil && !errors.Is(err, ledger.ErrAgain) {
+		return false, err
 	}
 	if len(r.kept) > 0 {
-		return &KeptError{Group: r.group, Kept: r.kept}
+		return false, &KeptError{Group: r.group, Kept: r.kept}
 	}
+	return r.opts.DryRun == "", nil
+}
+
+// tellLeft tells of what a release leaves, and of one that found nothing.
+func (r *releasing) tellLeft() {
 	switch theirs := r.snapshot.writtenByOthers(r.group); {
-	case theirs > 0 && chosen.all:
+	case theirs > 0 && r.chosen.all:
 		r.event(Left, "lease", "", r.group.String(), fmt.Sprintf("%d objects that Akash's provider wrote stay", theirs))
-	case !r.changed && chosen.all:
+	case !r.changed && r.chosen.all:
 		r.event(Left, "lease", "", r.group.String(), "holds nothing")
 	case !r.changed:
 		r.event(Left, "lease", "", r.group.String(), "holds nothing of that name")
 	}
-	return nil
 }
 
 // writtenByOthers counts the objects of a deployment group that this program did not write.

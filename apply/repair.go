@@ -59,7 +59,7 @@ func (a *Applier) Repair(ctx context.Context, opts RepairOptions) error {
 	if _, err := a.prepare(opts.Definitions); err != nil {
 		return err
 	}
-	snapshot, err := a.readWith(ctx, true, kinds.Records)
+	snapshot, err := a.readWith(ctx, reading{addresses: true, further: kinds.Records, claimsFirst: true})
 	if err != nil {
 		return err
 	}
@@ -167,6 +167,9 @@ func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
 func (r *repair) mend(ctx context.Context, p state.Problem, apply bool) (note string, err error) {
 	g := p.Mend.Group
 	if !apply && !p.Mend.Migration {
+		if err := r.unmoved(ctx, p.Thing); err != nil {
+			return "", err
+		}
 		return r.do(ctx, p.Mend)
 	}
 	err, ended := r.ended[g]

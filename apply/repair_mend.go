@@ -1,11 +1,13 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/netip"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,13 +46,17 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 	case m.Leave != nil:
 		return "", r.leave(ctx, work, m)
 	case m.Unmark != nil:
-		return "", unmark(ctx, r.ledger, m.Unmark, m.Group, func(p state.Part) bool { return slices.Contains(m.Keys, p.Key) })
+		return "", r.unmark(ctx, m)
 	case m.Release != nil:
 		return "", r.release(ctx, m.Release)
 	case m.Discard != nil:
 		return "", r.discard(ctx, m.Discard)
 	case m.Take != nil:
-		return "", work.takeServed(ctx, *m.Take)
+		err := work.takeServed(ctx, m)
+		if now, unread := readClaim(ctx, r.ledger, m.Take.Name()); unread == nil {
+			r.knows(m.Take.Name(), now)
+		}
+		return "", err
 	case m.Narrow != nil:
 		return r.narrow(ctx, work, m)
 	case m.Pool:
@@ -77,42 +83,185 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 			return "", err
 		}
 	}
-	return "", r.remove(ctx, work, m.Delete)
+	return "", r.remove(ctx, work, m)
 }
 
 // leave gives up parts of a claim that are as they were read, with what stands for them. A run that
 // only stood still may have ended meanwhile: what it holds is live.
 func (r *repair) leave(ctx context.Context, work *run, m state.Mend) error {
-	asRead := func(p state.Part) bool {
-		was := m.Leave.Part(p.Key)
-		return slices.Contains(m.Keys, p.Key) && was != nil && samePart(p, *was)
+	name := m.Leave.Name()
+	known := r.snapshot.claims[name] // as it was read, or as an earlier mend has left it
+	named := func(p state.Part) bool { return slices.Contains(m.Keys, p.Key) }
+	if !slices.ContainsFunc(known.PartsOf(m.Group), named) {
+		return nil // an earlier mend has given it up
 	}
-	if len(m.Delete) > 0 {
-		now, err := r.ledger.Get(ctx, m.Leave.Name())
-		switch {
-		case err != nil:
-			return err
-		case now != nil && slices.ContainsFunc(now.PartsOf(m.Group), func(p state.Part) bool { return slices.Contains(m.Keys, p.Key) && !asRead(p) }):
+	now, err := readClaim(ctx, r.ledger, name)
+	if err != nil {
+		return err
+	}
+	for _, p := range known.PartsOf(m.Group) {
+		if is := now.Part(p.Key); named(p) && (now.UID != known.UID || is == nil || !samePart(*is, p)) {
 			return errChanged
 		}
 	}
-	if err := r.remove(ctx, work, m.Delete); err != nil {
-		return err
+	if m.Namespace != "" {
+		// A live lease is not told from a dead one by its parts: nothing of the claim may have changed.
+		if err := r.isGone(ctx, m.Namespace); err != nil || now.ResourceVersion != known.ResourceVersion {
+			return cmp.Or(err, errChanged)
+		}
 	}
-	_, err := r.ledger.Leave(ctx, m.Leave.Name(), m.Group, asRead)
+	for _, ref := range m.Delete {
+		if err := r.removeRead(ctx, work, ref); err != nil {
+			return err
+		}
+	}
+	left, _, err := r.ledger.Leave(ctx, now, m.Group, named)
+	if errors.Is(err, ledger.ErrAgain) {
+		return errChanged
+	}
+	if err == nil {
+		r.knows(name, left)
+	}
 	return err
 }
 
-// remove deletes objects that this program wrote.
-func (r *repair) remove(ctx context.Context, work *run, refs []state.ObjectRef) error {
-	for _, ref := range refs {
-		if live := r.live(&ref); live != nil {
-			if err := work.remove(ctx, owned{kind: kindOf(ref), live: live}, Deleted); err != nil {
-				return err
-			}
+// isGone says that a namespace has come back.
+func (r *repair) isGone(ctx context.Context, namespace string) error {
+	now, err := r.cluster.Get(ctx, namespaceKind, "", namespace)
+	if err == nil && now != nil {
+		err = errChanged
+	}
+	return err
+}
+
+// knows notes what a mend has made of a claim; nil is for one that is gone.
+func (r *repair) knows(name string, now *state.Claim) {
+	if r.snapshot.claims[name] = now; now == nil {
+		delete(r.snapshot.claims, name)
+	}
+}
+
+// unmark ends the run of a group on a claim that stands as it was read.
+func (r *repair) unmark(ctx context.Context, m state.Mend) error {
+	claim := r.snapshot.claims[m.Unmark.Name()] // as it was read, or as an earlier mend has left it
+	entries := claim.Entries(m.Group)
+	for i := range entries {
+		if slices.Contains(m.Keys, entries[i].Key) {
+			entries[i].Run = ""
+		}
+	}
+	now, err := r.ledger.Put(ctx, claim, m.Group, entries)
+	if errors.Is(err, ledger.ErrAgain) {
+		return errChanged
+	}
+	if err == nil {
+		r.knows(now.Name(), now)
+	}
+	return err
+}
+
+// unmoved says that a claim by which a problem was found says something else by now. What is to be
+// written was read before.
+func (r *repair) unmoved(ctx context.Context, thing string) error {
+	if strings.Contains(thing, "/") { // an object, or a lease
+		return nil
+	}
+	names := []string{state.HostName(thing)}
+	if a, err := netip.ParseAddr(thing); err == nil {
+		names = []string{state.AddressName(a)}
+	} else if over := state.WildcardOver(thing); over != "" && r.snapshot.claims[names[0]] == nil {
+		names = append(names, state.HostName(over))
+	}
+	for _, name := range names {
+		now, err := readClaim(ctx, r.ledger, name)
+		if err != nil {
+			return err
+		}
+		if !now.SaysAs(r.snapshot.claims[name]) {
+			return errChanged
 		}
 	}
 	return nil
+}
+
+// remove deletes objects that this program wrote, while the claims say of them what they did.
+func (r *repair) remove(ctx context.Context, work *run, m state.Mend) error {
+	for _, ref := range m.Delete {
+		var err error
+		switch live := r.live(&ref); {
+		case live == nil, slices.Contains(kinds.Records, kindOf(ref)):
+		case m.Unserved:
+			err = r.isAlone(ctx, live)
+		default:
+			err = r.isIdle(ctx, live)
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.removeRead(ctx, work, ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isIdle says that the lease of an object holds what the object serves.
+func (r *repair) isIdle(ctx context.Context, live *unstructured.Unstructured) error {
+	id, _ := lease.IDFromLabels(live.GetLabels())
+	grounds, err := readGrounds(ctx, r.ledger, owned{kind: r.kindOf(live), live: live, group: id.Group()})
+	if err == nil && slices.ContainsFunc(grounds, func(g ground) bool { return g.standing() == state.Entitled }) {
+		err = errChanged
+	}
+	return err
+}
+
+// isAlone says that something serves by now what one of Akash's objects stands for, or that a run is
+// under way.
+func (r *repair) isAlone(ctx context.Context, live *unstructured.Unstructured) error {
+	id, _ := lease.IDFromLabels(live.GetLabels())
+	o := owned{kind: r.kindOf(live), live: live, group: id.Group()}
+	now, err := r.look(ctx, r.snapshot, o.group)
+	if err != nil {
+		return err
+	}
+	grounds, err := readGrounds(ctx, r.ledger, o)
+	if err != nil {
+		return err
+	}
+	for _, g := range grounds {
+		part := g.claim.Part(g.served.Key)
+		if part != nil && part.Lease.Group() == o.group && part.Run != "" {
+			return errChanged
+		}
+	}
+	if o.kind == render.ProviderHost {
+		if slices.ContainsFunc(now.hostUses[live.GetName()], func(u state.Use) bool { return u.Kind != o.kind.Singular }) {
+			return errChanged
+		}
+		return nil
+	}
+	port := state.PortObjectOf(live)
+	for _, s := range now.live[render.Service.Plural] {
+		if is := state.ServiceObjectOf(s); is.Protocol == port.Protocol && is.Port == port.Port && is.Service == port.Service {
+			return errChanged
+		}
+	}
+	return nil
+}
+
+// removeRead deletes an object that this program wrote, as it was read.
+func (r *repair) removeRead(ctx context.Context, work *run, ref state.ObjectRef) error {
+	live := r.live(&ref)
+	if live == nil {
+		return nil
+	}
+	id, _ := lease.IDFromLabels(live.GetLabels())
+	return work.removeWhile(ctx, owned{kind: kindOf(ref), live: live, group: id.Group()}, Deleted, "", func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
+		if now.GetResourceVersion() != live.GetResourceVersion() {
+			return false, errChanged
+		}
+		return true, nil
+	})
 }
 
 // reject deletes routes, whoever wrote them, that say what they said when they were read.
@@ -129,12 +278,9 @@ func (r *repair) reject(ctx context.Context, work *run, refs []state.ObjectRef) 
 
 // release gives up a claim for all that hold a part of it, as release does.
 func (r *repair) release(ctx context.Context, c *state.Claim) error {
-	for _, g := range c.Groups() {
-		if err := r.runFor(g).release(ctx, newChoice([]string{c.Thing})); err != nil {
-			return err
-		}
-	}
-	return nil
+	opts := r.opts
+	opts.Report = nil
+	return New(r.cluster, opts).Release(ctx, c.Groups(), c.Thing)
 }
 
 // discard deletes an object of the ledger that is as it was read.
@@ -153,18 +299,43 @@ func (r *repair) discard(ctx context.Context, c *state.Claim) error {
 	return nil
 }
 
-// takeServed claims what the lease serves already.
-func (r *run) takeServed(ctx context.Context, want state.Hold) error {
+// takeServed claims what the lease serves already. Whether it does is looked at once more when it is
+// claimed: what a release has removed meanwhile is not to be held.
+func (r *run) takeServed(ctx context.Context, m state.Mend) error {
+	want := *m.Take
 	r.req.Lease = want.Parts[0].Lease
 	r.group = r.req.Lease.Group()
 	err := r.take(ctx, want)
 	if err == nil {
 		err = r.checkWildcards(ctx)
 	}
+	if h := r.holds[want.Name()]; err == nil && (h == nil || !h.took) {
+		return errChanged // somebody of the same owner was first
+	}
+	if err == nil {
+		err = r.stillServed(ctx, m.Serving)
+	}
 	if err != nil {
 		return r.giveUp(ctx, err)
 	}
 	return r.settle(ctx)
+}
+
+// stillServed says that none of the objects for which something is claimed is there as it was.
+func (r *run) stillServed(ctx context.Context, refs []state.ObjectRef) error {
+	for _, ref := range refs {
+		now, err := r.cluster.Get(ctx, kindOf(ref), ref.Namespace, ref.Name)
+		if err != nil {
+			return err
+		}
+		if now == nil || string(now.GetUID()) != ref.UID || now.GetDeletionTimestamp() != nil {
+			continue
+		}
+		if id, ok := lease.IDFromLabels(now.GetLabels()); ok && id.Group() == r.group {
+			return nil
+		}
+	}
+	return errChanged
 }
 
 // reask lets a Service ask for an address, and takes the grant of another out of its status.
@@ -210,6 +381,10 @@ func (r *repair) makePool(ctx context.Context, m state.Mend) error {
 	return work.pools.ensure(ctx, work)
 }
 
+func (r *repair) kindOf(live *unstructured.Unstructured) render.Kind {
+	return kindOf(state.ObjectRef{Kind: strings.ToLower(live.GetKind())})
+}
+
 func kindOf(ref state.ObjectRef) render.Kind {
 	for _, k := range slices.Concat(kinds.OfLease, kinds.Records, kinds.Pools) {
 		if k.Singular == ref.Kind {
@@ -217,21 +392,6 @@ func kindOf(ref state.ObjectRef) render.Kind {
 		}
 	}
 	return render.Kind{}
-}
-
-// unmark ends the run of a group on a claim that stands as it was read.
-func unmark(ctx context.Context, l ledger.Ledger, claim *state.Claim, group lease.Group, named func(state.Part) bool) error {
-	entries := claim.Entries(group)
-	for i := range entries {
-		if named(entries[i]) {
-			entries[i].Run = ""
-		}
-	}
-	_, err := l.Put(ctx, claim, group, entries)
-	if errors.Is(err, ledger.ErrAgain) {
-		return errChanged
-	}
-	return err
 }
 
 // dropOldManagers takes managed fields of another API version out of an object: the API server

@@ -48,10 +48,7 @@ func (r *run) reserveOnly(ctx context.Context) error {
 		return err
 	}
 	if r.opts.Prune {
-		err := r.leaveClaims(ctx, func(c *state.Claim, p state.Part) bool {
-			return !r.wants(c, p) && !r.serves(c)
-		}, Released)
-		if err != nil {
+		if err := r.leaveUnserved(ctx); err != nil {
 			return r.unfinished(err)
 		}
 	}
@@ -73,16 +70,30 @@ func (r *run) wants(c *state.Claim, p state.Part) bool {
 	return h != nil && slices.ContainsFunc(h.want.Parts, func(q state.Part) bool { return q.Key == p.Key })
 }
 
-// serves is true for a claim on which objects of the group rest: a route serves the host, or a
-// Service uses the address.
-func (r *run) serves(c *state.Claim) bool {
+// leaveUnserved gives up what the request does not name and nothing serves.
+func (r *run) leaveUnserved(ctx context.Context) error {
+	unserved := func(s *snapshot) func(*state.Claim, state.Part) bool {
+		return func(c *state.Claim, p state.Part) bool {
+			return !r.wants(c, p) && r.knows(c.Name(), p) && !s.serves(c, r.group)
+		}
+	}
+	before := unserved(r.snapshot)
+	return r.leaveSeen(ctx, Released, func(_ context.Context, now *snapshot) (func(*state.Claim, state.Part) bool, error) {
+		still := unserved(now)
+		return func(c *state.Claim, p state.Part) bool { return before(c, p) && still(c, p) }, nil
+	}, before)
+}
+
+// serves is true for a claim on which objects of a group rest: a route serves the host, or a Service
+// uses the address.
+func (s *snapshot) serves(c *state.Claim, group lease.Group) bool {
 	of := func(u state.Use) bool {
-		return u.Of(r.group) || u.HasLease && slices.ContainsFunc(c.FormerOf(u.Lease.Group()), func(p state.Part) bool { return p.Lease.Group() == r.group })
+		return u.Of(group) || u.HasLease && slices.ContainsFunc(c.FormerOf(u.Lease.Group()), func(p state.Part) bool { return p.Lease.Group() == group })
 	}
 	if c.Kind == state.Address {
-		return slices.ContainsFunc(r.snapshot.addresses.Uses(c.Addr()), of)
+		return slices.ContainsFunc(s.addresses.Uses(c.Addr()), of)
 	}
-	return slices.ContainsFunc(r.snapshot.hostUses[c.Thing], of)
+	return slices.ContainsFunc(s.hostUses[c.Thing], of)
 }
 
 // newRun begins the work on one lease; def is nil where nothing is rendered.
@@ -90,6 +101,6 @@ func (a *Applier) newRun(def *lease.Definition, req state.Request) *run {
 	return &run{
 		Applier: a, def: def, req: req, group: req.Lease.Group(), nonce: nonce(), start: time.Now(), patient: true, addresses: render.Addresses{},
 		holds: map[string]*held{}, unclear: map[string]*held{}, before: map[string][]state.Part{}, withheldHosts: map[string]bool{}, withheldPorts: map[string]bool{},
-		removed: map[types.UID]bool{},
+		removed: map[types.UID]bool{}, keptFor: map[types.UID]bool{},
 	}
 }

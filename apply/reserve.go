@@ -26,8 +26,11 @@ var patience = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter
 type held struct {
 	want  state.Hold
 	claim *state.Claim
-	// took is true where this run has taken a part, and so has to give it back if it fails.
+	// took is true where a part has this run's mark, and so has to be as it was if the run fails.
 	took bool
+	// anew is true for a host that has yet to be compared with the wildcard above it: the run has taken
+	// it, or taken it over from a run that may not have done so.
+	anew bool
 }
 
 // reserve takes all that the lease must hold, or nothing: where others hold something it gives

@@ -145,6 +145,8 @@ type run struct {
 	// patient runs ask again for what another run of the owner has just taken. Once that was in vain it
 	// is withheld, as is all that such runs hold.
 	patient bool
+	// marking is true while the run marks claims that it has held before.
+	marking bool
 	// withheldHosts are hosts, or paths of hosts, as lease.HostPath calls them.
 	withheldHosts map[string]bool
 	withheldPorts map[string]bool
@@ -171,6 +173,8 @@ type run struct {
 	made    []madeObject
 	altered []alteredObject
 	removed map[types.UID]bool
+	// keptFor are objects of the lease that stay because they serve for another.
+	keptFor map[types.UID]bool
 	dns     recordWork
 }
 
@@ -184,6 +188,9 @@ func (r *run) apply(ctx context.Context) error {
 	granted := state.Granted(r.def, r.withheldHosts, r.withheldPorts)
 	desired, err := render.Lease(granted, r.opts.Config, r.addresses)
 	rest, moved := r.splitMoved(desired)
+	if err == nil {
+		err = r.markWritten(ctx, desired)
+	}
 	if err == nil {
 		err = r.write(ctx, rest)
 	}
@@ -199,6 +206,9 @@ func (r *run) apply(ctx context.Context) error {
 	}
 	if pruned == nil {
 		pruned = r.movePorts(ctx, moved)
+	}
+	if overtaken := (*OvertakenError)(nil); errors.As(pruned, &overtaken) {
+		return r.giveUp(ctx, pruned)
 	}
 	if !cluster.IsAway(pruned) {
 		pruned = errors.Join(pruned, r.settle(ctx))

@@ -153,7 +153,11 @@ func (s *server) write(method, path string, body []byte) (int, map[string]any) {
 	if version := o.GetResourceVersion(); version != "" && live != nil && version != live.GetResourceVersion() {
 		return http.StatusConflict, nil
 	}
-	return http.StatusOK, s.put(path, o, live).Object
+	code := http.StatusOK
+	if live == nil {
+		code = http.StatusCreated
+	}
+	return code, s.put(path, o, live).Object
 }
 
 // put stores an object under a new version.

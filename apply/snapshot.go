@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"golang.org/x/sync/errgroup"
 
@@ -53,6 +55,41 @@ type snapshot struct {
 
 // read takes the snapshot that a run over the definitions needs, with further kinds.
 func read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, withAddresses bool, further ...render.Kind) (*snapshot, error) {
+	return readBy(ctx, c, l, reading{addresses: withAddresses, further: further})
+}
+
+// reading says what a snapshot is taken of.
+type reading struct {
+	// addresses reads MetalLB's pools too, and all Services.
+	addresses bool
+	// further are kinds beside those that every lease may have.
+	further []render.Kind
+	// claimsFirst reads the claims before anything else: what is given up by them has then been looked
+	// at later than they were.
+	claimsFirst bool
+	// of reads only what belongs to one deployment group by its labels, and no namespaces.
+	of *lease.Group
+}
+
+// selector selects what belongs to the deployment group.
+func (how reading) selector() string {
+	if how.of == nil {
+		return ""
+	}
+	return labels.Set{
+		lease.LabelOwner: how.of.Owner, lease.LabelDSeq: strconv.FormatUint(how.of.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(how.of.GSeq), 10),
+	}.String()
+}
+
+// claims reads the claims, of one owner where the reading is of one group.
+func (how reading) claims(ctx context.Context, l ledger.Ledger) ([]*state.Claim, error) {
+	if how.of != nil {
+		return l.ListOwner(ctx, how.of.Owner)
+	}
+	return l.List(ctx)
+}
+
+func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how reading) (*snapshot, error) {
 	s := &snapshot{
 		claims: map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
 		hostUses: map[string][]state.Use{}, ports: map[string]state.PortObject{},
@@ -62,23 +99,36 @@ func read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, withAddresse
 	var metas []*metav1.ObjectMeta
 	lists := make(map[string][]*unstructured.Unstructured)
 	var mu sync.Mutex
+	if how.claimsFirst {
+		var err error
+		if claims, err = how.claims(ctx, l); err != nil {
+			return nil, err
+		}
+	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		claims, err = l.List(ctx)
-		return err
-	})
-	group.Go(func() (err error) {
-		metas, err = c.Metas(ctx, cluster.Namespaces, "")
-		return err
-	})
-	all := slices.Concat(kinds.OfLease, further)
-	if withAddresses {
+	if !how.claimsFirst {
+		group.Go(func() (err error) {
+			claims, err = how.claims(ctx, l)
+			return err
+		})
+	}
+	if how.of == nil {
+		group.Go(func() (err error) {
+			metas, err = c.Metas(ctx, cluster.Namespaces, "")
+			return err
+		})
+	}
+	all := slices.Concat(kinds.OfLease, how.further)
+	if how.addresses {
 		all = append(all, kinds.Pools...)
 	}
 	for _, kind := range all {
 		group.Go(func() error {
-			opts := metav1.ListOptions{}
-			if kind == render.Service && !withAddresses {
+			opts := metav1.ListOptions{LabelSelector: how.selector()}
+			switch {
+			case slices.Contains(kinds.Pools, kind):
+				opts.LabelSelector = ""
+			case kind == render.Service && !how.addresses:
 				opts.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
 			}
 			list, err := c.Objects(ctx, kind.Resource(), "", opts)

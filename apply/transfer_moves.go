@@ -72,7 +72,7 @@ func (r *run) confirm(ctx context.Context, moves []*move) error {
 func (r *run) holdMoved(moves []*move) {
 	for _, m := range moves {
 		want := state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing, SharingKey: m.claim.SharingKey, Parts: settled(m.claim.PartsOf(r.group))}
-		r.hold(&held{want: want, claim: m.claim, took: true})
+		r.hold(&held{want: want, claim: m.claim, took: true, anew: true})
 	}
 }
 

@@ -43,7 +43,7 @@ func (r *run) checkWildcards(ctx context.Context) error {
 	var hosts []*held
 	for _, h := range r.sortedHolds() {
 		switch {
-		case h.want.Kind == state.Host && h.took:
+		case h.want.Kind == state.Host && h.anew:
 			hosts = append(hosts, h)
 		case h.want.Kind == state.Wildcard && !boundFor(h.claim, r):
 			if err := r.bind(ctx, h); err != nil {
@@ -51,7 +51,13 @@ func (r *run) checkWildcards(ctx context.Context) error {
 			}
 		}
 	}
-	return r.below(ctx, hosts)
+	if err := r.below(ctx, hosts); err != nil {
+		return err
+	}
+	for _, h := range hosts {
+		h.anew = false
+	}
+	return nil
 }
 
 // boundFor is true when each part of the wildcard that the group holds is bound.

@@ -24,8 +24,9 @@ import (
 
 // madeObject is an object that a run has created.
 type madeObject struct {
-	object render.Object
-	uid    types.UID
+	object          render.Object
+	uid             types.UID
+	resourceVersion string
 }
 
 // namespaceKind is how a lease's namespace is written.
@@ -130,7 +131,10 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	if r.opts.DryRun == DryRunClient || r.unchecked(o) != "" {
 		return action, nil
 	}
-	meta, err := r.patch(ctx, o)
+	meta, made, err := r.patch(ctx, o)
+	if err == nil && live == nil && !made && r.opts.DryRun == "" {
+		return r.sendAgain(ctx, o)
+	}
 	if cluster.IsOwned(err) {
 		var taken bool
 		if taken, err = r.refused(ctx, o, err); err != nil {
@@ -152,7 +156,7 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	}
 	if action == Created && !shared(o.Kind) {
 		r.mu.Lock()
-		r.made = append(r.made, madeObject{object: o, uid: meta.UID})
+		r.made = append(r.made, madeObject{object: o, uid: meta.UID, resourceVersion: meta.ResourceVersion})
 		r.mu.Unlock()
 	}
 	if action == Configured && !shared(o.Kind) && r.opts.DryRun == "" {
@@ -161,6 +165,21 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 		r.mu.Unlock()
 	}
 	return action, nil
+}
+
+// sendAgain applies an object that was there already although it was not when the run has read: what has
+// been written may have changed nothing of it, and the run's mark may be due.
+func (r *run) sendAgain(ctx context.Context, o render.Object) (Action, error) {
+	live, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	if err != nil || live == nil {
+		return Configured, err
+	}
+	if o = r.touchedFrom(o, live); !cluster.Unchanged(o, live, r.manager(o)) {
+		if _, _, err = r.patch(ctx, o); err != nil {
+			return "", fmt.Errorf("%s: %w", o, r.cluster.Explain(err, "patch", o.Kind.Resource()))
+		}
+	}
+	return Configured, nil
 }
 
 // shared is true for what others may rely on as soon as it is there: it is not taken back.
@@ -222,25 +241,62 @@ func (r *run) adopts(o render.Object, live *unstructured.Unstructured, id lease.
 	return r.opts.Adopt && labelled && id.Owner == r.group.Owner
 }
 
-// retract deletes the objects that this run has created. The errors are of those that stay.
+// retract deletes the objects that this run has created, as it has written them. The errors are of those
+// that it could not delete.
 func (r *run) retract(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	var errs []error
 	for _, m := range slices.Backward(r.made) {
-		err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
-			err := r.cluster.DeletePinned(ctx, m.object.Kind, m.object.Namespace, m.object.Name, m.uid, "", false)
-			if err != nil && cluster.IsUnclear(err) && ctx.Err() == nil {
-				return false, nil
-			}
-			return true, err
-		})
-		if err != nil && !cluster.IsOvertaken(err) {
+		if err := r.retractOne(ctx, m); err != nil {
 			errs = append(errs, fmt.Errorf("%s could not be taken back: %w", m.object, err))
-			continue
 		}
-		r.event(Deleted, m.object.Kind.Singular, m.object.Namespace, m.object.Name, "taken back")
 	}
 	r.made = nil
 	return errors.Join(errs...)
+}
+
+// retractOne deletes an object as the run has written it. One that somebody has written since goes only
+// while nobody else relies on it.
+func (r *run) retractOne(ctx context.Context, m madeObject) error {
+	o, version := m.object, m.resourceVersion
+	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		err := r.cluster.DeletePinned(ctx, o.Kind, o.Namespace, o.Name, m.uid, version, false)
+		if err == nil {
+			r.event(Deleted, o.Kind.Singular, o.Namespace, o.Name, "taken back")
+			return true, nil
+		}
+		if !cluster.IsOvertaken(err) && (!cluster.IsUnclear(err) || ctx.Err() != nil) {
+			return false, err
+		}
+		now, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+		if now == nil || err != nil || now.GetUID() != m.uid {
+			return err == nil, err
+		}
+		version = now.GetResourceVersion()
+		mine, err := r.stillMine(ctx, m, now)
+		if err == nil && !mine {
+			r.event(Left, o.Kind.Singular, o.Namespace, o.Name, "somebody else relies on it by now")
+		}
+		return !mine, err
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("it changes faster than it can be deleted")
+	}
+	return err
+}
+
+// stillMine is true for an object that the run has made and on which nobody else relies: it is the
+// lease's, of the run's definition, and of what it rests on the lease holds nothing but what has the
+// run's mark.
+func (r *run) stillMine(ctx context.Context, m madeObject, now *unstructured.Unstructured) (bool, error) {
+	id, labelled := lease.IDFromLabels(now.GetLabels())
+	definition := cluster.Rendered(m.object).GetAnnotations()[lease.AnnotationDefinition]
+	if !labelled || id.Group() != r.group || now.GetAnnotations()[lease.AnnotationDefinition] != definition {
+		return false, nil
+	}
+	grounds, err := r.grounds(ctx, owned{kind: m.object.Kind, live: now, group: r.group})
+	return err == nil && !slices.ContainsFunc(grounds, func(g ground) bool {
+		return slices.ContainsFunc(g.claim.PartsOf(r.group), func(p state.Part) bool { return p.Run != r.nonce })
+	}), err
 }

@@ -29,6 +29,9 @@ const (
 	Domain = "net.akash.network"
 	// AnnotationDefinition holds the hash of the definition that an object was rendered from.
 	AnnotationDefinition = Domain + "/definition"
+	// AnnotationTaken holds the nonce of the run that last took, or marked, a claim on which an object
+	// rests that was there already as it should be.
+	AnnotationTaken = Domain + "/taken"
 	// AnnotationHost names the host for which a DNS record is.
 	AnnotationHost = Domain + "/host"
 	// AnnotationLedTo is on a route that goes: for how many seconds resolvers may still lead people to it

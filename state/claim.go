@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,6 +213,20 @@ func (c *Claim) PartsOf(g lease.Group) []Part {
 		}
 	}
 	return out
+}
+
+// SaysAs is true where two readings of a claim, nil where there is none, name the same holders of the
+// same parts, with the same backends and marks.
+func (c *Claim) SaysAs(other *Claim) bool {
+	if c == nil || other == nil {
+		return c == other
+	}
+	same := func(p, q Part) bool {
+		p.LeaseText, q.LeaseText = "", ""
+		return reflect.DeepEqual(p, q)
+	}
+	return c.UID == other.UID && c.Owner == other.Owner && c.SharingKey == other.SharingKey && c.Deleting == other.Deleting &&
+		c.Unreadable == other.Unreadable && slices.EqualFunc(c.Parts, other.Parts, same)
 }
 
 // Entries are all that a deployment group has written on the claim: the parts that it holds and

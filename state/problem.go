@@ -108,8 +108,14 @@ type Mend struct {
 	Delete []ObjectRef
 	// Reject are routes of whoever that go, unless they have changed.
 	Reject []ObjectRef
-	// Take is what a lease is to hold, because it is served already.
-	Take *Hold
+	// Namespace is that of a lease whose parts Leave gives up because it is gone; empty where they go for
+	// another reason.
+	Namespace string
+	// Unserved is true where Delete is one of Akash's objects that nothing serves.
+	Unserved bool
+	// Take is what a lease is to hold, because it is served already by the objects of Serving.
+	Take    *Hold
+	Serving []ObjectRef
 	// Rewrite is a route that is to lead where the claim says.
 	Rewrite *ObjectRef
 	// Part is what a lease holds of the host of Rewrite or Record.

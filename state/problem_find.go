@@ -80,9 +80,10 @@ func newProblems(f ProblemFacts) *problems {
 
 // add notes a problem. What several objects show of one thing is one problem.
 func (p *problems) add(x Problem) {
-	if x.Mend.Take != nil && slices.ContainsFunc(p.found, func(y Problem) bool {
-		return y.Thing == x.Thing && y.Lease == x.Lease && y.Mend.Take != nil && slices.Equal(y.Mend.Take.Parts, x.Mend.Take.Parts)
-	}) {
+	if i := slices.IndexFunc(p.found, func(y Problem) bool {
+		return x.Mend.Take != nil && y.Thing == x.Thing && y.Lease == x.Lease && y.Mend.Take != nil && slices.Equal(y.Mend.Take.Parts, x.Mend.Take.Parts)
+	}); i >= 0 {
+		p.found[i].Mend.Serving = append(p.found[i].Mend.Serving, x.Mend.Serving...)
 		return
 	}
 	p.found = append(p.found, x)
@@ -189,7 +190,7 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 	if len(gone) > 0 {
 		x := base
 		x.Problem, x.Message = NamespaceGone, "the namespace of the lease is gone"
-		x.Plan, x.Mend = "give it up, with what stands for it", Mend{Leave: c, Group: g, Keys: gone, Delete: p.standFor(c, g)}
+		x.Plan, x.Mend = "give it up, with what stands for it", Mend{Leave: c, Group: g, Keys: gone, Namespace: id.Namespace(), Delete: p.standFor(c, g)}
 		p.add(x)
 	}
 }

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -14,23 +15,22 @@ func (p *problems) use(base Problem, o *OwnObject, u Use) {
 	if u.Address.IsValid() && p.Config.IP.Mode == config.ModePool {
 		return
 	}
-	c, group := p.claims[claimName(u)], o.Lease.Group()
+	c := p.claims[claimName(u)]
 	part := c.Part(u.partKey(o))
-	if own := c.PartsOf(group); part == nil && u.Redirect && len(own) > 0 {
+	if own := c.PartsOf(o.Lease.Group()); part == nil && u.Redirect && len(own) > 0 {
 		part = &own[0] // it leads to what the lease holds of the host, whichever path that is
 	}
 	where := o.String()
-	switch {
-	case c.servesFor(group, u.partKey(o), u.Redirect) != nil: // until the next apply of the lease that holds it
+	served := Served{Group: o.Lease.Group(), Key: u.partKey(o), SharingKey: u.SharingKey, Redirect: u.Redirect}
+	switch standing, by := served.Standing(c, p.claims[HostName(WildcardOver(u.Host))]); {
+	case c.servesFor(o.Lease.Group(), u.partKey(o), u.Redirect) != nil: // until the next apply of the lease that holds it
+	case standing == Unknown:
+	case standing == Stray && by.Kind == Wildcard && !strings.HasPrefix(u.Host, "*."):
+		p.stray(base, o, fmt.Sprintf("%s serves it, and %s holds %s", where, holders(by), by.Thing))
+	case standing == Stray:
+		p.stray(base, o, fmt.Sprintf("%s serves it, and %s holds it", where, holders(by)))
 	case c == nil || len(c.Parts) == 0:
-		if w := p.claims[HostName(WildcardOver(u.Host))]; w.held() && w.Bound() && w.Owner != group.Owner {
-			p.stray(base, o, fmt.Sprintf("%s serves it, and %s holds %s", where, holders(w), w.Thing))
-			return
-		}
 		p.unclaimed(base, o, u)
-	case c.Unreadable != "":
-	case c.Owner != group.Owner, part != nil && part.Lease.Group() != group, part == nil && len(c.PartsOf(group)) == 0 && u.SharingKey != c.SharingKey:
-		p.stray(base, o, fmt.Sprintf("%s serves it, and %s holds it", where, holders(c)))
 	case u.Address.IsValid() && u.SharingKey != c.SharingKey:
 		base.Problem, base.Message = SharingKeyMismatch, fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey)
 		base.Plan, base.Mend = "let "+where+" ask with the sharing key of the claim", Mend{Reshare: &o.ObjectRef, SharingKey: c.SharingKey}
@@ -84,7 +84,7 @@ func (p *problems) unclaimed(base Problem, o *OwnObject, u Use) {
 	if u.Address.IsValid() {
 		base.Problem = UnclaimedAddress
 	}
-	base.Plan, base.Mend = "claim it for the lease that serves it", Mend{Take: u.hold(o)}
+	base.Plan, base.Mend = "claim it for the lease that serves it", Mend{Take: u.hold(o), Serving: []ObjectRef{o.ObjectRef}}
 	p.add(base)
 }
 
@@ -151,7 +151,7 @@ func (p *problems) notServed(base Problem, o *OwnObject, part *Part) {
 	base.Problem, base.Message = NotServed, fmt.Sprintf("%s stands for it, and nothing serves it: what served it was deleted, or a run did not end", o)
 	if o.ForOperator {
 		base.Message = fmt.Sprintf("%s stands for it, and Akash's hostname operator has not routed it: its log and its /ignore-list say why", o)
-		base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o), Mend{Delete: []ObjectRef{o.ObjectRef}}
+		base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o), Mend{Delete: []ObjectRef{o.ObjectRef}, Unserved: true}
 		p.add(base.byName())
 		return
 	}

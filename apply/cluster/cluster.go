@@ -66,6 +66,7 @@ func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	clock, reach := &clock{}, &reach{patience: cmp.Or(config.Timeout, outage)}
 	config.Wrap(clock.wrap)
 	config.Wrap(reach.wrap)
+	config.Wrap(noteStatus)
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err

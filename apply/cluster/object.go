@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,22 +14,41 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// Patch applies an object without force.
-func (c *Cluster) Patch(ctx context.Context, o render.Object, manager string, dryRun bool) (*metav1.PartialObjectMetadata, error) {
+// Patch applies an object without force. Made is true where there was none before.
+func (c *Cluster) Patch(ctx context.Context, o render.Object, manager string, dryRun bool) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	body, err := json.Marshal(o)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: Unwarned}
 	if dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	var meta *metav1.PartialObjectMetadata
+	status := 0
 	err = c.Write(ctx, func(write context.Context) (err error) {
-		meta, err = c.Metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, opts)
+		meta, err = c.Metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(notingStatus(write, &status), o.Name, types.ApplyPatchType, body, opts)
 		return err
 	})
-	return meta, err
+	return meta, status == http.StatusCreated, err
+}
+
+// statusKey is the key of the place in a request's context where the status of its answer is noted.
+type statusKey struct{}
+
+func notingStatus(ctx context.Context, status *int) context.Context {
+	return context.WithValue(ctx, statusKey{}, status)
+}
+
+// noteStatus notes the status of the answers of which somebody wants to know it: the clients do not tell
+// a 200 from a 201, by which the API server says whether an apply has made an object.
+func noteStatus(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		if status, wanted := r.Context().Value(statusKey{}).(*int); wanted && err == nil {
+			*status = response.StatusCode
+		}
+		return response, err
+	})
 }
 
 // Seize applies an object by force, pinned to what was read.

@@ -3,6 +3,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,6 +57,15 @@ func (l Ledger) List(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, 
 	if len(kinds) == 1 {
 		opts.LabelSelector = state.LabelKind + "=" + string(kinds[0])
 	}
+	return l.list(ctx, opts)
+}
+
+// ListOwner reads the claims of one owner, as List does.
+func (l Ledger) ListOwner(ctx context.Context, owner string) ([]*state.Claim, error) {
+	return l.list(ctx, metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner})
+}
+
+func (l Ledger) list(ctx context.Context, opts metav1.ListOptions) ([]*state.Claim, error) {
 	return cluster.ListMetas(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) (*state.Claim, bool) {
 		c, ok := state.ReadClaim(meta)
 		return &c, ok
@@ -226,15 +236,39 @@ func (l Ledger) FormerHolders(ctx context.Context, claim *state.Claim) (groups [
 	return groups, nil
 }
 
-// Leave gives up parts of the claim that the deployment group holds: those for which drop says
-// so. Where other parts remain they stay; a claim of which nobody holds a part any more is
-// deleted. The answer says whether anything was given up that the group held; a note that something is
+// Leave gives up parts of a claim that the deployment group holds: those for which drop says so.
+// Where other parts remain they stay; a claim of which nobody holds a part any more is deleted. The
+// write is pinned to the claim as it was read: ErrAgain says that it has moved since, so that what
+// rests on it has to be looked at again before anything is given up. The answer is the claim as it is then,
+// nil where it is gone, and whether anything was given up that the group held; a note that something is
 // withheld goes without a word.
-func (l Ledger) Leave(ctx context.Context, name string, group lease.Group, drop func(state.Part) bool) (bool, error) {
-	return l.rework(ctx, name, group, func(entries []state.Part) (keep []state.Part, changed bool) {
-		keep = slices.DeleteFunc(slices.Clone(entries), drop)
-		return keep, len(keep) < len(entries)
+func (l Ledger) Leave(ctx context.Context, claim *state.Claim, group lease.Group, drop func(state.Part) bool) (now *state.Claim, left bool, err error) {
+	entries := claim.Entries(group)
+	keep := slices.DeleteFunc(slices.Clone(entries), drop)
+	if len(keep) == len(entries) || claim.Deleting || claim.Unreadable != "" {
+		return claim, false, nil
+	}
+	left = held(keep) < held(entries)
+	var why error
+	err = wait.ExponentialBackoffWithContext(ctx, Retries, func(ctx context.Context) (bool, error) {
+		if now, why = l.Shrink(ctx, claim, group, keep); why == nil || !errors.Is(why, ErrAgain) || !cluster.IsUnclear(why) {
+			return why == nil, why
+		}
+		// No answer came: whether the write took effect shows when the claim is read.
+		switch now, err = l.Get(ctx, claim.Name()); {
+		case err != nil:
+			return Retry(err)
+		case now != nil && now.UID == claim.UID && now.ResourceVersion == claim.ResourceVersion:
+			return false, nil
+		case now != nil && now.UID == claim.UID && slices.ContainsFunc(now.Entries(group), drop):
+			return false, ErrAgain
+		}
+		return true, nil
 	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		err = cmp.Or(why, err)
+	}
+	return now, left && err == nil, err
 }
 
 // Restore gives the parts that a run has marked the state that they had before the run: those that
@@ -274,7 +308,7 @@ func (l Ledger) rework(ctx context.Context, name string, group lease.Group, chan
 		if !changed {
 			return true, nil
 		}
-		err = l.Shrink(ctx, claim, group, keep)
+		_, err = l.Shrink(ctx, claim, group, keep)
 		// What was unclear and is gone when it is read again was given up.
 		left = left || held(keep) < held(entries) && (err == nil || cluster.IsUnclear(err))
 		return Retry(err)
@@ -293,19 +327,17 @@ func held(entries []state.Part) (n int) {
 }
 
 // Shrink makes the group's entries those to keep. A claim of which nobody holds a part any more is
-// deleted, whoever waits for it.
-func (l Ledger) Shrink(ctx context.Context, claim *state.Claim, group lease.Group, keep []state.Part) error {
+// deleted, whoever waits for it. The answer is the claim as it is now, nil where it is gone.
+func (l Ledger) Shrink(ctx context.Context, claim *state.Claim, group lease.Group, keep []state.Part) (*state.Claim, error) {
 	kept := slices.ContainsFunc(keep, func(p state.Part) bool { return p.For == "" })
 	others := slices.ContainsFunc(claim.Parts, func(p state.Part) bool { return p.Lease.Group() != group })
 	switch {
 	case !kept && !others:
-		return l.Delete(ctx, claim)
+		return nil, l.Delete(ctx, claim)
 	case len(keep) > 0:
-		_, err := l.Put(ctx, claim, group, keep)
-		return err
+		return l.Put(ctx, claim, group, keep)
 	}
-	_, err := l.Withdraw(ctx, claim, group)
-	return err
+	return l.Withdraw(ctx, claim, group)
 }
 
 // Delete removes a claim that is exactly as it was read.

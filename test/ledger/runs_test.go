@@ -158,7 +158,7 @@ func TestReleaseOfWhatWasTransferredMeanwhile(t *testing.T) {
 	late := newClient(t, cfg, func(connection *rest.Config) {
 		connection.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
-				if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/leases/"+host) {
+				if r.Method != http.MethodGet && strings.HasSuffix(r.URL.Path, "/leases/"+host) {
 					once.Do(func() { must(first.applier().Transfer(t.Context(), to, []string{host}, nil)) })
 				}
 				return next.RoundTrip(r)

@@ -140,7 +140,10 @@ func mends(t *testing.T, kind string, how way, p produced) {
 		}
 	}
 	for _, name := range changed(was, fingerprint(t)) {
-		if !slices.Contains(p.touched, name) {
+		// To apply a definition moves the claims and the objects of the host that it writes for.
+		applied := p.definition != "" && (strings.HasSuffix(name, "/"+p.thing) || strings.HasSuffix(name, "/too."+p.thing) ||
+			strings.HasSuffix(name, "/"+claimOf(p.thing)) || strings.HasPrefix(name, "providerleasedips "))
+		if !slices.Contains(p.touched, name) && !applied {
 			t.Errorf("repair touched %s: %s", name, done)
 		}
 	}

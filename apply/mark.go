@@ -1,0 +1,154 @@
+package apply
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Others decide by a claim and by the objects that rest on it, which they read one after the other. Two
+// rules let them see that a run has come between. A run marks a claim before it writes or deletes what
+// rests on it, so that whoever gives the claim up as it was before fails (mark). And it moves the
+// resource version of each object that rests on a claim that it has marked, also where the object is
+// as it should be, so that whoever deletes the object as it was before fails (touched).
+
+// markWritten marks the claims that the run has only relied on so far, as far as objects rest on them
+// that it is about to write or to delete. A run that changes nothing marks nothing.
+func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
+	relied := func(h *held) bool { return !h.took }
+	if r.opts.DryRun != "" || !slices.ContainsFunc(r.sortedHolds(), relied) {
+		return nil
+	}
+	written := map[string]bool{}
+	all := false
+	wanted := map[string]bool{}
+	for _, o := range desired {
+		wanted[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
+		if r.snapshot.operators.theirs(o) {
+			continue
+		}
+		if live := r.snapshot.find(o); !cluster.Unchanged(r.touched(o), live, r.manager(o)) {
+			names := r.restsOn(o)
+			all = all || len(names) == 0 // what goes with routes
+			for _, name := range names {
+				written[name] = true
+			}
+		}
+	}
+	if r.opts.Prune {
+		for _, o := range r.snapshot.written[r.group] {
+			if wanted[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] || slices.Contains(kinds.Records, o.kind) {
+				continue
+			}
+			for _, g := range groundsOf(o, r.snapshot.list()) {
+				written[g.name] = true
+			}
+		}
+		for _, h := range r.sortedHolds() {
+			for _, o := range r.snapshot.serving[h.want.Name()] {
+				written[h.want.Name()] = written[h.want.Name()] || o.group != r.group && strays(o, h)
+			}
+		}
+	}
+	return r.mark(ctx, func(name string) bool { return all || written[name] })
+}
+
+// mark puts the run's mark on claims that the run has only relied on so far. Where one has moved since it
+// was read it is decided on anew.
+func (r *run) mark(ctx context.Context, named func(name string) bool) error {
+	if r.opts.DryRun != "" {
+		return nil
+	}
+	r.marking = true
+	defer func() { r.marking = false }()
+	for _, h := range r.sortedHolds() {
+		if h.took || !named(h.want.Name()) {
+			continue
+		}
+		if err := r.takeOnce(ctx, h.want, false); err != nil {
+			return err
+		}
+		if now := r.holds[h.want.Name()]; !now.took {
+			return r.overtaken(h) // another deployment of the owner has got it
+		}
+	}
+	return r.checkWildcards(ctx) // of what was lost and taken anew
+}
+
+// restsOn are the names of the claims on which a rendered object rests, as far as the run holds them.
+func (r *run) restsOn(o render.Object) []string {
+	var names []string
+	if slices.Contains(kinds.Pools, o.Kind) {
+		for name, h := range r.holds {
+			if h.want.Kind == state.Address && o.Name == config.AddressPoolName(h.claim.Addr()) {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	claims := make([]*state.Claim, 0, len(r.holds))
+	if o.Kind == render.ProviderLeasedIP {
+		for _, h := range r.holds {
+			claims = append(claims, h.claim)
+		}
+	}
+	for _, g := range groundsOf(owned{kind: o.Kind, live: cluster.Rendered(o), group: r.group}, claims) {
+		names = append(names, g.name)
+	}
+	return names
+}
+
+// touched is the object as the run writes it: with what it only keeps, and with the run's nonce where it
+// rests on a claim that the run has marked and would not be written otherwise.
+func (r *run) touched(o render.Object) render.Object {
+	live := r.snapshot.find(o)
+	return r.touchedFrom(r.wakes(r.keepTaken(o, live)), live)
+}
+
+// touchedFrom is touched for an object of which another reading is known.
+func (r *run) touchedFrom(o render.Object, live *unstructured.Unstructured) render.Object {
+	o = r.keepTaken(o, live)
+	took := func(name string) bool { h := r.holds[name]; return h != nil && h.took }
+	if live == nil || r.opts.DryRun != "" || !r.marks() || !cluster.Unchanged(o, live, r.manager(o)) || !slices.ContainsFunc(r.restsOn(o), took) {
+		return o
+	}
+	return annotated(o, r.nonce)
+}
+
+// marks is true where the run has marked a claim.
+func (r *run) marks() bool {
+	for _, h := range r.holds {
+		if h.took {
+			return true
+		}
+	}
+	return false
+}
+
+// keepTaken is the object with the nonce that the live one has of an earlier run of ours.
+func (r *run) keepTaken(o render.Object, live *unstructured.Unstructured) render.Object {
+	if live == nil || !owns(live, r.manager(o), lease.AnnotationTaken) {
+		return o
+	}
+	return annotated(o, live.GetAnnotations()[lease.AnnotationTaken])
+}
+
+// annotated is the object with the nonce of the run that has last taken a claim it rests on.
+func annotated(o render.Object, nonce string) render.Object {
+	body := cluster.Rendered(o)
+	annotations := body.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[lease.AnnotationTaken] = nonce
+	body.SetAnnotations(annotations)
+	return render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}
+}
