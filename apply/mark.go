@@ -15,10 +15,10 @@ import (
 )
 
 // Others decide by a claim and by the objects that rest on it, which they read one after the other. Two
-// rules let them see that a run has come between. A run marks a claim before it writes or deletes what
-// rests on it, so that whoever gives the claim up as it was before fails (mark). And it moves the
-// resource version of each object that rests on a claim that it has marked, also where the object is
-// as it should be, so that whoever deletes the object as it was before fails (touched).
+// rules show them that a run has come between. A run marks a claim before it writes or deletes what rests
+// on it: whoever gives the claim up as it was before then fails (mark). And it moves the resource version
+// of the objects that rest on a claim which it has taken, also where they are as they should be: whoever
+// deletes one as it was before then fails (touched).
 
 // markWritten marks the claims that the run has only relied on so far, as far as objects rest on them
 // that it is about to write or to delete. A run that changes nothing marks nothing.
@@ -35,11 +35,15 @@ func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
 		if r.snapshot.operators.theirs(o) {
 			continue
 		}
-		if live := r.snapshot.find(o); !cluster.Unchanged(r.touched(o), live, r.manager(o)) {
+		live := r.snapshot.find(o)
+		if now, touch := r.touched(o); !touch && !cluster.Unchanged(now, live, r.manager(o)) {
 			names := r.restsOn(o)
 			all = all || len(names) == 0 // what goes with routes
 			for _, name := range names {
 				written[name] = true
+				if h := r.holds[name]; h != nil && live == nil {
+					h.touch = true
+				}
 			}
 		}
 	}
@@ -106,27 +110,27 @@ func (r *run) restsOn(o render.Object) []string {
 	return names
 }
 
-// touched is the object as the run writes it: with what it only keeps, and with the run's nonce where it
-// rests on a claim that the run has marked and would not be written otherwise.
-func (r *run) touched(o render.Object) render.Object {
+// touched is the object as the run writes it: with what it only keeps. One that would not be written gets
+// the run's nonce (touch) where it rests on a claim that the run has marked.
+func (r *run) touched(o render.Object) (out render.Object, touch bool) {
 	live := r.snapshot.find(o)
 	return r.touchedFrom(r.wakes(r.keepTaken(o, live)), live)
 }
 
 // touchedFrom is touched for an object of which another reading is known.
-func (r *run) touchedFrom(o render.Object, live *unstructured.Unstructured) render.Object {
+func (r *run) touchedFrom(o render.Object, live *unstructured.Unstructured) (out render.Object, touch bool) {
 	o = r.keepTaken(o, live)
-	took := func(name string) bool { h := r.holds[name]; return h != nil && h.took }
-	if live == nil || r.opts.DryRun != "" || !r.marks() || !cluster.Unchanged(o, live, r.manager(o)) || !slices.ContainsFunc(r.restsOn(o), took) {
-		return o
+	due := func(name string) bool { h := r.holds[name]; return h != nil && h.took && h.touch }
+	if live == nil || r.opts.DryRun != "" || !r.touches() || !cluster.Unchanged(o, live, r.manager(o)) || !slices.ContainsFunc(r.restsOn(o), due) {
+		return o, false
 	}
-	return annotated(o, r.nonce)
+	return annotated(o, r.nonce), true
 }
 
-// marks is true where the run has marked a claim.
-func (r *run) marks() bool {
+// touches is true where objects are to move that are as they should be.
+func (r *run) touches() bool {
 	for _, h := range r.holds {
-		if h.took {
+		if h.took && h.touch {
 			return true
 		}
 	}

@@ -300,9 +300,12 @@ func (r *run) leaveClaim(ctx context.Context, c *state.Claim, drop func(state.Pa
 		r.event(action, string(c.Kind), "", c.Thing, "")
 		return nil
 	}
-	_, left, err := r.ledger.Leave(ctx, c, r.group, drop)
+	now, left, err := r.ledger.Leave(ctx, c, r.group, drop)
 	if err != nil {
 		return fmt.Errorf("%s %s could not be released: %w", c.Kind, c.Thing, err)
+	}
+	if h := r.holds[c.Name()]; h != nil && now != nil {
+		h.claim = now
 	}
 	if left {
 		r.event(action, string(c.Kind), "", c.Thing, "")

@@ -57,7 +57,7 @@ func (r *run) record(o render.Object, live *unstructured.Unstructured) render.Ob
 		o = requested(o, live, r.cluster.Now())
 	}
 	if live != nil {
-		o = r.touched(o)
+		o, _ = r.touchedFrom(o, live)
 	}
 	return o
 }

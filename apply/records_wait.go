@@ -52,7 +52,7 @@ func (r *run) awaitValues(ctx context.Context, def *lease.Definition) error {
 		return waited
 	}
 	for _, h := range r.holds { // their marks have gone
-		h.took = false
+		h.took, h.touch = false, false
 	}
 	if err := r.putRecords(ctx, late); err != nil {
 		return err

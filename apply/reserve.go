@@ -31,6 +31,9 @@ type held struct {
 	// anew is true for a host that has yet to be compared with the wildcard above it: the run has taken
 	// it, or taken it over from a run that may not have done so.
 	anew bool
+	// touch is true where the objects that rest on the claim are to move also if they are as they should
+	// be: the claim was taken anew, or one of them is missing.
+	touch bool
 }
 
 // reserve takes all that the lease must hold, or nothing: where others hold something it gives

@@ -252,7 +252,11 @@ func (r *run) undo(ctx context.Context, why error) error {
 // nonce is a run's mark: unlike that of any other run.
 func nonce() string { return rand.Text()[:13] }
 
-func (r *run) hold(h *held) { r.holds[h.want.Name()] = h }
+func (r *run) hold(h *held) {
+	known := r.holds[h.want.Name()]
+	h.touch = h.touch || h.anew || known != nil && known.touch
+	r.holds[h.want.Name()] = h
+}
 
 // event reports one thing; events of different leases never mix within a line.
 func (r *run) event(action Action, kind, namespace, name, message string) {

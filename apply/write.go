@@ -105,12 +105,16 @@ func (r *run) makeNamespace(ctx context.Context) error {
 
 // writeObject applies one object unless the cluster holds it already just so.
 func (r *run) writeObject(ctx context.Context, o render.Object) (Action, error) {
-	o = r.touched(o)
 	live := r.snapshot.find(o)
-	if cluster.Unchanged(o, live, r.manager(o)) {
+	o, touch := r.touched(o)
+	if !touch && cluster.Unchanged(o, live, r.manager(o)) {
 		return Unchanged, nil
 	}
-	return r.sendObject(ctx, o, live)
+	action, err := r.sendObject(ctx, o, live)
+	if touch && action == Configured {
+		action = Unchanged // as far as the definition goes
+	}
+	return action, err
 }
 
 // manager is the field manager of an object: Akash's claim-like objects are written by the
@@ -174,7 +178,7 @@ func (r *run) sendAgain(ctx context.Context, o render.Object) (Action, error) {
 	if err != nil || live == nil {
 		return Configured, err
 	}
-	if o = r.touchedFrom(o, live); !cluster.Unchanged(o, live, r.manager(o)) {
+	if o, touch := r.touchedFrom(o, live); touch || !cluster.Unchanged(o, live, r.manager(o)) {
 		if _, _, err = r.patch(ctx, o); err != nil {
 			return "", fmt.Errorf("%s: %w", o, r.cluster.Explain(err, "patch", o.Kind.Resource()))
 		}

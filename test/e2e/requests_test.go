@@ -79,9 +79,10 @@ func TestPrune(t *testing.T) {
 		"service/web-ip-443-udp pruned", "address/"+v4+"0 pruned")
 	claim, key := claimName(v4+"0"), lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.UDP, 443)
 	want := []string{
+		"PATCH leases/" + claim, // the run's mark, for the port that stays
 		"DELETE ingresses/" + goes, "DELETE services/web-ip-443-udp",
 		"DELETE providerhosts/" + goes, "DELETE providerleasedips/" + key,
-		"DELETE leases/" + goes, "PATCH leases/" + claim,
+		"DELETE leases/" + goes, "PATCH leases/" + claim, "PATCH leases/" + claim,
 	}
 	if diff := cmp.Diff(want, writesOf(r.sent())); diff != "" {
 		t.Errorf("writes, in their order (-want +got):\n%s", diff)
