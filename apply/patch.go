@@ -3,7 +3,9 @@ package apply
 import (
 	"cmp"
 	"context"
+	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -31,6 +33,25 @@ func (r *run) patch(ctx context.Context, o render.Object) (meta *metav1.PartialO
 		return done, nil
 	})
 	return meta, made, cmp.Or(err, tried)
+}
+
+// create makes an object unless somebody else has made it. Where the answer leaves open whether it took
+// effect it is sent again, and what is there then counts as made.
+func (r *run) create(ctx context.Context, o render.Object) (made bool, err error) {
+	unclear := false
+	tried := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(context.Context) (bool, error) {
+		err = r.cluster.Create(ctx, o, r.manager(o), r.opts.DryRun == DryRunServer)
+		made = err == nil || unclear && apierrors.IsAlreadyExists(err)
+		if apierrors.IsAlreadyExists(err) {
+			err = nil
+		}
+		unclear = unclear || cluster.IsUnclear(err)
+		return err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil, nil
+	})
+	if err != nil {
+		err = fmt.Errorf("%s: %w", o, r.cluster.Explain(err, "create", o.Kind.Resource()))
+	}
+	return made, cmp.Or(err, tried)
 }
 
 // seize applies an object by force, pinned to what was read. Where the answer leaves open whether it

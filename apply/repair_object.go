@@ -62,7 +62,7 @@ func dropGrant(ctx context.Context, c *cluster.Cluster, live *unstructured.Unstr
 	if cluster.IsOvertaken(err) {
 		return errChanged
 	}
-	return err
+	return c.Explain(err, "patch", render.Service.GroupVersion().WithResource("services/status"))
 }
 
 // applied is what this program sends to apply an object again as it is: its spec, and of its labels and

@@ -147,6 +147,12 @@ func (s *server) write(method, path string, body []byte) (int, map[string]any) {
 	if err := json.Unmarshal(body, &o.Object); err != nil {
 		return http.StatusBadRequest, nil
 	}
+	if method == http.MethodPost {
+		path += "/" + o.GetName()
+		if live = s.objects[path]; live != nil {
+			return http.StatusConflict, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": http.StatusConflict, "reason": metav1.StatusReasonAlreadyExists}
+		}
+	}
 	if uid := o.GetUID(); uid != "" && (live == nil || uid != live.GetUID()) {
 		return http.StatusConflict, nil
 	}

@@ -82,7 +82,8 @@ func (r *run) writeAll(ctx context.Context, objects []render.Object) error {
 }
 
 // makeNamespace makes the lease's namespace where it is missing. The provider makes it in the
-// normal course; its labels are Akash's either way.
+// normal course; its labels are Akash's either way. One that is there is never written: who may change
+// the labels of namespaces can pass for any tenant.
 func (r *run) makeNamespace(ctx context.Context) error {
 	name := r.req.Lease.Namespace()
 	alive, exists := r.snapshot.namespaces[name]
@@ -96,11 +97,14 @@ func (r *run) makeNamespace(ctx context.Context) error {
 		Kind: namespaceKind, Name: name,
 		Config: corev1.Namespace(name).WithLabels(state.LeaseNamespaceLabels(r.req.Lease)),
 	}
-	action, err := r.sendObject(ctx, o, nil)
-	if err == nil {
-		r.event(action, o.Kind.Singular, "", name, "")
+	if r.opts.DryRun != DryRunClient {
+		made, err := r.create(ctx, o)
+		if err != nil || !made {
+			return err
+		}
 	}
-	return err
+	r.event(Created, o.Kind.Singular, "", name, "")
+	return nil
 }
 
 // writeObject applies one object unless the cluster holds it already just so.

@@ -204,6 +204,9 @@ func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionRe
 		return &MissingKindError{Resource: resource}
 	case IsPolicy(err):
 		return fmt.Errorf("the cluster's policy refuses to %s %s: %w", verb, resource.GroupResource(), err)
+	case apierrors.IsForbidden(err) && resource.Resource == "services/status":
+		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role for wrong grants as well:\n"+
+			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-grants --user=YOU", verb, resource.GroupResource(), err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the operator's roles (akash-net-viewer's are enough to read):\n"+
 			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator --user=YOU\n"+

@@ -51,6 +51,18 @@ func noteStatus(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
+// Create makes an object that is not there yet, and changes none that is: its error is AlreadyExists then.
+func (c *Cluster) Create(ctx context.Context, o render.Object, manager string, dryRun bool) error {
+	opts := metav1.CreateOptions{FieldManager: manager, FieldValidation: Unwarned}
+	if dryRun {
+		opts.DryRun = []string{metav1.DryRunAll}
+	}
+	return c.Write(ctx, func(write context.Context) error {
+		_, err := c.Dynamic.Resource(o.Kind.Resource()).Namespace(o.Namespace).Create(write, Rendered(o), opts)
+		return err
+	})
+}
+
 // Seize applies an object by force, pinned to what was read.
 func (c *Cluster) Seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
 	pinned := Rendered(o)

@@ -104,6 +104,58 @@ func TestViewer(t *testing.T) {
 	need(t, claims, ledger, host)
 }
 
+// With the operator's role, and as the operator (--as), every verb does its work, from the lease's
+// namespace on, and also under the guard. The roles give no more than that.
+func TestRolesGiveNoMore(t *testing.T) {
+	t.Parallel()
+	operator, viewer := fmt.Sprint("operator-", number.Add(1)), fmt.Sprint("viewer-", number.Add(1))
+	for name, role := range map[string]string{operator: "akash-net-operator", viewer: "akash-net-viewer"} {
+		config, _, err := plane.AddUser(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bind(t, config, name, role, map[string]string{operator: "patch", viewer: "list"}[name])
+	}
+	owner := newTenant()
+	blue, green, host := leaseOf(owner, 1), leaseOf(owner, 2), newHost("roles")
+	as := func(name string, args ...string) result { return admin().run(t, append(args, "--as", name)...) }
+	as(operator, "apply", "-f", define(t, blue, web(host))).exits(t, 0).prints(t, "namespace/"+blue.Namespace()+" created")
+	as(operator, "reserve", newHost("roles"), "--lease", blue.String(), "--prune=false").exits(t, 0)
+	as(operator, "apply", "-f", define(t, green, web(host))).exits(t, 0).prints(t, "withheld")
+	as(operator, "transfer", host, "--to", green.String()).exits(t, 0).prints(t, "namespace/"+green.Namespace()+" created")
+	as(operator, "check", newHost("roles"), "--lease", green.String()).exits(t, 0)
+	as(operator, "release", owner+"/1/1").exits(t, 0)
+	for _, args := range [][]string{{"state"}, {"state", "routes"}, {"state", "leases"}, {"explain", host}, {"check", newHost("roles"), "--lease", green.String()}} {
+		as(viewer, args...).exits(t, 0)
+	}
+	as(operator, "release", owner+"/2/1").exits(t, 0)
+
+	for name, actions := range map[string][]string{
+		operator: {
+			"patch namespaces", "update namespaces", "delete namespaces", "patch namespaces/status", "update namespaces/finalize", "patch services/status",
+			"update services/status", "patch providerhosts.akash.network/status", "create manifests.akash.network", "list secrets", "get secrets", "create pods",
+			"patch leases.coordination.k8s.io", "patch validatingadmissionpolicies.admissionregistration.k8s.io", "bind clusterroles", "impersonate users",
+		},
+		viewer: {
+			"get manifests.akash.network", "list manifests.akash.network", "watch manifests.akash.network", "list secrets", "create namespaces",
+			"patch services", "patch ingresses.networking.k8s.io", "patch providerhosts.akash.network", "delete ingresses.networking.k8s.io",
+		},
+	} {
+		for _, action := range actions {
+			verb, resource, _ := strings.Cut(action, " ")
+			resource, subresource, _ := strings.Cut(resource, "/")
+			if r := kubectl(t, "auth", "can-i", verb, resource, "--subresource="+subresource, "--all-namespaces", "--as", name); strings.TrimSpace(r.stdout) != "no" {
+				t.Errorf("%s may %s: %s", name, action, r)
+			}
+		}
+	}
+	// What the operator's role was once used for.
+	r := kubectl(t, "label", "--overwrite", "namespace", "kube-system", "pod-security.kubernetes.io/enforce=privileged", "--as", operator)
+	if r.code == 0 || !strings.Contains(r.stderr, "forbidden") {
+		t.Errorf("an operator labels kube-system: %s", r)
+	}
+}
+
 // Without a cluster there is a sentence and a next step.
 func TestNoCluster(t *testing.T) {
 	t.Parallel()
