@@ -132,7 +132,7 @@ func TestRolesGiveNoMore(t *testing.T) {
 
 	for name, actions := range map[string][]string{
 		operator: {
-			"patch namespaces", "update namespaces", "delete namespaces", "patch namespaces/status", "update namespaces/finalize", "patch services/status",
+			"patch namespaces", "update namespaces", "delete namespaces", "patch namespaces/status", "patch services/status",
 			"update services/status", "patch providerhosts.akash.network/status", "create manifests.akash.network", "list secrets", "get secrets", "create pods",
 			"patch leases.coordination.k8s.io", "patch validatingadmissionpolicies.admissionregistration.k8s.io", "bind clusterroles", "impersonate users",
 		},

@@ -250,7 +250,9 @@ func made(t *testing.T, w way, b breach) {
 	}
 	_, err := w.send(t, b.write.like, nil, b.write.object(t))
 	patched := w.verb == "patch" && w.patch != types.ApplyPatchType // makes nothing
-	if !refusedBy(err, b.policy) && !(patched && err != nil) && !(w.verb == "update" && isNotFound(err)) {
+	switch {
+	case refusedBy(err, b.policy), patched && err != nil, w.verb == "update" && isNotFound(err):
+	default:
 		t.Errorf("%s: %s passes (%v)", b.policy, b.name, err)
 	}
 }

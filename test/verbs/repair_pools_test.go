@@ -66,18 +66,18 @@ func TestRepairWithoutTheConfiguration(t *testing.T) {
 	grantAnother(t, scene{id: leaseOf(newOwner(), 1), subnet: subnet}, "6", "7")
 	operator := operatorUser(t)
 	// To take a grant out of a Service's status is not for every operator: the answer names the role.
-	if r := runAs(t.Context(), operator, "repair"); r.code != 1 {
+	r := runAs(t.Context(), operator, "repair")
+	if r.code != 1 {
 		t.Errorf("%s", r)
-	} else {
-		r.says(t, "not allowed to patch services/status", "--clusterrole=akash-net-grants")
 	}
+	r.prints(t, `add "!`+subnet+`0/31" to spec.ip.ranges of configmap akash-net/config, which is not yours to write`,
+		"not allowed to patch services/status", "--clusterrole=akash-net-grants")
 	bindRole(t, "operator-grants", "akash-net-grants")
-	var r result
 	eventually(t, "the role for grants is bound", func(ctx context.Context) (bool, error) {
 		r = runAs(ctx, operator, "repair")
 		return r.code == 0, nil
 	})
-	r.prints(t, `add "!`+subnet+`0/31" to spec.ip.ranges of configmap akash-net/config, which is not yours to write`, "GrantDiffers/"+subnet+"6 repaired (")
+	r.prints(t, "GrantDiffers/"+subnet+"6 repaired (")
 	net(t, 0, "state", "--problems")
 }
 
