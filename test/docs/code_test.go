@@ -94,7 +94,7 @@ var keyList = regexp.MustCompile(`(?m)^\s+(\w+)Keys\s+= \[\]string\{(.*)\}`)
 
 func TestKeysOfTheConfigurationAreDocumented(t *testing.T) {
 	text := read(t, "docs/configuration.md")
-	parents := map[string]string{"spec": "", "ingress": "ingress.", "gateway": "gateway.", "listener": "gateway.listeners.", "hosts": "hosts.", "ip": "ip.", "commit": "commitLevels.", "shard": "shards[].", "dns": "dns.", "gardener": "dns.gardener.", "workload": "workloads."}
+	parents := map[string]string{"spec": "", "ingress": "ingress.", "gateway": "gateway.", "listener": "gateway.listeners.", "hosts": "hosts.", "ip": "ip.", "commit": "commitLevels.", "shard": "shards[].", "dns": "dns.", "gardener": "dns.gardener.", "workload": "workloads.", "limit": "limits."}
 	found := keyList.FindAllStringSubmatch(read(t, "lease/config/read.go"), -1)
 	count := 0
 	for _, m := range found {
