@@ -86,8 +86,11 @@ func TestStrictLetsNamespacesAndOwnersGo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	following, followed := follower(t, copies[aliceClaim]) // the guard lets nobody make one
 	installGuard(t, cfg, true)
-	following := follower(t, copies[aliceClaim])
+	if err := followed.client().Delete(t.Context(), followed.name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
 
 	eventually(t, "the garbage collector deletes what follows an owner", func(ctx context.Context) (bool, error) {
 		_, err := following.client().Get(ctx, following.name, metav1.GetOptions{})
@@ -107,11 +110,11 @@ func TestStrictLetsNamespacesAndOwnersGo(t *testing.T) {
 	}
 }
 
-// follower makes a claim whose owner reference names a ConfigMap, and deletes the ConfigMap.
-func follower(t *testing.T, like ref) ref {
+// follower makes a claim whose owner reference names a ConfigMap.
+func follower(t *testing.T, like ref) (following, followed ref) {
 	t.Helper()
-	configMaps := cluster.Resource(namespaces.GroupVersion().WithResource("configmaps")).Namespace(like.namespace)
-	owner, err := configMaps.Create(t.Context(), &unstructured.Unstructured{Object: object("v1", "ConfigMap", "owner")}, metav1.CreateOptions{})
+	followed = ref{namespaces.GroupVersion().WithResource("configmaps"), like.namespace, "owner"}
+	owner, err := followed.client().Create(t.Context(), &unstructured.Unstructured{Object: object("v1", "ConfigMap", "owner")}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,10 +124,7 @@ func follower(t *testing.T, like ref) ref {
 	if _, err := like.client().Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := configMaps.Delete(t.Context(), owner.GetName(), metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	return ref{like.resource, like.namespace, o.GetName()}
+	return ref{like.resource, like.namespace, o.GetName()}, followed
 }
 
 func ignoreNotFound(err error) error {
