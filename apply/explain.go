@@ -2,22 +2,20 @@ package apply
 
 import (
 	"context"
-	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Explain says of hosts, addresses and leases (OWNER/DSEQ/GSEQ) how they stand, and why.
-func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []string) ([]state.Explanation, error) {
+// Explain says of hosts, addresses, IP endpoints and leases how they stand, and why.
+func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) ([]state.Explanation, error) {
 	s, err := read(ctx, c, ledger.New(c, cfg.LedgerNamespace, false), true, kinds.RecordsOf(cfg)...)
 	if err != nil {
 		return nil, err
@@ -42,20 +40,14 @@ func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig
 		return nil, err
 	}
 	var out []state.Explanation
-	for _, thing := range things {
-		if group, err := lease.ParseGroup(thing); err == nil {
-			out = append(out, around.Lease(group))
-		} else if a, err := netip.ParseAddr(thing); err == nil {
-			out = append(out, around.IP(a))
-		} else {
-			out = append(out, around.Host(strings.ToLower(thing)))
-		}
+	for _, t := range things {
+		out = append(out, around.Explain(t))
 	}
 	return out, nil
 }
 
 // unrecorded says of the hosts among things and leases that have no DNS record for what it waits.
-func (s *snapshot) unrecorded(ctx context.Context, a *Applier, things []string) (map[string]string, error) {
+func (s *snapshot) unrecorded(ctx context.Context, a *Applier, things []thing.Thing) (map[string]string, error) {
 	out := map[string]string{}
 	if !a.opts.Config.DNS.Records() {
 		return out, nil
@@ -66,9 +58,8 @@ func (s *snapshot) unrecorded(ctx context.Context, a *Applier, things []string) 
 		}
 		for _, part := range claim.Parts {
 			group := part.Lease.Group()
-			if !slices.Contains(things, claim.Thing) && !slices.ContainsFunc(things, func(t string) bool {
-				g, err := lease.ParseGroup(t)
-				return err == nil && g == group
+			if !slices.ContainsFunc(things, func(t thing.Thing) bool {
+				return t.Kind == thing.Lease && t.Group == group || t.Kind == thing.Host && t.Host == claim.Thing
 			}) {
 				continue
 			}

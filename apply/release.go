@@ -123,7 +123,15 @@ func newChoice(things []string) choice {
 }
 
 // claim is true for a claim that is chosen.
-func (c choice) claim(claim *state.Claim) bool { return c.all || c.things[claim.Thing] }
+func (c choice) claim(claim *state.Claim) bool {
+	return c.all || c.things[claim.Thing] || claim.Kind == state.Address && c.endpoint(claim)
+}
+
+// endpoint is true for an address whose IP endpoint is chosen, as "endpoint/NAME" or by its name alone.
+func (c choice) endpoint(claim *state.Claim) bool {
+	name, ok := strings.CutPrefix(claim.SharingKey, claim.Owner+"-ip-")
+	return ok && (c.things[name] || c.things["endpoint/"+name])
+}
 
 // object is true for an object that serves what is chosen. A ProviderLeasedIP does when it is for
 // the endpoint of a chosen address.
@@ -141,7 +149,9 @@ func (c choice) object(o owned, claims []*state.Claim) bool {
 	}
 	uses := append(state.HostUses(o.live), state.AddressUses(o.live)...)
 	return slices.ContainsFunc(uses, func(u state.Use) bool {
-		return c.things[u.Host] || u.Address.IsValid() && c.things[u.Address.String()]
+		return c.things[u.Host] || u.Address.IsValid() && (c.things[u.Address.String()] || slices.ContainsFunc(claims, func(claim *state.Claim) bool {
+			return claim.Kind == state.Address && claim.Addr() == u.Address && c.claim(claim)
+		}))
 	})
 }
 

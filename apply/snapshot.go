@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -275,6 +276,26 @@ func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) 
 		return nil, err
 	}
 	return state.NewAddresses(claims, uses), nil
+}
+
+// HeldThings are the things that are claimed and the deployment groups that claim them, each once.
+func HeldThings(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) ([]thing.Thing, error) {
+	claims, err := ledger.New(c, ledgerNamespace, false).List(ctx)
+	var things []thing.Thing
+	seen := map[lease.Group]bool{}
+	for _, claim := range claims {
+		if t, err := thing.Parse(claim.Thing); err == nil {
+			t.Endpoint = ""
+			things = append(things, t)
+		}
+		for _, g := range claim.Groups() {
+			if !seen[g] {
+				seen[g] = true
+				things = append(things, thing.Thing{Kind: thing.Lease, Group: g})
+			}
+		}
+	}
+	return things, err
 }
 
 // Holding is what the ledger says of a deployment group.

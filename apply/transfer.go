@@ -135,7 +135,7 @@ func (r *run) named(things []string) []*state.Claim {
 		}
 		found := false
 		for _, c := range r.snapshot.list() {
-			endpoint := c.Kind == state.Address && c.SharingKey == lease.SharingKey(r.group.Owner, thing)
+			endpoint := c.Kind == state.Address && c.SharingKey == lease.SharingKey(r.group.Owner, strings.TrimPrefix(thing, "endpoint/"))
 			if (c.Thing == name || endpoint) && !c.Deleting && len(c.Parts) > 0 {
 				found = true
 				if !slices.Contains(out, c) {
@@ -144,7 +144,7 @@ func (r *run) named(things []string) []*state.Claim {
 			}
 		}
 		if !found {
-			r.event(Left, "thing", "", thing, "nobody holds it; reserve it or apply a definition that names it")
+			r.event(Left, KindThing, "", thing, "nobody holds it; reserve it or apply a definition that names it")
 		}
 	}
 	return out

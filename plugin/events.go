@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // events prints what a run tells: a line for people, or a JSON object a line.
@@ -69,7 +72,7 @@ func (e *events) report(event apply.Event) {
 		switch event.Action {
 		case apply.Failed, apply.Done, apply.Lacks, apply.Proved, apply.Unproved: // what becomes of a host is said by another event
 		default:
-			e.line(e.c.people, "%s", eventThing(event))
+			e.line(e.c.people, "%s", eventName(event))
 		}
 	default:
 		e.text(event)
@@ -107,7 +110,15 @@ func (e *events) text(event apply.Event) {
 }
 
 // eventThing is how an event's object, or the thing claimed, is called.
-func eventThing(event apply.Event) string { return event.Kind + "/" + event.Name }
+func eventThing(event apply.Event) string { return thing.Print(event.Kind, event.Name) }
+
+// eventName is eventThing for -o name: a problem has the word before it that state prints too.
+func eventName(event apply.Event) string {
+	if slices.Contains(state.ProblemKinds, event.Kind) {
+		return problemPrefix + event.Kind + "/" + event.Name
+	}
+	return eventThing(event)
+}
 
 // line prints one line, whatever its parts hold.
 func (e *events) line(w io.Writer, format string, args ...any) {

@@ -8,25 +8,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 func newExplain(c *cli) *cobra.Command {
 	var output string
+	var ignoreMissing bool
 	cmd := &cobra.Command{
-		Use:   "explain (HOST|IP|LEASE)...",
+		Use:   "explain (HOST|ADDRESS|ENDPOINT|LEASE)...",
 		Short: "Tell who holds a thing, whether it is live, and if not why",
 		Long: `
-			Tell of host names, addresses and leases who holds them since when (the API server's time), what
-			routes to them, whether they are live, and if not why and what to do.`,
+			Tell of host names, paths of them, addresses, IP endpoints and leases who holds them since when (the
+			API server's time), what routes to them, whether they are live, and if not why and what to do.
+
+			Each is named as it is printed: host/shop.example.com, address/203.0.113.7, endpoint/public,
+			lease/OWNER/DSEQ/GSEQ. The word before the slash may be left out, and a URL names its host. Exit code
+			1 tells that there is no such lease, endpoint or address.`,
 		Example: `
 			kubectl akash-net explain shop.example.com
 
 			kubectl akash-net explain 203.0.113.7 akash1…/8438017/1`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("name a host, an address, or a lease (OWNER/DSEQ/GSEQ)")
+				return usage("name a host, an address, an IP endpoint (endpoint/NAME), or a lease (OWNER/DSEQ/GSEQ)")
 			}
 			return nil
 		},
@@ -34,16 +40,21 @@ func newExplain(c *cli) *cobra.Command {
 			if output != "" && output != "json" && output != "yaml" {
 				return usage("--output must be 'yaml' or 'json', not %q", output)
 			}
-			return c.explain(cmd.Context(), args, output)
+			things, err := parseThings(args, thing.Host, thing.Address, thing.Endpoint, thing.Lease)
+			if err != nil {
+				return err
+			}
+			return c.explain(cmd.Context(), things, output, ignoreMissing)
 		},
-		ValidArgsFunction: c.completeLeases,
+		ValidArgsFunction: c.completeThings(thing.Host, thing.Address, thing.Lease),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'yaml' or 'json'")
 	completeFlag(cmd, "output", "json", "yaml")
+	addIgnoreMissing(cmd, &ignoreMissing)
 	return cmd
 }
 
-func (c *cli) explain(ctx context.Context, things []string, output string) error {
+func (c *cli) explain(ctx context.Context, things []thing.Thing, output string, ignoreMissing bool) error {
 	cluster, err := c.connect(8)
 	if err != nil {
 		return err
@@ -56,6 +67,22 @@ func (c *cli) explain(ctx context.Context, things []string, output string) error
 	if err != nil {
 		return err
 	}
+	if err := c.printExplanations(explanations, output); err != nil {
+		return err
+	}
+	var what []string
+	for _, x := range explanations {
+		if x.Missing && !ignoreMissing {
+			what = append(what, x.Summary)
+		}
+	}
+	if len(what) > 0 {
+		return &missingError{what}
+	}
+	return nil
+}
+
+func (c *cli) printExplanations(explanations []state.Explanation, output string) error {
 	switch output {
 	case "json":
 		e := json.NewEncoder(c.Out)

@@ -51,7 +51,7 @@ func (f *inputFlags) toOptions(c *cli) (*inputOptions, error) {
 
 // parseLease reads --lease, and doubts addresses that look mistyped.
 func (f *inputFlags) parseLease(c *cli) (*lease.ID, error) {
-	id, err := lease.ParseID(f.lease)
+	id, err := lease.ParseID(leaseArgument(f.lease))
 	if err != nil {
 		return nil, usage("--lease: %w", err)
 	}

@@ -124,7 +124,7 @@ func (f *migrateFlags) chosen(args []string) (func(lease.ID) bool, error) {
 	groups := make([]lease.Group, len(args))
 	for i, arg := range args {
 		var err error
-		if groups[i], err = lease.ParseGroup(arg); err != nil {
+		if groups[i], err = lease.ParseGroup(leaseArgument(arg)); err != nil {
 			return nil, &usageError{err}
 		}
 	}

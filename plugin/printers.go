@@ -16,6 +16,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -119,7 +121,7 @@ func plain(b *state.Book) (map[string]any, error) {
 	return o, utiljson.Unmarshal(text, &o)
 }
 
-// printNames prints a name a line: host/NAME, ip/ADDRESS, lease/OWNER/DSEQ/…, pool/NAME,
+// printNames prints a name a line: host/NAME, address/ADDRESS, lease/OWNER/DSEQ/…, pool/NAME,
 // KIND/NAMESPACE/NAME of a route.
 func printNames(out io.Writer, b *state.Book, subjects []state.Subject) error {
 	w := bufio.NewWriter(out)
@@ -128,18 +130,18 @@ func printNames(out io.Writer, b *state.Book, subjects []state.Subject) error {
 		switch s {
 		case state.SubjectHosts:
 			for _, r := range b.Hosts {
-				line("host", r.Host+r.Path)
+				line(string(thing.Host), lease.HostPath(r.Host, r.Path))
 			}
 		case state.SubjectIPs:
 			for i, r := range b.IPs {
 				again := i > 0 && b.IPs[i-1].Address == r.Address
 				if r.Address.IsValid() && !again {
-					line("ip", r.Address.String())
+					line(string(thing.Address), r.Address.String())
 				}
 			}
 		case state.SubjectLeases:
 			for _, r := range b.Leases {
-				line("lease", r.Lease)
+				line(string(thing.Lease), r.Lease)
 			}
 		case state.SubjectPools:
 			for _, r := range b.Pools {

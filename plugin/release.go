@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 )
 
 // releaseFlags are the flags of release as they are typed.
@@ -29,6 +29,8 @@ type releaseFlags struct {
 	concurrency int
 	selector    string
 	all, yes    bool
+	// ignoreMissing takes what the lease does not hold for released.
+	ignoreMissing bool
 	// namespace is that of the leases to release, empty for all.
 	namespace string
 }
@@ -36,14 +38,15 @@ type releaseFlags struct {
 func newRelease(c *cli) *cobra.Command {
 	f := &releaseFlags{}
 	cmd := &cobra.Command{
-		Use:   "release (LEASE [HOST|ADDRESS...] | LEASE... | -l SELECTOR | --all)",
+		Use:   "release (LEASE [HOST|ADDRESS|ENDPOINT...] | LEASE... | -l SELECTOR | --all)",
 		Short: "Give up what a lease holds",
 		Long: `
 			Give up what leases hold, all of it or the hosts and addresses that are named: first what serves
 			traffic goes, then the claims, so that no name is free while it is still served. A lease is named
 			OWNER/DSEQ/GSEQ; an order and a provider may follow and do not matter.
 
-			To release what is not held does nothing and says so. Objects that Akash's provider wrote are
+			To release a lease that holds nothing does nothing and says so; a thing that is named and that the
+			lease does not hold is exit code 1. Objects that Akash's provider wrote are
 			left.`,
 		Example: `
 			kubectl akash-net release akash1…/8438017/1
@@ -60,13 +63,14 @@ func newRelease(c *cli) *cobra.Command {
 			f.namespace = givenNamespace(cmd)
 			return f.run(cmd.Context(), c, args)
 		},
-		ValidArgsFunction: c.completeLeases,
+		ValidArgsFunction: c.completeRelease,
 	}
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
 	addOperators(cmd, &f.operators)
 	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, before their claims are given up")
 	addConcurrency(cmd, &f.concurrency)
+	addIgnoreMissing(cmd, &f.ignoreMissing)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Release the leases whose labels (Akash's, akash.network/lease.id.…) match")
 	cmd.Flags().BoolVar(&f.all, "all", false, "Release all leases, after a question")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
@@ -97,17 +101,24 @@ func (f *releaseFlags) check(args []string) error {
 	return nil
 }
 
-// parse takes the arguments apart: leases, or one lease and things that it holds.
-func parseRelease(args []string) (groups []lease.Group, things []string, err error) {
-	for i, arg := range args {
-		g, err := lease.ParseGroup(arg)
+// parseRelease takes the arguments apart: leases, or one lease and things that it holds.
+func parseRelease(args []string) (groups []lease.Group, things []thing.Thing, err error) {
+	parsed, err := parseThings(args, thing.Lease, thing.Host, thing.Address, thing.Endpoint)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, t := range parsed {
 		switch {
-		case err == nil && len(things) == 0:
-			groups = append(groups, g)
-		case i == 0 || len(groups) > 1 || strings.Count(arg, "/") > 1:
-			return nil, nil, &usageError{cmp.Or(err, fmt.Errorf("%s: things of one lease are released at a time", arg))}
+		case t.Kind == thing.Lease && len(things) == 0:
+			groups = append(groups, t.Group)
+		case t.Kind == thing.Lease:
+			return nil, nil, usage("%s: name the lease first, and then what it gives up", args[i])
+		case len(groups) == 0:
+			return nil, nil, usage("%s: name the lease (OWNER/DSEQ/GSEQ) first, and then what it gives up", args[i])
+		case len(groups) > 1:
+			return nil, nil, usage("%s: things of one lease are released at a time", args[i])
 		default:
-			things = append(things, arg)
+			things = append(things, t)
 		}
 	}
 	return groups, things, nil
@@ -115,6 +126,10 @@ func parseRelease(args []string) (groups []lease.Group, things []string, err err
 
 func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 	groups, things, err := parseRelease(args)
+	if err != nil {
+		return err
+	}
+	names, err := whole(things, "release")
 	if err != nil {
 		return err
 	}
@@ -139,9 +154,14 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 		return errors.New("nothing was released; -y answers the question")
 	}
 	events := newEvents(c, f.output, f.dryRun)
-	return apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: events.report,
-	}).Release(ctx, groups, things...)
+	watch := watchMissing(events.report)
+	err = apply.New(cluster, apply.Options{
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: watch.event,
+	}).Release(ctx, groups, names...)
+	if err != nil || f.ignoreMissing {
+		return err
+	}
+	return missingThings(things, watch.notReleased, "%s is not held by lease %s", groups[0])
 }
 
 // choose are the deployment groups with claims that the selector matches.
@@ -174,6 +194,14 @@ func (c *cli) ask(question string) bool {
 	line, _ := bufio.NewReader(c.In).ReadString('\n') // no answer is no
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes"
+}
+
+// completeRelease offers leases, and after one what is held.
+func (c *cli) completeRelease(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return c.completeLeases(cmd, args, toComplete)
+	}
+	return c.completeThings(thing.Host, thing.Address, thing.Lease)(cmd, args, toComplete)
 }
 
 // completeLeases offers the deployment groups that hold claims.

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -130,7 +131,9 @@ func (f *repairFlags) check(c *cli, names []string) (*inputOptions, error) {
 	if f.dryRun == apply.DryRunServer {
 		return nil, usage(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
 	}
-	for _, name := range names {
+	for i, name := range names {
+		name = strings.TrimPrefix(name, problemPrefix)
+		names[i] = problemName(name)
 		switch kind, thing, _ := strings.Cut(name, "/"); {
 		case !slices.Contains(state.ProblemKinds, kind):
 			return nil, usage("%s: there is no problem %q; %s are known", name, kind, strings.Join(state.ProblemKinds, ", "))
@@ -172,6 +175,18 @@ func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names [
 	return apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: events.report,
 	}).Repair(ctx, opts)
+}
+
+// problemPrefix is the word before problems where names are printed.
+const problemPrefix = "problem/"
+
+// problemName is PROBLEM/THING with the thing as problems name it, whatever way it was typed.
+func problemName(name string) string {
+	kind, text, _ := strings.Cut(name, "/")
+	if t, err := thing.Parse(text); err == nil {
+		return kind + "/" + t.Name()
+	}
+	return name
 }
 
 // completeProblems offers the problems that there are.

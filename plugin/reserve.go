@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -98,7 +100,30 @@ func newCheck(c *cli) *cobra.Command {
 	return cmd
 }
 
+// named takes the arguments apart: hosts, with their paths, and addresses, which --address names too.
+func (f *reserveFlags) named(args []string) (hosts []string, err error) {
+	things, err := parseThings(args, thing.Host, thing.Address)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range f.addresses {
+		f.addresses[i] = strings.TrimPrefix(strings.TrimPrefix(a, "address/"), "ip/")
+	}
+	for _, t := range things {
+		if t.Kind == thing.Address {
+			f.addresses = append(f.addresses, t.Name())
+		} else {
+			hosts = append(hosts, t.Name())
+		}
+	}
+	return hosts, nil
+}
+
 func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error {
+	args, err := f.named(args)
+	if err != nil {
+		return err
+	}
 	named := len(args) > 0 || len(f.addresses) > 0
 	for _, check := range []error{checkDryRun(&f.dryRun), checkOutput(f.output), checkConcurrency(f.concurrency), f.proof.check()} {
 		if check != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 )
 
 // transferFlags are the flags of transfer as they are typed.
@@ -18,6 +19,8 @@ type transferFlags struct {
 	dryRun      string
 	operators   string
 	concurrency int
+	// ignoreMissing leaves out what nobody holds.
+	ignoreMissing bool
 }
 
 func newTransfer(c *cli) *cobra.Command {
@@ -43,7 +46,14 @@ func newTransfer(c *cli) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), c, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			things, err := parseThings(args, thing.Host, thing.Address, thing.Endpoint)
+			if err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), c, things)
+		},
+		ValidArgsFunction: c.completeThings(thing.Host, thing.Address),
 	}
 	cmd.Flags().StringVar(&f.to, "to", "", "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER: the lease that is to hold them")
 	cmd.Flags().StringSliceVarP(&f.input.files, "filename", "f", nil, "The definition of that lease, to apply with the transfer")
@@ -52,14 +62,19 @@ func newTransfer(c *cli) *cobra.Command {
 	addOutput(cmd, &f.output)
 	addOperators(cmd, &f.operators)
 	addConcurrency(cmd, &f.concurrency)
+	addIgnoreMissing(cmd, &f.ignoreMissing)
 	return cmd
 }
 
-func (f *transferFlags) run(ctx context.Context, c *cli, things []string) error {
+func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) error {
 	for _, check := range []error{checkDryRun(&f.dryRun), checkTarget(f.target), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
 		if check != nil {
 			return check
 		}
+	}
+	names, err := whole(things, "transfer")
+	if err != nil {
+		return err
 	}
 	f.input.lease = f.to
 	to, err := f.input.parseLease(c)
@@ -93,7 +108,12 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []string) error 
 		def = defs[0]
 	}
 	events := newEvents(c, f.output, f.dryRun)
-	return apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Prune: true, Operators: f.operators, Concurrency: f.concurrency, Report: events.report,
-	}).Transfer(ctx, *to, things, def)
+	watch := watchMissing(events.report)
+	err = apply.New(cluster, apply.Options{
+		Config: cfg, DryRun: f.dryRun, Prune: true, Operators: f.operators, Concurrency: f.concurrency, Report: watch.event,
+	}).Transfer(ctx, *to, names, def)
+	if err != nil || f.ignoreMissing {
+		return err
+	}
+	return missingThings(things, watch.notFound, "%s is held by nobody")
 }

@@ -20,6 +20,9 @@ type Explanation struct {
 	Summary string   `json:"summary"`
 	Facts   []string `json:"facts,omitempty"`
 	Next    []string `json:"next,omitempty"`
+	// Missing is true for a lease that holds nothing, an endpoint without an address, and an address that
+	// is none of the provider's.
+	Missing bool `json:"-"`
 }
 
 // Circumstances are what explanations are made of.
@@ -53,6 +56,8 @@ func (c *Circumstances) Host(host string) Explanation {
 		x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.", stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
 	case len(rows)+len(c.Uses[host]) > 0:
 		x.Summary = fmt.Sprintf("%s has no claim, but objects stand for it", host)
+	case refuse(host, config.Backend{}, c.Config) != "":
+		x.Summary = host + " is held by nobody, and no lease can ask for it"
 	default:
 		x.Summary = host + " is free"
 		x.next("kubectl akash-net reserve %s --lease LEASE", host)
@@ -211,7 +216,7 @@ func (c *Circumstances) IP(a netip.Addr) Explanation {
 	case inPool:
 		x.Summary = a.String() + " is free"
 	default:
-		x.Summary = a.String() + " is none of the provider's addresses"
+		x.Summary, x.Missing = a.String()+" is none of the provider's addresses", true
 		x.next("kubectl akash-net state pools")
 	}
 	if inPool {

@@ -92,7 +92,7 @@ func TestReserveRequiresProof(t *testing.T) {
 	names := nameserver.Start(t, challenge(host, id.Owner))
 	reserve := []string{"reserve", "--lease", id.String(), "--config", configure(t, "hosts: {wildcards: true}"), "--require-dns-proof", "--resolver", names.Addr}
 	r := net(t, 3, append(reserve, wildcard, host, host+"/v2")...)
-	r.says(t, wildcard+" is not proved", challenge(wildcard, id.Owner)).prints(t, "wildcard/"+wildcard+" unproved\n", "host/"+host+" proved")
+	r.says(t, wildcard+" is not proved", challenge(wildcard, id.Owner)).prints(t, "host/"+wildcard+" unproved\n", "host/"+host+" proved")
 	if got := lines(r.stdout, host+" proved"); len(got) != 1 {
 		t.Errorf("a host with two paths is told of %d times", len(got))
 	}

@@ -73,7 +73,7 @@ func TestWildcards(t *testing.T) {
 		domain, owner := newDomain(), newOwner()
 		reserve(t, 0, owner, 1, "*."+domain)
 		reserve(t, 4, newOwner(), 9, "*."+domain).says(t, owner)
-		reserve(t, 0, owner, 2, "*."+domain).prints(t, "wildcard/*."+domain+" withheld")
+		reserve(t, 0, owner, 2, "*."+domain).prints(t, "host/*."+domain+" withheld")
 		net(t, 0, "release", "--config", config, leaseOf(owner, 1).String(), "*."+domain)
 		held(t, "wc--any."+domain)
 	})

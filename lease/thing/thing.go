@@ -1,0 +1,205 @@
+// Package thing is the grammar of names: how hosts, addresses, IP endpoints and leases are typed on the
+// command line, and how they are printed. What is printed can be typed wherever such a thing is taken.
+package thing
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Kind is what a name is the name of.
+type Kind string
+
+// The kinds, as they stand before the name.
+const (
+	Host     Kind = "host"
+	Address  Kind = "address"
+	Endpoint Kind = "endpoint"
+	Lease    Kind = "lease"
+)
+
+// Thing is a name that was understood.
+type Thing struct {
+	Kind Kind
+	// Host is a host or a wildcard, in lower case and without a dot at the end; Path is a path of it,
+	// empty for the host itself.
+	Host, Path string
+	Addr       netip.Addr
+	// Endpoint is the name of an IP endpoint. It is set too for a host that was typed as one word, which
+	// may be an endpoint's name.
+	Endpoint string
+	// Group is the deployment group of a lease, ID its full name where that was given, else the zero ID.
+	Group lease.Group
+	ID    lease.ID
+}
+
+// prefixes are the words before the slash by which a kind is known.
+var prefixes = map[string]Kind{
+	"host": Host, "wildcard": Host, "address": Address, "ip": Address, "endpoint": Endpoint, "lease": Lease,
+}
+
+// others are words that this program prints before the names of what is none of the kinds.
+var others = []string{
+	"pool", "dns", "problem", "ingress", "httproute", "tlsroute", "route", "service", "namespace", "providerhost", "providerleasedip",
+	"ipaddresspool", "l2advertisement", "dnsrecord", "dnsendpoint",
+}
+
+// Parse reads a name:
+//
+//	shop.example.com  host/shop.example.com  shop.example.com/api  *.example.com  https://shop.example.com/api
+//	203.0.113.7  address/203.0.113.7  ip/203.0.113.7  2001:db8::7
+//	endpoint/public  (a word without dots may be a host or an endpoint)
+//	OWNER/DSEQ/GSEQ  OWNER/DSEQ/GSEQ/OSEQ  OWNER/DSEQ/GSEQ/OSEQ/PROVIDER  lease/OWNER/DSEQ/GSEQ
+//
+// The error says what to type instead.
+func Parse(text string) (Thing, error) {
+	if prefix, rest, found := strings.Cut(text, "/"); found {
+		if kind, known := prefixes[prefix]; known {
+			return parseKind(kind, rest)
+		}
+		if slices.Contains(others, prefix) {
+			return Thing{}, fmt.Errorf("%q is no host, address, endpoint or lease", lease.Clip(text))
+		}
+	}
+	owner, _, _ := strings.Cut(text, "/")
+	switch {
+	case text == "":
+		return Thing{}, fmt.Errorf("the name is empty")
+	case strings.Contains(text, "://"):
+		return parseURL(text)
+	case strings.HasPrefix(owner, "akash1") && lease.CheckAddress(owner) == nil:
+		return parseLease(text)
+	case isNumber(text):
+		return Thing{}, fmt.Errorf("%q is a number; a lease is named OWNER/DSEQ/GSEQ", lease.Clip(text))
+	}
+	if _, err := netip.ParseAddr(text); err == nil {
+		return parseAddress(text)
+	}
+	if prefix, err := netip.ParsePrefix(text); err == nil {
+		return Thing{}, fmt.Errorf("%q is a range of addresses; name one of them, such as %s", text, prefix.Addr())
+	}
+	t, err := parseHost(text)
+	if err == nil && t.Path == "" && !strings.Contains(t.Host, ".") && lease.CheckEndpointName(t.Host) == nil {
+		t.Endpoint = t.Host
+	}
+	return t, err
+}
+
+func parseKind(kind Kind, name string) (Thing, error) {
+	switch kind {
+	case Address:
+		return parseAddress(name)
+	case Lease:
+		return parseLease(name)
+	case Endpoint:
+		if err := lease.CheckEndpointName(name); err != nil {
+			return Thing{}, err
+		}
+		return Thing{Kind: Endpoint, Endpoint: name}, nil
+	}
+	return parseHost(name)
+}
+
+func parseHost(text string) (Thing, error) {
+	host, path, _ := strings.Cut(text, "/")
+	t := Thing{Kind: Host, Host: strings.ToLower(strings.TrimSuffix(host, "."))}
+	if err := lease.CheckHostOrWildcard(t.Host); err != nil {
+		return Thing{}, err
+	}
+	if path != "" {
+		t.Path = "/" + path
+		if err := lease.CheckRoute(t.Host, t.Path); err != nil {
+			return Thing{}, err
+		}
+	}
+	return t, nil
+}
+
+// parseURL reads what people copy from a browser: the host and the path of it, where it has no more.
+func parseURL(text string) (Thing, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return Thing{}, fmt.Errorf("%q is no URL of a host; type the host, such as shop.example.com", lease.Clip(text))
+	}
+	path := strings.TrimSuffix(u.EscapedPath(), "/")
+	t, err := Parse(u.Hostname() + path)
+	if err != nil {
+		return Thing{}, err
+	}
+	if u.Port() != "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return Thing{}, fmt.Errorf("%q says more than a host and a path; type %s", lease.Clip(text), t.Name())
+	}
+	return t, nil
+}
+
+func parseAddress(text string) (Thing, error) {
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		return Thing{}, fmt.Errorf("%q is not an address", lease.Clip(text))
+	}
+	if a = a.Unmap(); a.Zone() != "" {
+		return Thing{}, fmt.Errorf("%q has a zone; type %s", text, a.WithZone(""))
+	}
+	return Thing{Kind: Address, Addr: a}, nil
+}
+
+func parseLease(text string) (Thing, error) {
+	switch strings.Count(text, "/") {
+	case 0:
+		return Thing{}, fmt.Errorf("%q is an owner; a lease is named OWNER/DSEQ/GSEQ, and \"kubectl akash-net state leases -l %s=%s\" lists the owner's",
+			lease.Clip(text), lease.LabelOwner, lease.Clip(text))
+	case 1:
+		return Thing{}, fmt.Errorf("%q is a deployment; a lease is named OWNER/DSEQ/GSEQ, such as %s/1", lease.Clip(text), lease.Clip(text))
+	}
+	g, err := lease.ParseGroup(text)
+	if err != nil {
+		return Thing{}, err
+	}
+	t := Thing{Kind: Lease, Group: g}
+	if id, err := lease.ParseID(text); err == nil {
+		t.ID = id
+	}
+	return t, nil
+}
+
+func isNumber(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }) < 0
+}
+
+// Name is the thing without its kind.
+func (t Thing) Name() string {
+	switch t.Kind {
+	case Address:
+		return t.Addr.String()
+	case Endpoint:
+		return t.Endpoint
+	case Lease:
+		if t.ID != (lease.ID{}) {
+			return t.ID.String()
+		}
+		return t.Group.String()
+	}
+	return lease.HostPath(t.Host, t.Path)
+}
+
+// String is the thing as it is printed: its kind, a slash, and its name.
+func (t Thing) String() string { return string(t.Kind) + "/" + t.Name() }
+
+// Print is how a thing of a kind is called in messages and with -o name, whatever the kind's word was:
+// wildcards are hosts.
+func Print(kind, name string) string {
+	switch kind {
+	case "wildcard":
+		kind = string(Host)
+	case "thing": // as it was typed
+		if t, err := Parse(name); err == nil {
+			return t.String()
+		}
+	}
+	return kind + "/" + name
+}

@@ -1,0 +1,111 @@
+package plugin
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// What is not understood is exit code 2, with what to type instead, before any cluster is asked.
+func TestNamesThatAreNotUnderstood(t *testing.T) {
+	for line, want := range map[string]string{
+		"explain 8438017":                            "OWNER/DSEQ/GSEQ",
+		"explain OWNER":                              "is an owner",
+		"explain OWNER/8438017":                      "OWNER/8438017/1",
+		"explain shop_example.com":                   "is not a host name",
+		"explain 203.0.113.0/28":                     "is a range of addresses",
+		"explain https://a.example.com:1/x":          "type a.example.com/x",
+		"explain pool/akash":                         "is no host, address, endpoint or lease",
+		"explain ingress/ns/a.example.com":           "is no host, address, endpoint or lease",
+		"explain ip--203-0-113-7":                    "is reserved",
+		"release a.example.com":                      "name the lease (OWNER/DSEQ/GSEQ) first",
+		"release OWNER/1/1 a.example.com OWNER/2/1":  "name the lease first",
+		"release OWNER/1/1 OWNER/2/1 a.example.com":  "things of one lease",
+		"release OWNER/1/1 a.example.com/x":          "name host/a.example.com",
+		"release OWNER/1/1 pool/x":                   "is no host, address, endpoint or lease",
+		"transfer lease/OWNER/1/1 --to LEASE":        "is not what this command takes",
+		"transfer a.example.com/x --to LEASE":        "name host/a.example.com",
+		"reserve endpoint/public --lease LEASE":      "is not what this command takes",
+		"check OWNER/1/1 --lease LEASE":              "is not what this command takes",
+		"repair problem/NoSuchProblem/a.example.com": "there is no problem",
+		"repair BlockedHost":                         "of which thing?",
+		"migrate --to route a.example.com":           "OWNER/DSEQ/GSEQ",
+	} {
+		line = strings.NewReplacer("OWNER", testOwner, "LEASE", testLease).Replace(line)
+		want = strings.NewReplacer("OWNER/8", testOwner+"/8").Replace(want)
+		if code, _, errOut := main1(t, "", strings.Fields(line)...); code != exitUsage || !strings.Contains(errOut, want) {
+			t.Errorf("%s: exit code %d, %q; want 2 and %q", line, code, errOut, want)
+		}
+	}
+}
+
+// Whatever is printed with -o name is understood by every command that takes such a thing.
+func TestPrintedNames(t *testing.T) {
+	id, err := lease.ParseID(testLease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	c := &cli{IOStreams: genericiooptions.IOStreams{Out: &out}, people: &out}
+	e := newEvents(c, outputName, "")
+	for _, hold := range []state.Hold{
+		state.HostWant{Host: "shop.example.com", Path: "/"}.Hold(id), state.HostWant{Host: "*.example.com", Path: "/"}.Hold(id),
+		state.EndpointWant{Name: "public", SharingKey: lease.SharingKey(id.Owner, "public")}.Hold(id, netip.MustParseAddr("2001:db8::7")),
+	} {
+		e.report(apply.Event{Action: apply.Claimed, Kind: string(hold.Kind), Name: hold.Thing, Lease: id})
+	}
+	e.report(apply.Event{Action: apply.Left, Kind: "lease", Name: id.Group().String()})
+	e.report(apply.Event{Action: apply.Repaired, Kind: state.BlockedHost, Name: "bad.example.com"})
+	f := newBookPrintFlags()
+	f.output = "name"
+	subjects := []state.Subject{state.SubjectHosts, state.SubjectIPs, state.SubjectLeases, state.SubjectProblems}
+	show, err := f.printer(subjects, &out, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenant := &state.Tenant{Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq, OSeq: id.OSeq, Provider: id.Provider, Lease: id.String()}
+	if err := show(&state.Book{
+		Hosts:    []state.HostRow{{Tenant: tenant, Host: "shop.example.com", Path: "/api"}, {Tenant: tenant, Host: "*.example.com"}},
+		IPs:      []state.IPRow{{Tenant: tenant, Address: netip.MustParseAddr("203.0.113.7")}},
+		Leases:   []state.LeaseRow{{Tenant: tenant}},
+		Problems: []state.Problem{{Problem: state.BlockedHost, Thing: "bad.example.com"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	takes := map[string][]string{
+		"host":    {"explain NAME", "reserve NAME --lease LEASE", "check NAME --lease LEASE", "release LEASE NAME", "transfer NAME --to LEASE"},
+		"address": {"explain NAME", "reserve NAME --lease LEASE", "reserve --address NAME --lease LEASE", "release LEASE NAME", "transfer NAME --to LEASE"},
+		"lease":   {"explain NAME", "release NAME", "migrate --to route NAME"},
+		"problem": {"repair NAME"},
+	}
+	names := strings.Fields(out.String())
+	if len(names) != 10 {
+		t.Errorf("printed are %q", names)
+	}
+	for _, name := range names {
+		kind, _, _ := strings.Cut(name, "/")
+		if takes[kind] == nil {
+			t.Errorf("%s is printed, and no command takes it", name)
+		}
+		for _, line := range takes[kind] {
+			if strings.Contains(name, "/api") && (strings.HasPrefix(line, "release") || strings.HasPrefix(line, "transfer")) {
+				continue // a host is given up, and handed on, with all its paths
+			}
+			line = strings.NewReplacer("NAME", name, "LEASE", testLease).Replace(line)
+			if code, _, errOut := main1(t, "", strings.Fields(line)...); code != exitFailed || !strings.Contains(errOut, "no cluster is configured") {
+				t.Errorf("%s: exit code %d, %q; want it to ask for a cluster", line, code, errOut)
+			}
+		}
+	}
+	if code, _, errOut := main1(t, "", "migrate", "--to", "route", "lease/"+testLease); code != exitFailed || !strings.Contains(errOut, "no cluster") {
+		t.Errorf("exit code %d, %q", code, errOut)
+	}
+}

@@ -1,0 +1,51 @@
+package verbs
+
+import (
+	"strings"
+	"testing"
+)
+
+// Things are named as they are printed, in every command that takes them; what does not exist is said to.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	domain, address, owner := newDomain(), newNet()+"1", newOwner()
+	cfg := configure(t, "hosts: {wildcards: true}", "ip: {ranges: ["+address+"/32]}")
+	do := func(code int, args ...string) result {
+		t.Helper()
+		return net(t, code, append(args, "--config", cfg)...)
+	}
+	mine, other := leaseOf(owner, 1), leaseOf(owner, 2)
+	endpoint := "names" + strings.TrimPrefix(strings.Split(domain, ".")[0], "n")
+	do(0, "reserve", "host/shop."+domain, "Blog."+domain+".", "https://api."+domain+"/v2", "wildcard/*."+domain, "--address", "address/"+address, "--endpoint", endpoint, "--lease", "lease/"+mine.String(), "-o", "name").
+		prints(t, "host/shop."+domain+"\n", "host/blog."+domain+"\n", "host/*."+domain+"\n", "address/"+address+"\n")
+	for _, name := range []string{"shop." + domain, "host/shop." + domain, "SHOP." + domain + ".", "https://shop." + domain + "/"} {
+		do(0, "explain", name).prints(t, "shop."+domain+" is held by "+mine.Group().String())
+	}
+	do(0, "explain", "api."+domain+"/v2").prints(t, "api."+domain+"/v2 is held by "+mine.Group().String())
+	do(0, "explain", "api."+domain+"/v3").prints(t, "is held by nobody, and only the owner of api."+domain+" can take it")
+	for _, name := range []string{"endpoint/" + endpoint, endpoint, "address/" + address, "ip/" + address, address} {
+		do(0, "explain", name).prints(t, address)
+	}
+	do(0, "explain", "lease/"+mine.String(), mine.Group().String()).prints(t, "lease "+mine.Group().String())
+
+	do(1, "explain", other.Group().String()).prints(t, "holds nothing").says(t, "Error: lease "+other.Group().String()+" holds nothing")
+	do(0, "explain", other.Group().String(), "--ignore-not-found")
+	do(1, "explain", "endpoint/nobody-has-this")
+	do(1, "release", mine.String(), "host/none."+domain).says(t, "host/none."+domain+" is not held by lease "+mine.Group().String())
+	do(0, "release", mine.String(), "host/none."+domain, "--ignore-not-found")
+	do(1, "transfer", "none."+domain, "--to", other.String()).says(t, "host/none."+domain+" is held by nobody")
+
+	do(0, "transfer", "host/shop."+domain, "endpoint/"+endpoint, "--to", "lease/"+other.String())
+	held(t, "shop."+domain, "2 /")
+	do(0, "release", "lease/"+other.String(), "host/shop."+domain, "endpoint/"+endpoint)
+	held(t, "shop."+domain)
+	do(0, "release", mine.Group().String(), "host/blog."+domain)
+	held(t, "blog."+domain)
+	do(0, "explain", "blog."+domain).prints(t, "blog."+domain+" is free")
+
+	// A name that no lease can have is not free.
+	r := net(t, 0, "explain", "*.w."+domain)
+	if strings.Contains(r.stdout, "is free") {
+		t.Errorf("%s", r)
+	}
+}
