@@ -74,8 +74,8 @@ bench: build testbed ## compare with helm, kustomize and kubectl on the same inp
 	go run ./bench
 
 .PHONY: demo
-demo: build testbed ## two tenants on a real control plane that goes on running
-	@test/demo/demo.sh
+demo: build ## two tenants on a local control plane that goes on running; CLUSTER=current: on kubectl's, after a question
+	@CLUSTER="$(CLUSTER)" YES="$(YES)" test/demo/demo.sh
 
 .PHONY: demo-down
 demo-down: ## end the demo's control plane and remove its data

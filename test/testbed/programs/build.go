@@ -82,12 +82,13 @@ func (m module) compile(ctx context.Context, w io.Writer, dir, bin, version stri
 	}
 	defer os.RemoveAll(fresh) //nolint:errcheck // a leftover folder is harmless
 	ldflags := "-s -w " + strings.ReplaceAll(m.ldflags, "VERSION", version)
-	args := []string{"build", "-trimpath", "-ldflags", strings.TrimSpace(ldflags), "-o", fresh + string(filepath.Separator)}
+	args := []string{"build", "-v", "-trimpath", "-ldflags", strings.TrimSpace(ldflags), "-o", fresh + string(filepath.Separator)}
 	for _, name := range wanted {
 		args = append(args, m.programs[name])
 	}
 	build := goCommand(ctx, dir, args...)
-	build.Stdout, build.Stderr = w, w
+	lines := &progress{out: w, each: 10 * time.Second, last: time.Now()}
+	build.Stdout, build.Stderr = lines, lines
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
 	}

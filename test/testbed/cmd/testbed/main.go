@@ -22,6 +22,7 @@ import (
 const usage = `usage: testbed [-dir FOLDER] COMMAND
 
   build [MODULE...]   build what is missing of the programs (all: %s)
+  prepare             fetch or build the programs of a cluster
   up                  start a cluster, if none runs in the folder
   down                end it and remove its data
   env                 print the shell commands that select it
@@ -57,7 +58,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	switch command := flags.Arg(0); command {
 	case "build":
 		return programs.Build(ctx, stderr, flags.Args()[1:]...)
+	case "prepare":
+		return programs.Prepare(ctx, stderr)
 	case "up":
+		if err := programs.UseFetched(); err != nil {
+			return err
+		}
 		if err := programs.Build(ctx, stderr, "etcd", "kubernetes", "metallb"); err != nil {
 			return err
 		}
@@ -65,6 +71,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case "down":
 		return c.Down(stderr)
 	case "env":
+		if err := programs.UseFetched(); err != nil {
+			return err
+		}
 		return env(stdout, c)
 	case "path":
 		path, err := programs.Path(flags.Arg(1))
