@@ -154,13 +154,12 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 	var id lease.ID
 	for _, part := range c.PartsOf(g) {
 		id = part.Lease
-		stands := p.standing(c, g)
 		switch {
 		case part.Ended(p.Now):
 			ended = append(ended, part.Key)
 		case part.Run != "" && p.Now.Sub(p.signs.last(part)) > p.CrashedAfter:
 			marked = append(marked, part.Key)
-		case part.Run == "" && stands && !p.Namespaces[part.Lease.Namespace()]:
+		case part.Run == "" && p.hadNamespace(c, g) && !p.Namespaces[part.Lease.Namespace()]:
 			gone = append(gone, part.Key)
 		}
 	}
@@ -199,12 +198,19 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 func (p *problems) servedByFormer(c *Claim, g lease.Group) bool {
 	return slices.ContainsFunc(c.PartsOf(g), func(part Part) bool {
 		former, ok := part.Former()
-		return ok && p.standing(c, former)
+		return ok && len(p.standFor(c, former)) > 0
 	})
 }
 
-// standing is true when an object of the group stands for the claim.
-func (p *problems) standing(c *Claim, g lease.Group) bool { return len(p.standFor(c, g)) > 0 }
+// hadNamespace is true where the namespace of a lease was there once, as far as its objects tell: this
+// program makes the namespace before it writes anything, and Akash's provider does too. What a pipeline has
+// delivered says nothing: the namespace may come yet.
+func (p *problems) hadNamespace(c *Claim, g lease.Group) bool {
+	refs := p.standFor(c, g)
+	return slices.ContainsFunc(p.Objects, func(o OwnObject) bool {
+		return slices.Contains(refs, o.ObjectRef) && (!o.Written.IsZero() || o.Declared)
+	})
+}
 
 // standFor are the objects of the group that rest on the claim.
 func (p *problems) standFor(c *Claim, g lease.Group) []ObjectRef {
