@@ -44,8 +44,12 @@ func (c *cli) end(ctx context.Context, err error) int {
 	}
 	failures := apply.Failures{err}
 	_ = errors.As(err, &failures)
-	for _, e := range failures {
+	rest, ended := oneEnd(failures)
+	for _, e := range rest {
 		code = max(code, c.print(e))
+	}
+	if ended > 1 {
+		fmt.Fprintf(c.ErrOut, "It ended the work on %s.\n", count(ended, "lease"))
 	}
 	if ctx.Err() != nil {
 		code = exitInterrupted
@@ -55,6 +59,20 @@ func (c *cli) end(ctx context.Context, err error) int {
 		fmt.Fprintln(c.ErrOut, "Interrupted. The same command, run again, finishes the work; `kubectl akash-net release LEASE` undoes it.")
 	}
 	return code
+}
+
+// oneEnd leaves one of the errors that an interrupt, or a server that went away, has made of each lease,
+// and counts them.
+func oneEnd(failures apply.Failures) (rest []error, ended int) {
+	for _, e := range failures {
+		if errors.Is(e, context.Canceled) || cluster.IsAway(e) {
+			if ended++; ended > 1 {
+				continue
+			}
+		}
+		rest = append(rest, e)
+	}
+	return rest, ended
 }
 
 // print writes one error and returns the exit code that it asks for.

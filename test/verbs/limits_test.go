@@ -73,9 +73,9 @@ func TestDryRunOfWildcards(t *testing.T) {
 	passed := before(t, time.Hour)
 	plant(t, state.HostWant{Host: "ended." + domain}.Hold(leaseOf(other, 9)), func(p *state.Part) { p.Expires = passed })
 	then := fingerprint(t)
-	net(t, 0, "reserve", "--dry-run=server", "--config", config, "--lease", lease.String(), "*."+domain).prints(t, "wildcard/*."+domain+" claimed")
+	net(t, 0, "reserve", "--dry-run=server", "--config", config, "--lease", lease.String(), "*."+domain).prints(t, "host/*."+domain+" claimed")
 	net(t, 0, "apply", "--dry-run=server", "--config", config, "-f", define(t, lease, web("web", 8080, `"*.`+domain+`"`, "a."+domain))).
-		prints(t, "wildcard/*."+domain+" claimed", "ingress/wc--any."+domain+" created")
+		prints(t, "host/*."+domain+" claimed", "ingress/wc--any."+domain+" created")
 	if d := changed(then, fingerprint(t)); len(d) > 0 {
 		t.Errorf("changed: %v", d)
 	}
