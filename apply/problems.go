@@ -54,6 +54,7 @@ func (s *snapshot) objects(there state.Routers) []state.OwnObject {
 	for _, kind := range kinds.OfLease {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			o := ownObject(kind, s.live[kind.Plural][name], s.ownership(s.live[kind.Plural][name]))
+			o.Kept = o.Ours && s.stays(owned{kind: kind, live: s.live[kind.Plural][name]})
 			o.Reports = state.Reports(s.live[kind.Plural][name], there)
 			out = append(out, o)
 		}

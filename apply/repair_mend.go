@@ -73,8 +73,12 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 		return "", dropGrant(ctx, r.cluster, r.live(m.Regrant))
 	case m.Clear != nil:
 		return "", clearReports(ctx, r.cluster, kindOf(*m.Clear), r.live(m.Clear), r.there)
+	case m.Mark != nil:
+		return "", r.mark(ctx, kindOf(*m.Mark), r.live(m.Mark), m.Hash)
+	case m.Own != nil:
+		return "", r.own(ctx, m.Own)
 	case m.Migrate != nil:
-		return "", dropOldManagers(ctx, r.cluster, kindOf(*m.Migrate), r.live(m.Migrate))
+		return "", r.dropOld(ctx, m)
 	case len(m.Reject) > 0:
 		return "", r.reject(ctx, work, m.Reject)
 	}

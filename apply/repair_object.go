@@ -31,18 +31,25 @@ func (r *run) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part)
 func (r *run) ask(ctx context.Context, ref state.ObjectRef, annotation, value string) error {
 	kind := kindOf(ref)
 	live := r.snapshot.live[kind.Plural][ref.Namespace+"/"+ref.Name]
-	o := applied(live)
+	o := appliedOnly(live)
 	annotations := o.GetAnnotations()
 	annotations[r.opts.Config.IP.AnnotationPrefix+"/"+annotation] = value
 	o.SetAnnotations(annotations)
-	unstructured.RemoveNestedField(o.Object, "spec", "clusterIP") // what the API server gave stays its own
-	unstructured.RemoveNestedField(o.Object, "spec", "clusterIPs")
-	if ports, ok := o.Object["spec"].(map[string]any)["ports"].([]any); ok {
-		for _, port := range ports {
-			unstructured.RemoveNestedField(port.(map[string]any), "nodePort")
+	dropGiven(o)
+	return r.cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
+}
+
+// dropGiven takes what the API server has given to a Service out of what is applied: it stays the server's.
+func dropGiven(service *unstructured.Unstructured) {
+	unstructured.RemoveNestedField(service.Object, "spec", "clusterIP")
+	unstructured.RemoveNestedField(service.Object, "spec", "clusterIPs")
+	spec, _ := service.Object["spec"].(map[string]any)
+	ports, _ := spec["ports"].([]any)
+	for _, port := range ports {
+		if port, ok := port.(map[string]any); ok {
+			unstructured.RemoveNestedField(port, "nodePort")
 		}
 	}
-	return r.cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
 }
 
 // dropGrant takes the addresses that were granted out of a Service's status, as it was read: whoever
@@ -68,11 +75,16 @@ func dropGrant(ctx context.Context, c *cluster.Cluster, live *unstructured.Unstr
 // applied is what this program sends to apply an object again as it is: its spec, and of its labels and
 // annotations those that are its own.
 func applied(live *unstructured.Unstructured) *unstructured.Unstructured {
+	return appliedBy(live, lease.FieldManager)
+}
+
+// appliedBy is the same for another field manager.
+func appliedBy(live *unstructured.Unstructured, manager string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
 	o.SetGroupVersionKind(live.GroupVersionKind())
 	o.SetNamespace(live.GetNamespace())
 	o.SetName(live.GetName())
-	own, _ := managed.Applied(live, lease.FieldManager)
+	own, _ := managed.Applied(live, manager)
 	o.SetAnnotations(only(live.GetAnnotations(), own.Names("metadata", "annotations")))
 	o.SetLabels(only(live.GetLabels(), own.Names("metadata", "labels")))
 	o.Object["spec"] = live.DeepCopy().Object["spec"]

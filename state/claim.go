@@ -65,6 +65,9 @@ type Claim struct {
 
 	UID             types.UID
 	ResourceVersion string
+	// Unmanaged are the deployment groups that hold parts and whose managers have applied nothing of the
+	// claim: it was restored from a backup. It decides nothing.
+	Unmanaged []lease.Group
 	// Created is when the claim was made, by the API server's clock.
 	Created time.Time
 	// Updated is when it was last written, as far as its managed fields tell.

@@ -68,6 +68,11 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 			c.Parts = append(c.Parts, part)
 		}
 	}
+	for _, p := range c.Parts {
+		if g := p.Lease.Group(); !managed.AppliedBy(meta, g) && !slices.Contains(c.Unmanaged, g) {
+			c.Unmanaged = append(c.Unmanaged, g)
+		}
+	}
 	for _, parts := range [][]Part{c.Parts, c.Waits} {
 		slices.SortFunc(parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
 	}

@@ -85,7 +85,7 @@ func (w *Ownership) writers(o *unstructured.Unstructured) (applied, moved bool) 
 		case e.Manager == managed.Akash:
 			w.Shared = true
 			w.Declared = w.Declared || e.Owns("metadata", "labels", lease.LabelManaged)
-		case !e.Ours() || !e.Owns("spec") && !e.Owns("metadata", "labels"): // a note on somebody's object
+		case !e.Ours() || !e.Owns("spec") && !e.Owns("metadata", "labels", lease.LabelOwner): // a note on somebody's object
 		case ofGroup && group != w.Lease.Group():
 			others = true
 		default:

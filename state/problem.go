@@ -33,6 +33,7 @@ const (
 	SharingKeyMismatch = "SharingKeyMismatch"
 	GrantDiffers       = "GrantDiffers"
 	OldManagedFields   = "OldManagedFields"
+	LostMarks          = "LostMarks"
 	UnreadableClaim    = "UnreadableClaim"
 	StaleReport        = "StaleReport"
 	StrayRecord        = "StrayRecord"
@@ -45,7 +46,7 @@ const (
 var ProblemKinds = []string{
 	CrashedRun, NamespaceGone, RouteWithoutClaim, NotServed, TwoRoutes, StrayRoute,
 	RouteDiffers, MixedDefinitions, HoldEnded, BlockedHost, PoolOverlap, PoolExhausted,
-	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields,
+	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
 }
 
@@ -139,6 +140,11 @@ type Mend struct {
 	Migration bool
 	// Clear is a route in whose status stale reports stand.
 	Clear *ObjectRef
+	// Mark is an object of ours that is to have its marks again, with Hash as that of its definition; Own is
+	// a claim of which the managers of its leases are to own their parts again.
+	Mark *ObjectRef
+	Hash string
+	Own  *Claim
 	// Migrate is an object whose managed fields are of a version that is gone.
 	Migrate *ObjectRef
 	// Also are mends of other problems that mend this one.
@@ -160,6 +166,8 @@ type OwnObject struct {
 	Written time.Time
 	// Definition is the hash of the definition it was rendered from, as far as it still carries it.
 	Definition string
+	// Kept is true for an object of ours that Akash's provider declares: it stays when its lease is released.
+	Kept bool
 	// ForOperator is true for a ProviderHost whose route is left to Akash's hostname operator.
 	ForOperator bool
 	// Uses are the hosts or the addresses that it serves.

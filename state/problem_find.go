@@ -18,19 +18,11 @@ func Problems(f ProblemFacts) []Problem {
 	for _, c := range f.Claims {
 		p.claim(c)
 	}
-	byGroup := map[lease.Group]map[string]bool{}
 	for i := range f.Objects {
 		o := &f.Objects[i]
 		p.object(o)
-		if o.Ours && o.Definition != "" {
-			g := o.Lease.Group()
-			if byGroup[g] == nil {
-				byGroup[g] = map[string]bool{}
-			}
-			byGroup[g][o.Definition] = true
-		}
 	}
-	for g, hashes := range byGroup {
+	for g, hashes := range p.hashes {
 		if len(hashes) > 1 {
 			p.add(Problem{Problem: MixedDefinitions, Thing: g.String(), Lease: g.String(),
 				Message: fmt.Sprintf("its objects are of %d different definitions: two were applied at once, or a run crashed", len(hashes)),
@@ -55,13 +47,16 @@ type problems struct {
 	services map[string][]ServiceObject
 	// written are the UIDs of the objects that this program wrote.
 	written map[string]bool
-	signs   signsOfLife
-	found   []Problem
+	// hashes are those of the definitions of which the objects of a deployment group are.
+	hashes map[lease.Group]map[string]bool
+	signs  signsOfLife
+	found  []Problem
 }
 
 func newProblems(f ProblemFacts) *problems {
 	p := &problems{
 		ProblemFacts: f, claims: map[string]*Claim{}, byKey: map[string][]*Claim{}, services: map[string][]ServiceObject{}, written: map[string]bool{},
+		hashes: map[lease.Group]map[string]bool{},
 	}
 	for _, c := range f.Claims {
 		if p.claims[c.Name()] = c; c.Kind == Address {
@@ -73,6 +68,14 @@ func newProblems(f ProblemFacts) *problems {
 	}
 	for _, o := range f.Objects {
 		p.written[o.UID] = o.Ours
+		if !o.Ours || o.Definition == "" {
+			continue
+		}
+		g := o.Lease.Group()
+		if p.hashes[g] == nil {
+			p.hashes[g] = map[string]bool{}
+		}
+		p.hashes[g][o.Definition] = true
 	}
 	p.signs = newSignsOfLife(f.Claims, f.Objects)
 	return p
@@ -111,6 +114,7 @@ func (p *problems) claim(c *Claim) {
 		x.Plan, x.Mend = "release it, or change the configuration", Mend{Release: c}
 		p.add(x.byName())
 	}
+	p.marksOf(base, c)
 	for _, g := range c.Groups() {
 		p.partsOf(base, c, g)
 	}
@@ -233,13 +237,14 @@ func (p *problems) object(o *OwnObject) {
 	if o.OldVersions {
 		x := base
 		x.Problem, x.Message = OldManagedFields, "its managed fields are of an API version that is gone: server-side apply fails on it"
-		x.Plan, x.Mend = "drop those managed fields", Mend{Migrate: &o.ObjectRef}
+		x.Plan, x.Mend = "drop those managed fields", Mend{Migrate: &o.ObjectRef, Hash: p.hash(o.Lease)}
 		p.add(x)
 	}
 	p.staleReports(base, o)
 	if !o.Ours {
 		return
 	}
+	p.marks(base, o)
 	for _, u := range o.Uses {
 		if u.Granted && slices.ContainsFunc(o.Uses, func(v Use) bool { return !v.Granted && v.Address == u.Address }) {
 			continue // seen as asked for

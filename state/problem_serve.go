@@ -80,6 +80,10 @@ func (p *problems) unclaimed(base Problem, o *OwnObject, u Use) {
 		p.goes(base.byName(), o)
 		return
 	}
+	if p.isAbandoned(o, u) {
+		p.abandoned(base, o)
+		return
+	}
 	base.Problem, base.Message = RouteWithoutClaim, o.String()+" serves it, and nobody has claimed it"
 	if u.Address.IsValid() {
 		base.Problem = UnclaimedAddress

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -123,6 +124,24 @@ func (e Entry) Group() (lease.Group, bool) {
 	}
 	g, err := lease.ParseGroup(text)
 	return g, err == nil
+}
+
+// AppliedBy is true where the manager of a deployment group has applied anything of an object.
+func AppliedBy(o *metav1.ObjectMeta, g lease.Group) bool {
+	for i := range o.ManagedFields {
+		m := &o.ManagedFields[i]
+		text, ours := strings.CutPrefix(m.Manager, lease.FieldManager+"/")
+		rest, same := strings.CutPrefix(text, g.Owner+"/")
+		if !ours || !same || m.Operation != metav1.ManagedFieldsOperationApply {
+			continue
+		}
+		dseq, gseq, _ := strings.Cut(rest, "/")
+		d, _ := strconv.ParseUint(dseq, 10, 64)
+		if n, err := strconv.ParseUint(gseq, 10, 32); err == nil && d == g.DSeq && uint32(n) == g.GSeq {
+			return true
+		}
+	}
+	return false
 }
 
 // Ours is true for what this program has applied, under the manager of a lease or its own.

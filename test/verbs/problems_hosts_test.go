@@ -112,6 +112,50 @@ func hostProblems() []madeProblem {
 			})
 			return produced{thing: "providerhost/" + s.host, touched: []string{"providerhosts lease/" + s.host}}
 		}},
+		{state.LostMarks, byItself, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			strip(t, ingresses, s.id.Namespace(), s.host)
+			return produced{thing: "ingress/" + s.host, touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host}}
+		}},
+		{state.LostMarks, byItself, func(t *testing.T, s scene) produced {
+			// Akash's provider has deployed the host as well.
+			s.apply(t, web("web", 8080, s.host))
+			strip(t, hosts, "lease", s.host)
+			return produced{thing: "providerhost/" + s.host, touched: []string{"providerhosts lease/" + s.host}}
+		}},
+		{state.LostMarks, byItself, func(t *testing.T, s scene) produced {
+			// Restored from a backup, without the labels.
+			s.apply(t, web("web", 8080, s.host))
+			restore(t, ingresses, s.id.Namespace(), s.host)
+			change(t, ingresses, s.id.Namespace(), s.host, func(o *object) { o.SetLabels(nil) })
+			return produced{
+				thing: "ingress/" + s.host, touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host},
+				after: func(t *testing.T) {
+					s.apply(t, web("web", 8080, s.host))
+					net(t, 0, "state", "--problems", "--config", s.plain)
+				},
+			}
+		}},
+		{state.LostMarks, byItself, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			restore(t, claims, ledger, s.host)
+			return produced{thing: s.host, touched: []string{"leases " + ledger + "/" + s.host}}
+		}},
+		{state.LostMarks, byName, func(t *testing.T, s scene) produced {
+			// What a release had to leave: nobody holds the host.
+			s.apply(t, web("web", 8080, s.host))
+			strip(t, ingresses, s.id.Namespace(), s.host)
+			remove(t, claims, ledger, s.host)
+			remove(t, hosts, "lease", s.host)
+			return produced{
+				thing: s.host, touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host},
+				after: func(t *testing.T) {
+					if find(t, ingresses, s.id.Namespace(), s.host) != nil {
+						t.Error("the Ingress is still there")
+					}
+				},
+			}
+		}},
 		{state.NotServed, byDefinition, func(t *testing.T, s scene) produced {
 			// A route that was deleted by hand: nothing else of the lease goes, and its definition brings it back.
 			s.apply(t, web("web", 8080, s.host))

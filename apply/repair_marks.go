@@ -1,0 +1,94 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// dropOld takes managed fields of versions that are gone out of an object. Where this program's were among
+// them it gets its marks again.
+func (r *repair) dropOld(ctx context.Context, m state.Mend) error {
+	kind, live := kindOf(*m.Migrate), r.live(m.Migrate)
+	if err := dropOldManagers(ctx, r.cluster, kind, live); err != nil {
+		return err
+	}
+	now, err := r.cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
+	if err != nil || now == nil || len(r.snapshot.ownership(now).Lost) == 0 {
+		return err
+	}
+	return r.mark(ctx, kind, now, m.Hash)
+}
+
+// mark applies an object again as it is, with the marks that it has lost, pinned to what was read.
+func (r *repair) mark(ctx context.Context, kind render.Kind, live *unstructured.Unstructured, hash string) error {
+	id := r.snapshot.ownership(live).Lease
+	claimLike, manager := slices.Contains(kinds.ClaimLike, kind), lease.FieldManager
+	if claimLike {
+		manager = id.Group().FieldManager()
+	}
+	o := appliedBy(live, manager)
+	if kind == render.Service {
+		dropGiven(o)
+	}
+	annotations, labels := o.GetAnnotations(), o.GetLabels()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	for key, value := range live.GetAnnotations() {
+		if strings.HasPrefix(key, lease.Domain+"/") {
+			annotations[key] = value
+		}
+	}
+	if annotations[lease.AnnotationDefinition] == "" {
+		annotations[lease.AnnotationDefinition] = hash
+	}
+	maps.Copy(labels, markLabels(id, live.GetLabels(), claimLike))
+	o.SetAnnotations(annotations)
+	o.SetLabels(labels)
+	err := r.cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, manager, live)
+	if cluster.IsOvertaken(err) {
+		return errChanged
+	}
+	return err
+}
+
+// markLabels are the labels that name the lease. Akash's own goes with them only where the object has it,
+// or where Akash's operators read all objects of the kind: they stop at others.
+func markLabels(id lease.ID, has map[string]string, claimLike bool) map[string]string {
+	labels := id.Labels()
+	if has[lease.LabelManaged] == "" && !claimLike {
+		delete(labels, lease.LabelManaged)
+		labels[lease.LabelOurs] = "true"
+	}
+	return labels
+}
+
+// own makes the managers of the leases own their parts of a claim again.
+func (r *repair) own(ctx context.Context, c *state.Claim) error {
+	for _, g := range c.Unmanaged {
+		now, err := r.ledger.Seize(ctx, c, g, c.Entries(g))
+		if errors.Is(err, ledger.ErrAgain) {
+			return errChanged
+		}
+		if err != nil {
+			return err
+		}
+		c = now
+	}
+	return nil
+}
