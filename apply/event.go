@@ -49,9 +49,6 @@ const (
 	Done Action = "done"
 )
 
-// KindThing is the kind of what was named and is not known to be a host or an address: nobody holds it.
-const KindThing = "thing"
-
 // Event is one thing that happened; everything a run tells, it tells by events.
 type Event struct {
 	Time   time.Time

@@ -11,6 +11,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
+// KindThing is the kind of what was named and is not known to be a host or an address: nobody holds it.
+const KindThing = "thing"
+
 // Transfer hands hosts and addresses from the deployment groups of an owner to a lease of the same
 // owner: all of them or none. The name is never free meanwhile: each claim changes hands in one
 // forced write that is pinned to what was read. Things that nobody holds are left out, as Akash
