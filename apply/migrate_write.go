@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,7 +69,7 @@ func lastApplied(o *unstructured.Unstructured) time.Time {
 // accepted waits until routers have accepted the new routes, all at a time. Those that are not leave
 // their old ones in place.
 func (m *migration) accepted(ctx context.Context) error {
-	if m.opts.DryRun != "" || m.opts.Wait == 0 {
+	if m.opts.DryRun != "" || m.opts.Wait == 0 && m.opts.AssumeServing {
 		return nil
 	}
 	var mu sync.Mutex
@@ -83,8 +84,11 @@ func (m *migration) accepted(ctx context.Context) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if timeout := (*TimeoutError)(nil); errors.As(err, &timeout) {
-				waiting = append(waiting, timeout.Waiting...)
-				err = nil
+				if err = nil; m.opts.Wait > 0 {
+					waiting = append(waiting, timeout.Waiting...)
+				} else {
+					m.event(Left, c.old.kind.Singular, c.old.live.GetNamespace(), c.old.live.GetName(), "it stays: "+strings.Join(timeout.Waiting, "; "))
+				}
 				c.ready = false
 			}
 			if err != nil {
@@ -104,10 +108,11 @@ func (m *migration) accepted(ctx context.Context) error {
 // awaitAccepted waits until each route of a new form is accepted and its backend found.
 func (m *migration) awaitAccepted(ctx context.Context, c *crossing) error {
 	for _, o := range c.objects {
-		if !slices.Contains(kinds.Reporting, o.Kind) {
+		_, _, redirect := lease.ParseRouteName(o.Name)
+		if !slices.Contains(kinds.Hosts, o.Kind) || redirect && m.opts.AssumeServing && o.Kind == render.Ingress {
 			continue
 		}
-		if err := m.awaitRoute(ctx, o, state.Serves); err != nil {
+		if err := m.awaitServing(ctx, o); err != nil {
 			return err
 		}
 	}

@@ -58,7 +58,7 @@ func (r *run) pruneObjects(ctx context.Context, s *snapshot, desired []render.Ob
 		keep[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
 	}
 	going, err := r.keepForOthers(ctx, slices.DeleteFunc(slices.Clone(s.written[r.group]), func(o owned) bool {
-		return keep[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] || r.removed[o.live.GetUID()]
+		return keep[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] || r.removed[o.live.GetUID()] || r.stays(o)
 	}))
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
 	for _, h := range r.sortedHolds() {
 		for _, o := range r.snapshot.serving[h.want.Name()] {
 			key := o.kind.Plural + "/" + o.live.GetNamespace() + "/" + o.live.GetName()
-			if o.group == r.group || wanted[key] || gone[o.live] || !strays(o, h) || r.snapshot.operators.moves(o) || r.awaited(o, h) {
+			if o.group == r.group || wanted[key] || gone[o.live] || !strays(o, h) || r.snapshot.operators.moves(o) || r.awaited(o, h) || r.stays(o) {
 				continue
 			}
 			gone[o.live] = true
@@ -125,7 +125,7 @@ func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
 			}
 		}
 	}
-	r.followed = true
+	r.followed = !r.successors.stay
 	return nil
 }
 

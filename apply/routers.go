@@ -102,6 +102,7 @@ func (r *run) awaitRoutes(ctx context.Context, desired []render.Object) error {
 func (r *run) awaitRoute(ctx context.Context, o render.Object, done func([]state.Report) bool) error {
 	reports, err := r.reportsOn(ctx, o)
 	if err != nil || !reports {
+		r.unjudged = true
 		return err
 	}
 	var last []state.Report

@@ -43,6 +43,8 @@ type Options struct {
 	// Operators says whether Akash's operators make the routes of hosts and the Services of
 	// addresses: OperatorsAuto, OperatorsOn or OperatorsOff (which the empty value is too).
 	Operators string
+	// AssumeServing takes a new route for served where no controller says so: then the old one goes.
+	AssumeServing bool
 	// Adopt lets a lease take over what objects of its own owner use without a claim.
 	Adopt bool
 	// Prove is asked for every host that a lease wants, before anything is claimed for it; nil asks
@@ -157,7 +159,10 @@ type run struct {
 	mu      sync.Mutex
 	changed bool
 	// changes are what the run has changed, as "host/shop.example.com claimed".
-	changes []string
+	changes    []string
+	successors successors
+	// unjudged is true once the run has met a route of which no controller says whether it accepts it.
+	unjudged bool
 	// followed is true once the run has removed what other deployments served of its things. Routeless are
 	// parts, by the name of their claim, of which a transfer knows no route: there the former holder's stay.
 	followed  bool
@@ -194,7 +199,10 @@ func (r *run) apply(ctx context.Context) error {
 	if err == nil {
 		err = r.write(ctx, rest)
 	}
-	if err == nil {
+	if err == nil && r.opts.Prune {
+		err = r.awaitSuccessors(ctx, desired)
+	}
+	if err == nil && !r.successors.stay {
 		err = r.writeRecords(ctx, granted)
 	}
 	if err != nil {
@@ -217,7 +225,10 @@ func (r *run) apply(ctx context.Context) error {
 		return r.unfinished(pruned)
 	}
 	status := "applied"
-	if r.opts.Wait > 0 && r.opts.DryRun == "" {
+	if err := r.successors.err(); err != nil {
+		return err
+	}
+	if r.opts.Wait > 0 && r.opts.DryRun == "" && !r.successors.stay {
 		if err := r.awaitOperators(ctx, desired); err != nil {
 			return err
 		}
@@ -230,7 +241,9 @@ func (r *run) apply(ctx context.Context) error {
 		if err := r.awaitRecords(ctx, granted); err != nil {
 			return err
 		}
-		status = "live"
+		if !r.unjudged {
+			status = "live"
+		}
 	}
 	if status == "applied" {
 		r.tellUnknown()

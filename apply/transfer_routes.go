@@ -44,8 +44,10 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 		if err := r.switchRoutes(ctx, desired); err != nil {
 			return err
 		}
-		if err := r.writeRecords(ctx, known); err != nil {
-			return err
+		if !r.successors.stay {
+			if err := r.writeRecords(ctx, known); err != nil {
+				return err
+			}
 		}
 		r.tellUnknown()
 	}
@@ -134,7 +136,7 @@ func (r *run) keep(ctx context.Context, moves []*move, why error) error {
 // switchRoutes writes the new routes and removes the old. Two routes of one host live side by side
 // on the Gateway API; Ingress controllers may refuse a second, so there the old goes first.
 func (r *run) switchRoutes(ctx context.Context, desired []render.Object) error {
-	before := r.opts.Config.Target == config.TargetIngress
+	before := r.opts.Config.Target == config.TargetIngress && len(r.replaces(desired).old) == 0
 	if before {
 		if err := r.removeStrays(ctx, desired); err != nil {
 			return err
@@ -143,10 +145,13 @@ func (r *run) switchRoutes(ctx context.Context, desired []render.Object) error {
 	if err := r.write(ctx, desired); err != nil {
 		return err
 	}
-	if !before {
-		return r.removeStrays(ctx, desired)
+	if before {
+		return nil
 	}
-	return nil
+	if err := r.awaitSuccessors(ctx, desired); err != nil {
+		return err
+	}
+	return r.removeStrays(ctx, desired)
 }
 
 // knownDefinition is what the new lease waited for, as a definition of that alone.

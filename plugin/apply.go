@@ -14,17 +14,18 @@ import (
 
 // applyFlags are the flags of apply as they are typed.
 type applyFlags struct {
-	input       inputFlags
-	proof       proofFlags
-	target      string
-	output      string
-	dryRun      string
-	operators   string
-	prune       bool
-	wait        bool
-	timeout     time.Duration
-	concurrency int
-	allowEmpty  bool
+	input         inputFlags
+	proof         proofFlags
+	target        string
+	output        string
+	dryRun        string
+	operators     string
+	assumeServing bool
+	prune         bool
+	wait          bool
+	timeout       time.Duration
+	concurrency   int
+	allowEmpty    bool
 }
 
 // applyOptions are what apply works by.
@@ -73,6 +74,7 @@ func newApply(c *cli) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
 	addOperators(cmd, &f.operators)
+	addAssumeServing(cmd, &f.assumeServing)
 	addWait(cmd, &f.wait, &f.timeout, "for the addresses to stand in the Services' status, and for DNS records to be served")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Remove what the lease no longer defines")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it removes all that the lease has")
@@ -125,7 +127,7 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 	}
 	events := newEvents(c, o.output, o.dryRun)
 	return apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators,
+		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators, AssumeServing: o.assumeServing,
 		Prove: prove, Concurrency: o.concurrency, Report: events.report,
 	}).Apply(ctx, defs)
 }
@@ -166,6 +168,10 @@ func checkTarget(value string) error {
 func addOperators(cmd *cobra.Command, value *string) {
 	cmd.Flags().StringVar(value, "operators", apply.OperatorsAuto, "Whether Akash's hostname and IP operators make routes and Services: one of 'auto' (where their Deployments are in namespace akash-services), 'on' and 'off'")
 	completeFlag(cmd, "operators", apply.OperatorsAuto, apply.OperatorsOn, apply.OperatorsOff)
+}
+
+func addAssumeServing(cmd *cobra.Command, value *bool) {
+	cmd.Flags().BoolVar(value, "assume-serving", false, "Where a route takes the place of one of another kind, remove the old one although no controller has said that the new one serves")
 }
 
 func checkOperators(value string) error {

@@ -17,18 +17,19 @@ import (
 
 // migrateFlags are the flags of migrate as they are typed.
 type migrateFlags struct {
-	to          string
-	output      string
-	dryRun      string
-	operators   string
-	wait        bool
-	timeout     time.Duration
-	overlap     time.Duration
-	settle      time.Duration
-	keepOld     bool
-	concurrency int
-	selector    string
-	all, yes    bool
+	to            string
+	output        string
+	dryRun        string
+	operators     string
+	assumeServing bool
+	wait          bool
+	timeout       time.Duration
+	overlap       time.Duration
+	settle        time.Duration
+	keepOld       bool
+	concurrency   int
+	selector      string
+	all, yes      bool
 	// namespace is that of the leases to migrate, empty for all.
 	namespace string
 }
@@ -71,6 +72,7 @@ func newMigrate(c *cli) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
 	addOperators(cmd, &f.operators)
+	addAssumeServing(cmd, &f.assumeServing)
 	addWait(cmd, &f.wait, &f.timeout, "for the new routes to be accepted, where routers say so, and for DNS to lead to them, before the old ones go")
 	cmd.Flags().DurationVar(&f.overlap, "overlap", apply.Overlap, "How long both routes stay once the new ones are accepted: routers need a moment to load them")
 	cmd.Flags().DurationVar(&f.settle, "dns-settle", apply.ForTTL, "How long the old routes stay once DNS leads to the new ones; if negative, for the TTL of the records that led to them")
@@ -154,7 +156,7 @@ func (f *migrateFlags) run(ctx context.Context, c *cli, args []string) error {
 	cfg.Target = f.to
 	events := newEvents(c, f.output, f.dryRun)
 	migration, err := apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: events.report,
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: events.report,
 	}).Migration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err

@@ -56,15 +56,16 @@ func (f *crashedFlags) check() error {
 // repairFlags are the flags of repair as they are typed.
 type repairFlags struct {
 	// namespace is that of the leases whose problems are mended, empty for all.
-	namespace   string
-	input       inputFlags
-	dryRun      string
-	output      string
-	operators   string
-	crashed     crashedFlags
-	wait        bool
-	timeout     time.Duration
-	concurrency int
+	namespace     string
+	input         inputFlags
+	dryRun        string
+	output        string
+	operators     string
+	assumeServing bool
+	crashed       crashedFlags
+	wait          bool
+	timeout       time.Duration
+	concurrency   int
 }
 
 func newRepair(c *cli) *cobra.Command {
@@ -106,6 +107,7 @@ func newRepair(c *cli) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
 	addOperators(cmd, &f.operators)
+	addAssumeServing(cmd, &f.assumeServing)
 	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, and for what is applied again as apply does")
 	addConcurrency(cmd, &f.concurrency)
 	f.crashed.add(cmd)
@@ -173,7 +175,7 @@ func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names [
 	}
 	events := newEvents(c, f.output, f.dryRun)
 	return apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: events.report,
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: events.report,
 	}).Repair(ctx, opts)
 }
 

@@ -12,13 +12,14 @@ import (
 
 // transferFlags are the flags of transfer as they are typed.
 type transferFlags struct {
-	input       inputFlags
-	to          string
-	target      string
-	output      string
-	dryRun      string
-	operators   string
-	concurrency int
+	input         inputFlags
+	to            string
+	target        string
+	output        string
+	dryRun        string
+	operators     string
+	assumeServing bool
+	concurrency   int
 	// ignoreMissing leaves out what nobody holds.
 	ignoreMissing bool
 }
@@ -61,6 +62,7 @@ func newTransfer(c *cli) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
 	addOperators(cmd, &f.operators)
+	addAssumeServing(cmd, &f.assumeServing)
 	addConcurrency(cmd, &f.concurrency)
 	addIgnoreMissing(cmd, &f.ignoreMissing)
 	return cmd
@@ -110,7 +112,7 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) e
 	events := newEvents(c, f.output, f.dryRun)
 	watch := watchMissing(events.report)
 	err = apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Prune: true, Operators: f.operators, Concurrency: f.concurrency, Report: watch.event,
+		Config: cfg, DryRun: f.dryRun, Prune: true, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: watch.event,
 	}).Transfer(ctx, *to, names, def)
 	if err != nil || f.ignoreMissing {
 		return err

@@ -29,8 +29,11 @@ type Report struct {
 	Since      time.Time
 	// Stale says why nobody stands behind the report any more; empty for one that counts.
 	Stale string
-	// entry is the report's place in the status.
-	entry int
+	// entry is the report's place in the status, gateway the namespace/name of a Gateway that reports, and
+	// resolved is true where it says that it finds all backends.
+	entry    int
+	gateway  string
+	resolved bool
 }
 
 // RouteVerdict is how a router takes a route.
@@ -99,12 +102,14 @@ func gatewayReports(o *unstructured.Unstructured, gateways map[string]bool) []Re
 	var out []Report
 	for i, p := range route.Status.Parents {
 		parent := p.ParentRef.in(o.GetNamespace())
-		r := Report{Route: routeText(o), By: parent.String(), Controller: p.ControllerName, Verdict: RoutePending, entry: i}
+		r := Report{Route: routeText(o), By: parent.String(), Controller: p.ControllerName, Verdict: RoutePending, entry: i, gateway: parent.Namespace + "/" + parent.Name}
 		for _, c := range p.Conditions {
 			switch {
 			case c.ObservedGeneration != 0 && c.ObservedGeneration < o.GetGeneration():
 			case c.Type == "Accepted":
 				r.judge(c.Status, c.Reason, c.Message, c.LastTransitionTime.Time)
+			case c.Type == "ResolvedRefs" && c.Status == metav1.ConditionTrue:
+				r.resolved = true
 			case c.Type == "ResolvedRefs" && c.Status == metav1.ConditionFalse:
 				r.Unresolved = fmt.Sprintf("%s: %s", c.Reason, c.Message)
 			}

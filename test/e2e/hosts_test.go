@@ -147,7 +147,7 @@ func TestTargetHTTPRoute(t *testing.T) {
 	host, id := newHost("gateway"), leaseOf(newTenant(), 1)
 	definition := define(t, id, web(host))
 	admin().do(t, "apply", "-f", definition)
-	admin().do(t, "apply", "-f", definition, "--target", "httproute").prints(t, "httproute/"+host+" created", "ingress/"+host+" pruned")
+	admin().do(t, "apply", "-f", definition, "--target", "httproute", "--assume-serving").prints(t, "httproute/"+host+" created", "ingress/"+host+" pruned")
 	need(t, httpRoutes, id.Namespace(), host)
 	absent(t, ingresses, id.Namespace(), host)
 	admin().do(t, "release", id.String()).prints(t, "httproute/"+host+" deleted")

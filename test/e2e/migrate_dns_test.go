@@ -226,9 +226,9 @@ func TestMigrateSharedHost(t *testing.T) {
 		says(t, "host "+host+" to lead to A 192.0.2.9, not to A 192.0.2.7 (deployment "+root.Group().String()+" has its records: migrate its routes too)")
 	need(t, ingresses, root.Namespace(), host)
 	need(t, ingresses, path.Namespace(), further)
-	u.run(t, "migrate", "--to=httproute", "--overlap=0", "--concurrency=1", root.Group().String(), path.Group().String()).exits(t, 5).
+	u.run(t, "migrate", "--to=httproute", "--overlap=0", "--assume-serving", "--concurrency=1", root.Group().String(), path.Group().String()).exits(t, 5).
 		says(t, "ingress/"+host, "ingress/"+further)
-	u.do(t, "migrate", "--to=httproute", "--overlap=0", "--dns-settle=0", root.Group().String(), path.Group().String()).
+	u.do(t, "migrate", "--to=httproute", "--overlap=0", "--assume-serving", "--dns-settle=0", root.Group().String(), path.Group().String()).
 		prints(t, "ingress/"+host+" deleted", "ingress/"+further+" deleted")
 	if got := answer(t, root, host); got != "A [192.0.2.9]" {
 		t.Errorf("the host leads to %s", got)

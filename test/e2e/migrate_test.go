@@ -18,9 +18,10 @@ import (
 // nowhere is of a configuration whose Gateway nobody serves, so that no router is waited for.
 const nowhere = "gateway: {name: none, namespace: default}"
 
-// migrate is the command that moves a lease's routes, without letting two of them stand for a while.
+// migrate is the command that moves a lease's routes, without letting two of them stand for a while, and
+// without a controller's word where there is no controller.
 func migrate(to string, id lease.ID, more ...string) []string {
-	return append([]string{"migrate", "--to=" + to, "--overlap=0", id.Group().String()}, more...)
+	return append([]string{"migrate", "--to=" + to, "--overlap=0", "--assume-serving", id.Group().String()}, more...)
 }
 
 // same fails the test where two states of an object differ in what somebody wrote.

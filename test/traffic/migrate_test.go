@@ -17,7 +17,7 @@ func TestMigrate(t *testing.T) {
 				to string
 			}{{gateway, "httproute"}, {from, "ingress"}} {
 				histories := hammer(t, "http://"+host+"/", func() {
-					move.by.akashNet(t, "migrate", "--to", move.to, id.Group().String())
+					move.by.akashNet(t, "migrate", "--assume-serving", "--to", move.to, id.Group().String())
 				})
 				saw(t, histories, "web")
 			}

@@ -110,7 +110,7 @@ func mends(t *testing.T, kind string, how way, p produced) {
 	if kinds := problemsOf(t, p.config, p.thing); !slices.Contains(kinds, kind) {
 		t.Fatalf("state --problems shows %q of %s", kinds, p.thing)
 	}
-	name, flags := kind+"/"+p.thing, []string{"--crashed-after", "0s", "--assume-crashed", "--config", p.config}
+	name, flags := kind+"/"+p.thing, []string{"--crashed-after", "0s", "--assume-crashed", "--assume-serving", "--config", p.config}
 	if how == byName || how == byDefinition || how == byOthers {
 		left := run(t.Context(), append([]string{"repair"}, flags...)...)
 		command := map[way]string{byName: "): kubectl akash-net repair " + name, byDefinition: "): kubectl akash-net repair -f FILE", byOthers: "): kubectl -n "}[how]

@@ -1,0 +1,163 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// successors are the routes of a run that take the place of routes of another kind, with those: until the
+// new ones are known to serve, the old ones stay.
+type successors struct {
+	// old are the routes that a new one replaces, of the run's own lease and of others.
+	old map[*unstructured.Unstructured]render.Object
+	// stay is true where some new route is not known to serve; unserved says what was waited for.
+	stay     bool
+	unserved *TimeoutError
+	// names are those of the routes that stay, and of what belongs to them.
+	names map[string]bool
+}
+
+// replaces finds the live routes whose host and path the desired ones have, of another kind.
+func (r *run) replaces(desired []render.Object) successors {
+	s := successors{old: map[*unstructured.Unstructured]render.Object{}, names: map[string]bool{}}
+	if r.opts.DryRun != "" || r.snapshot.operators.hostname {
+		return s
+	}
+	for _, o := range desired {
+		if _, _, redirect := lease.ParseRouteName(o.Name); redirect || !slices.Contains(kinds.Hosts, o.Kind) {
+			continue
+		}
+		for _, use := range state.HostUses(cluster.Rendered(o)) {
+			for _, was := range r.snapshot.serving[state.HostName(use.Host)] {
+				if was.kind != o.Kind && slices.Contains(kinds.Hosts, was.kind) && (was.group == r.group || r.mine(use)) &&
+					slices.ContainsFunc(state.HostUses(was.live), func(u state.Use) bool { return u.Host == use.Host && u.Path == use.Path && !u.Redirect }) {
+					s.old[was.live] = o
+				}
+			}
+		}
+	}
+	return s
+}
+
+// mine is true for a host and path that the run holds.
+func (r *run) mine(u state.Use) bool {
+	h := r.holds[state.HostName(u.Host)]
+	return h != nil && slices.ContainsFunc(h.want.Parts, func(p state.Part) bool { return p.Key == state.RouteKey(u.Path) })
+}
+
+// awaitSuccessors waits until the new routes are known to serve. Where they are not in time the old ones
+// stay, with the DNS records that lead to them and what belongs to them.
+func (r *run) awaitSuccessors(ctx context.Context, desired []render.Object) error {
+	r.successors = r.replaces(desired)
+	asked := map[string]error{}
+	for old, o := range r.successors.old {
+		err, known := asked[o.String()]
+		if !known {
+			err = r.awaitServing(ctx, o)
+			asked[o.String()] = err
+		}
+		timeout := (*TimeoutError)(nil)
+		if !errors.As(err, &timeout) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		r.successors.stay = true
+		r.successors.names[old.GetName()], r.successors.names[lease.RedirectName(old.GetName())] = true, true
+		r.event(Left, kindOfLive(old), old.GetNamespace(), old.GetName(), "it stays: "+timeout.Waiting[0])
+		if r.opts.Wait == 0 || known {
+			continue
+		}
+		if r.successors.unserved == nil {
+			r.successors.unserved = &TimeoutError{After: r.opts.Wait}
+		}
+		r.successors.unserved.Waiting = append(r.successors.unserved.Waiting, timeout.Waiting...)
+	}
+	return nil
+}
+
+// stays is true for what a run leaves while a new route is not known to serve: the old route, what belongs
+// to it, and the DNS records of what the lease holds.
+func (r *run) stays(o owned) bool {
+	s := r.successors
+	switch {
+	case !s.stay || o.kind == render.Service || slices.Contains(kinds.ClaimLike, o.kind):
+		return false
+	case o.recordOf() != "":
+		return r.holds[state.HostName(o.recordOf())] != nil
+	case o.kind == render.BackendTLSPolicy: // it is named after a Service, which several routes may have
+		return true
+	}
+	return s.names[o.live.GetName()]
+}
+
+// err is what an apply ends with whose old routes had to stay.
+func (s successors) err() error {
+	if s.unserved == nil {
+		return nil
+	}
+	return s.unserved
+}
+
+// awaitServing waits until a controller has said that a route serves. Where it is assumed, only
+// controllers that are there to say so are waited for.
+func (r *run) awaitServing(ctx context.Context, o render.Object) error {
+	if r.opts.AssumeServing {
+		if !slices.Contains(kinds.Reporting, o.Kind) {
+			return nil
+		}
+		return r.awaitRoute(ctx, o, state.Serves)
+	}
+	missing := ""
+	err := r.poll(ctx, func(ctx context.Context) (bool, error) {
+		now, err := r.notServing(ctx, o)
+		if err == nil { // when the time is over the last read may fail for that
+			missing = now
+		}
+		return now == "" && err == nil, err
+	})
+	if errors.Is(err, errTimedOut) {
+		return &TimeoutError{After: r.opts.Wait, Waiting: []string{missing + "; the same command goes on, and --assume-serving does without a controller's word"}}
+	}
+	if err == nil && r.changed {
+		r.event(Accepted, o.Kind.Singular, o.Namespace, o.Name, "by its controller")
+	}
+	return err
+}
+
+// notServing says what a route lacks before it is known to serve, as it is now.
+func (r *run) notServing(ctx context.Context, o render.Object) (string, error) {
+	live, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	if err != nil || live == nil {
+		return fmt.Sprintf("%s %s/%s is not there", o.Kind.Kind, o.Namespace, o.Name), err
+	}
+	g := r.opts.Config.Gateway
+	var gateway *unstructured.Unstructured
+	if o.Kind == render.HTTPRoute || o.Kind == render.TLSRoute {
+		gateway, err = r.cluster.Get(ctx, gateways, g.Namespace, g.Name)
+		if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) {
+			err = nil
+		}
+	}
+	return state.NotServing(live, gateway, g.Namespace+"/"+g.Name), err
+}
+
+func kindOfLive(o *unstructured.Unstructured) string {
+	for _, kind := range kinds.Hosts {
+		if kind.Kind == o.GetKind() {
+			return kind.Singular
+		}
+	}
+	return o.GetKind()
+}
