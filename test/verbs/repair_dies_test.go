@@ -40,7 +40,7 @@ func diesAfter(t *testing.T, n int, test madeProblem, s scene) (died bool) {
 		if p.config == "" {
 			p.config = s.plain
 		}
-		args := []string{"repair", "--crashed-after", "0s", "--assume-crashed", "--config", p.config}
+		args := []string{"repair", "--crashed-after", "0s", "--assume-crashed", "--assume-serving", "--config", p.config}
 		switch test.way {
 		case byName:
 			args = append(args, test.kind+"/"+p.thing)
@@ -60,7 +60,7 @@ func diesAfter(t *testing.T, n int, test madeProblem, s scene) (died bool) {
 			net(t, 0, args...)
 		}
 		if now := problemsOf(t, p.config, p.thing); len(now) > 0 {
-			net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--config", p.config) // what it had begun is a problem of another kind
+			net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--assume-serving", "--config", p.config) // what it had begun is a problem of another kind
 		}
 		net(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", p.config)
 	})
