@@ -49,7 +49,11 @@ func TestDriftIsAConflict(t *testing.T) {
 	before := fingerprint(t)
 	admin().run(t, "apply", "-f", define(t, id, web(host))).exits(t, 1).says(t,
 		"ingress/"+host+": fields are managed by hand-editor", "proxy-body-size", "Nothing is forced")
-	if diff := cmp.Diff(before, fingerprint(t)); diff != "" {
+	after := fingerprint(t)
+	for _, print := range []map[string]string{before, after} {
+		delete(print, "leases "+ledger+"/"+host) // it had the run's mark for a moment
+	}
+	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("the refused run changed the cluster (-before +after):\n%s", diff)
 	}
 	admin().run(t, "apply", "-f", define(t, id, web(host, added))).exits(t, 1).says(t, "hand-editor")
