@@ -23,7 +23,7 @@ func (r *run) keepForOthers(ctx context.Context, objects []owned) ([]owned, erro
 			claim, read := claims[name]
 			if !read {
 				var err error
-				if claim, err = r.ledger.Get(ctx, name); err != nil {
+				if claim, err = readClaim(ctx, r.ledger, name); err != nil {
 					return nil, err
 				}
 				claims[name] = claim
@@ -96,7 +96,7 @@ func (r *run) removeFormer(ctx context.Context, drop func(*state.Claim, state.Pa
 			if !ok || !drop(c, p) {
 				continue
 			}
-			now, err := r.ledger.Get(ctx, c.Name())
+			now, err := readClaim(ctx, r.ledger, c.Name())
 			if err != nil {
 				return err
 			}

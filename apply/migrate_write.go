@@ -131,7 +131,7 @@ func (m *migration) confirm(ctx context.Context) error {
 		if c.why != "" || before == nil || len(m.made) == 0 {
 			continue
 		}
-		claim, err := m.ledger.Get(ctx, before.Name())
+		claim, err := readClaim(ctx, m.ledger, before.Name())
 		if err != nil {
 			c.ready = false
 			errs = append(errs, err)
