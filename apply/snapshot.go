@@ -297,29 +297,3 @@ func HeldThings(ctx context.Context, c *cluster.Cluster, ledgerNamespace string)
 	}
 	return things, err
 }
-
-// Holding is what the ledger says of a deployment group.
-type Holding struct {
-	// Claims is the number of its claims.
-	Claims int
-	// Namespaces are those of its leases.
-	Namespaces map[string]bool
-}
-
-// Groups are the deployment groups that hold claims.
-func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (map[lease.Group]*Holding, error) {
-	claims, err := ledger.New(c, ledgerNamespace, false).List(ctx)
-	groups := map[lease.Group]*Holding{}
-	for _, claim := range claims {
-		for _, g := range claim.Groups() {
-			if groups[g] == nil {
-				groups[g] = &Holding{Namespaces: map[string]bool{}}
-			}
-			groups[g].Claims++
-			for _, p := range claim.PartsOf(g) {
-				groups[g].Namespaces[p.Lease.Namespace()] = true
-			}
-		}
-	}
-	return groups, err
-}

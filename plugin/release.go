@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 )
 
@@ -44,6 +45,8 @@ func newRelease(c *cli) *cobra.Command {
 			Give up what leases hold, all of it or the hosts and addresses that are named: first what serves
 			traffic goes, then the claims, so that no name is free while it is still served. A lease is named
 			OWNER/DSEQ/GSEQ; an order and a provider may follow and do not matter.
+
+			--all and -l also find leases whose claims are gone and whose objects are left.
 
 			To release a lease that holds nothing does nothing and says so; a thing that is named and that the
 			lease does not hold is exit code 1. Objects that Akash's provider wrote are
@@ -142,7 +145,7 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 		return err
 	}
 	if len(args) == 0 {
-		if groups, err = f.choose(ctx, cluster, cfg.LedgerNamespace); err != nil {
+		if groups, err = f.choose(ctx, cluster, cfg); err != nil {
 			return err
 		}
 		if len(groups) == 0 {
@@ -164,9 +167,10 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 	return missingThings(things, watch.notReleased, "%s is not held by lease %s", groups[0])
 }
 
-// choose are the deployment groups with claims that the selector matches.
-func (f *releaseFlags) choose(ctx context.Context, cluster *cluster.Cluster, namespace string) ([]lease.Group, error) {
-	held, err := apply.Groups(ctx, cluster, namespace)
+// choose lists the deployment groups that the selector and the namespace match, with claims or with
+// objects that are left without one.
+func (f *releaseFlags) choose(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig) ([]lease.Group, error) {
+	held, err := apply.Releasable(ctx, cluster, cfg)
 	if err != nil {
 		return nil, err
 	}

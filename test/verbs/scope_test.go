@@ -3,6 +3,8 @@ package verbs
 import (
 	"strings"
 	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // --namespace limits what a command works on to the leases of the namespace.
@@ -31,4 +33,32 @@ func TestNamespaceLimits(t *testing.T) {
 	net(t, 1, "state", "--problems", "-n", other.Namespace(), "--config", cfg, "-o", "name").prints(t, "BlockedHost/"+hosts[1])
 	net(t, 0, "repair", "-n", mine.Namespace(), "--config", cfg)
 	net(t, 1, "repair", "-n", other.Namespace(), "--config", cfg).prints(t, hosts[1])
+}
+
+// A lease whose claim is gone is found by what it still serves: else repair would claim the host for it again.
+func TestReleaseFindsLeasesWithoutClaims(t *testing.T) {
+	t.Parallel()
+	for name, choose := range map[string]func(lease.ID) []string{
+		"namespace": func(id lease.ID) []string { return []string{"--all", "-y", "-n", id.Namespace()} },
+		"selector":  func(id lease.ID) []string { return []string{"-l", lease.LabelOwner + "=" + id.Owner} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id, host := leaseOf(newOwner(), 1), newDomain()
+			net(t, 0, "apply", "-f", define(t, id, web("web", 80, host)))
+			remove(t, claims, ledger, host)
+			command := append([]string{"release"}, choose(id)...)
+
+			net(t, 0, append(command, "--dry-run")...).prints(t, "ingress/"+host+" deleted")
+			need(t, ingresses, id.Namespace(), host)
+			net(t, 0, "release", "--all", "-y", "-n", leaseOf(newOwner(), 1).Namespace()).says(t, "No lease holds anything")
+			need(t, ingresses, id.Namespace(), host)
+			net(t, 0, command...).prints(t, "ingress/"+host+" deleted")
+			if left := ownedBy(t, id); len(left) > 0 {
+				t.Errorf("after the release there are %q", left)
+			}
+			held(t, host)
+			net(t, 0, command...).says(t, "No lease holds anything")
+		})
+	}
 }

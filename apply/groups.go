@@ -1,0 +1,65 @@
+package apply
+
+import (
+	"context"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Holding is what a deployment group has in the cluster.
+type Holding struct {
+	// Claims is the number of its claims.
+	Claims int
+	// Namespaces are those of its leases.
+	Namespaces map[string]bool
+}
+
+// Groups are the deployment groups that hold claims.
+func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (map[lease.Group]*Holding, error) {
+	claims, err := ledger.New(c, ledgerNamespace, false).List(ctx)
+	groups := map[lease.Group]*Holding{}
+	addHolders(groups, claims)
+	return groups, err
+}
+
+// Releasable are the deployment groups that hold claims, and those of which objects are left that this
+// program wrote: they may serve without a claim.
+func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (map[lease.Group]*Holding, error) {
+	s, err := readBy(ctx, c, ledger.New(c, cfg.LedgerNamespace, false), reading{further: kinds.RecordsOf(cfg), claimsFirst: true})
+	if err != nil {
+		return nil, err
+	}
+	groups := map[lease.Group]*Holding{}
+	addHolders(groups, s.list())
+	for g, objects := range s.written {
+		for _, o := range objects {
+			holdingOf(groups, g).Namespaces[s.ownership(o.live).Lease.Namespace()] = true
+		}
+	}
+	return groups, nil
+}
+
+// addHolders adds the deployment groups that hold the claims.
+func addHolders(groups map[lease.Group]*Holding, claims []*state.Claim) {
+	for _, claim := range claims {
+		for _, g := range claim.Groups() {
+			holding := holdingOf(groups, g)
+			holding.Claims++
+			for _, p := range claim.PartsOf(g) {
+				holding.Namespaces[p.Lease.Namespace()] = true
+			}
+		}
+	}
+}
+
+func holdingOf(groups map[lease.Group]*Holding, g lease.Group) *Holding {
+	if groups[g] == nil {
+		groups[g] = &Holding{Namespaces: map[string]bool{}}
+	}
+	return groups[g]
+}
