@@ -44,6 +44,7 @@ func (r *run) await(ctx context.Context, desired []render.Object) error {
 	if len(waiting) == 0 {
 		return nil
 	}
+	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, r.opts.Wait)
 	defer cancel()
 	services := r.cluster.Dynamic.Resource(render.Service.Resource()).Namespace(r.req.Lease.Namespace())
@@ -71,7 +72,7 @@ func (r *run) await(ctx context.Context, desired []render.Object) error {
 		return nil
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &TimeoutError{After: r.opts.Wait.Round(time.Millisecond), Waiting: r.lacking(waiting)}
+		return &TimeoutError{After: r.opts.Wait.Round(time.Millisecond), Waiting: r.lacking(waiting, r.squatters(whole))}
 	}
 	return err
 }
@@ -106,15 +107,47 @@ func (r *run) granted(service *unstructured.Unstructured, want []netip.Addr) boo
 	return true
 }
 
-func (r *run) lacking(waiting map[string][]netip.Addr) []string {
+// squatters says of the addresses of the run which Services use them that are not their holders'. It tells
+// nothing where Services cannot be read: the run has failed already.
+func (r *run) squatters(ctx context.Context) map[netip.Addr][]string {
+	services, err := r.cluster.Objects(ctx, render.Service.Resource(), "", metav1.ListOptions{})
+	if err != nil {
+		return nil
+	}
+	uses, out := map[netip.Addr][]state.Use{}, map[netip.Addr][]string{}
+	for _, o := range services {
+		for _, u := range state.ServiceUses(o) {
+			uses[u.Address] = append(uses[u.Address], r.snapshot.ofNamespace(u))
+		}
+	}
+	for _, h := range r.holds {
+		if h.claim == nil || h.claim.Kind != state.Address {
+			continue
+		}
+		for _, u := range h.claim.Squatters(uses[h.claim.Addr()]) {
+			out[h.claim.Addr()] = append(out[h.claim.Addr()], u.Takes(h.claim.Thing))
+		}
+	}
+	return out
+}
+
+func (r *run) lacking(waiting map[string][]netip.Addr, squatters map[netip.Addr][]string) []string {
 	var out []string
 	for name, want := range waiting {
 		text := addressText(want)
 		if text == "" {
 			text = "an address"
 		}
-		out = append(out, fmt.Sprintf("service %s/%s to be granted %s by MetalLB (see: kubectl -n %s describe service %s)",
-			r.req.Lease.Namespace(), name, text, r.req.Lease.Namespace(), name))
+		var others []string
+		for _, a := range want {
+			others = append(others, squatters[a]...)
+		}
+		why := ""
+		if len(others) > 0 {
+			why = ": " + strings.Join(others, ", ")
+		}
+		out = append(out, fmt.Sprintf("service %s/%s to be granted %s by MetalLB%s (see: kubectl -n %s describe service %s)",
+			r.req.Lease.Namespace(), name, text, why, r.req.Lease.Namespace(), name))
 	}
 	slices.Sort(out)
 	return out

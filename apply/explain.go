@@ -21,7 +21,7 @@ func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig
 		return nil, err
 	}
 	around := &state.Circumstances{
-		Config: cfg, Claims: s.list(), Book: state.NewBook(cfg, s.contents(c.Now()), state.Holdings...), Uses: s.hostUses,
+		Config: cfg, Claims: s.list(), Book: state.NewBook(cfg, s.contents(c.Now()), state.Holdings...), Uses: s.hostUses, AddressUses: s.addressUses,
 		Backends: map[string]bool{}, Now: c.Now(),
 	}
 	there, err := routers(ctx, c, s)

@@ -42,7 +42,7 @@ func (s *snapshot) facts(ctx context.Context, a *Applier, crashedAfter time.Dura
 	records, err := s.ownRecords(ctx, a)
 	return state.ProblemFacts{
 		Circumstances: &state.Circumstances{
-			Config: cfg, Claims: contents.Claims, Book: state.NewBook(cfg, contents, state.SubjectPools), Uses: s.hostUses, Now: a.cluster.Now(),
+			Config: cfg, Claims: contents.Claims, Book: state.NewBook(cfg, contents, state.SubjectPools), Uses: s.hostUses, AddressUses: s.addressUses, Now: a.cluster.Now(),
 		},
 		Contents: contents, Objects: s.objects(there), Records: records, Namespaces: s.namespaces, CrashedAfter: crashedAfter,
 	}, err

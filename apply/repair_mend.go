@@ -390,7 +390,7 @@ func (r *repair) kindOf(live *unstructured.Unstructured) render.Kind {
 }
 
 func kindOf(ref state.ObjectRef) render.Kind {
-	for _, k := range slices.Concat(kinds.OfLease, kinds.Records, kinds.Pools) {
+	for _, k := range slices.Concat(kinds.OfLease, kinds.Others, kinds.Records, kinds.Pools) {
 		if k.Singular == ref.Kind {
 			return k
 		}

@@ -188,7 +188,7 @@ func (r *run) uses(h state.Hold) []state.Use {
 		a, _ := netip.ParseAddr(h.Thing)
 		return r.snapshot.addresses.Foreign(a, h.SharingKey)
 	}
-	return r.snapshot.hostUses[h.Thing]
+	return state.UsesOf(h.Thing, r.snapshot.hostUses, r.group.Owner, func(name string) bool { return r.snapshot.claims[name] != nil })
 }
 
 func (r *run) takeAll(ctx context.Context) error {

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"strconv"
 	"sync"
@@ -41,6 +42,8 @@ type snapshot struct {
 	// tenants are the leases whose namespaces are known by their labels.
 	tenants  map[string]lease.ID
 	hostUses map[string][]state.Use
+	// addressUses are the Services that use each address, whoever wrote them.
+	addressUses map[netip.Addr][]state.Use
 	// ports are the ProviderLeasedIPs by name: a port of an IP endpoint has one.
 	ports map[string]state.PortObject
 	live  map[string]map[string]*unstructured.Unstructured
@@ -93,7 +96,7 @@ func (how reading) claims(ctx context.Context, l ledger.Ledger) ([]*state.Claim,
 func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how reading) (*snapshot, error) {
 	s := &snapshot{
 		claims: map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
-		hostUses: map[string][]state.Use{}, ports: map[string]state.PortObject{},
+		hostUses: map[string][]state.Use{}, addressUses: map[netip.Addr][]state.Use{}, ports: map[string]state.PortObject{},
 		shared: map[lease.Group][]owned{}, written: map[lease.Group][]owned{}, theirs: map[lease.Group][]owned{}, serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{}, lacks: map[render.Kind]bool{},
 	}
 	var claims []*state.Claim
@@ -120,6 +123,9 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 		})
 	}
 	all := slices.Concat(kinds.OfLease, how.further)
+	if how.of == nil {
+		all = append(all, kinds.Others...)
+	}
 	if how.addresses {
 		all = append(all, kinds.Pools...)
 	}
@@ -172,20 +178,28 @@ func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured
 				continue
 			}
 			if plural == render.Service.Plural {
-				addressUses = append(addressUses, state.AddressUses(o)...)
+				for _, u := range state.ServiceUses(o) {
+					addressUses = append(addressUses, u)
+					s.addressUses[u.Address] = append(s.addressUses[u.Address], s.ofNamespace(u))
+				}
 				continue
 			}
 			for _, u := range state.HostUses(o) { // a DNS record uses none: it gives no right to a host
-				if id, ok := s.tenants[u.Namespace]; ok && !u.HasLease {
-					u.Lease, u.HasLease = id, true
-				}
-				s.hostUses[u.Host] = append(s.hostUses[u.Host], u)
+				s.hostUses[u.Host] = append(s.hostUses[u.Host], s.ofNamespace(u))
 			}
 		}
 		s.live[plural] = byName
 	}
 	s.indexWritten()
 	s.addresses = state.NewPicker(state.NewAddresses(claims, addressUses))
+}
+
+// ofNamespace is a use with the lease of its namespace, where its own labels name none.
+func (s *snapshot) ofNamespace(u state.Use) state.Use {
+	if id, ok := s.tenants[u.Namespace]; ok && !u.HasLease {
+		u.Lease, u.HasLease = id, true
+	}
+	return u
 }
 
 // indexWritten finds what this program wrote.
@@ -268,7 +282,7 @@ func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) 
 	group.Go(func() error {
 		services, err := c.Objects(ctx, render.Service.Resource(), "", metav1.ListOptions{})
 		for _, o := range services {
-			uses = append(uses, state.AddressUses(o)...)
+			uses = append(uses, state.ServiceUses(o)...)
 		}
 		return err
 	})

@@ -57,7 +57,7 @@ func (l *addressLedger) add(o *unstructured.Unstructured) {
 			l.claims = append(l.claims, &claim)
 		}
 	case "v1/Service":
-		l.uses = append(l.uses, state.AddressUses(o)...)
+		l.uses = append(l.uses, state.ServiceUses(o)...)
 	}
 }
 

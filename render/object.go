@@ -32,6 +32,7 @@ var (
 	Ingress          = kind("networking.k8s.io", "v1", "Ingress", "ingresses")
 	HTTPRoute        = kind("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes")
 	TLSRoute         = kind("gateway.networking.k8s.io", "v1", "TLSRoute", "tlsroutes")
+	GRPCRoute        = kind("gateway.networking.k8s.io", "v1", "GRPCRoute", "grpcroutes")
 	BackendTLSPolicy = kind("gateway.networking.k8s.io", "v1", "BackendTLSPolicy", "backendtlspolicies")
 	Route            = kind("route.openshift.io", "v1", "Route", "routes")
 	Service          = kind("", "v1", "Service", "services")

@@ -32,6 +32,8 @@ type Circumstances struct {
 	Book   *Book
 	// Uses are the routes and ProviderHosts of each host, whoever wrote them.
 	Uses map[string][]Use
+	// AddressUses are the Services that use each address, whoever wrote them.
+	AddressUses map[netip.Addr][]Use
 	// Reports are what routers say of each host's routes.
 	Reports map[string][]Report
 	// Records are the DNS records of ours; Unrecorded says of hosts without one for what it waits.
@@ -48,13 +50,18 @@ func (c *Circumstances) Host(host string) Explanation {
 	x := Explanation{Subject: host}
 	rows := slices.DeleteFunc(slices.Clone(c.Book.Hosts), func(r HostRow) bool { return r.Host != host })
 	claim := c.claim(HostName(host))
+	owner := ""
+	if claim != nil {
+		owner = claim.Owner
+	}
+	uses := UsesOf(host, c.Uses, owner, func(name string) bool { return c.claim(name) != nil })
 	c.refusal(&x, host, claim)
 	c.above(&x, host)
 	switch {
 	case claim != nil:
 		x.Summary = fmt.Sprintf("%s is held by %s", host, holders(claim))
 		x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.", stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
-	case len(rows)+len(c.Uses[host]) > 0:
+	case len(rows)+len(uses) > 0:
 		x.Summary = fmt.Sprintf("%s has no claim, but objects stand for it", host)
 	case refuse(host, config.Backend{}, c.Config) != "":
 		x.Summary = host + " is held by nobody, and no lease can ask for it"
@@ -66,8 +73,12 @@ func (c *Circumstances) Host(host string) Explanation {
 	for _, r := range rows {
 		c.hostRow(&x, r)
 	}
-	for _, u := range c.Uses[host] {
-		x.fact("%s stands for it since %s%s.", u, stamp(u.Since), leaseOf(u))
+	for _, u := range uses {
+		if u.Host == host {
+			x.fact("%s stands for it since %s%s.", u, stamp(u.Since), leaseOf(u))
+		} else {
+			x.fact("%s serves %s, which covers it, since %s%s.", u, u.Host, stamp(u.Since), leaseOf(u))
+		}
 	}
 	for _, r := range c.Reports[host] {
 		c.report(&x, r)
@@ -75,7 +86,7 @@ func (c *Circumstances) Host(host string) Explanation {
 	c.dns(&x, host, nil)
 	if claim == nil && len(rows) > 0 && rows[0].Lease != "" {
 		x.next("its lease claims it with: kubectl akash-net apply -f FILE --lease %s", rows[0].Lease)
-	} else if claim == nil && len(rows)+len(c.Uses[host]) > 0 {
+	} else if claim == nil && len(rows)+len(uses) > 0 {
 		x.next("delete what stands for it, or take it over as its owner: kubectl akash-net reserve %s --adopt --lease LEASE", host)
 	}
 	return x
@@ -206,12 +217,13 @@ func (c *Circumstances) IP(a netip.Addr) Explanation {
 	x := Explanation{Subject: a.String()}
 	claim := c.claim(AddressName(a))
 	rows := slices.DeleteFunc(slices.Clone(c.Book.IPs), func(r IPRow) bool { return r.Address != a })
+	others := claim.Squatters(c.AddressUses[a])
 	pool, inPool := c.Config.PoolFor(a)
 	switch {
 	case claim != nil:
 		x.Summary = fmt.Sprintf("%s is held by %s", a, holders(claim))
 		x.fact("Claimed since %s for IP endpoint %s, by %s.", stamp(claim.Created), endpointOf(claim.SharingKey), managers(claim))
-	case len(rows) > 0:
+	case len(rows)+len(others) > 0:
 		x.Summary = fmt.Sprintf("%s has no claim, but a Service uses it", a)
 	case inPool:
 		x.Summary = a.String() + " is free"
@@ -225,6 +237,9 @@ func (c *Circumstances) IP(a netip.Addr) Explanation {
 	c.claimTroubles(&x, claim)
 	for _, r := range rows {
 		c.ipRow(&x, r)
+	}
+	for _, u := range others {
+		x.squatter(claim, u)
 	}
 	return x
 }
@@ -253,7 +268,7 @@ func (c *Circumstances) ipRow(x *Explanation, r IPRow) {
 		x.next("the Services of the new lease are made with: kubectl akash-net apply -f FILE")
 		return
 	case StateReserved:
-		x.fact("%s is held by lease %s, and no Service uses it.", port, r.Lease)
+		x.fact("%s is held by lease %s, and no Service of it uses it.", port, r.Lease)
 	}
 	if r.Message != "" {
 		x.fact("%s.", r.Message)

@@ -40,6 +40,7 @@ const (
 	RecordDiffers      = "RecordDiffers"
 	MigrationUnderWay  = "MigrationUnderWay"
 	TerminatingClaim   = "TerminatingClaim"
+	AddressSquatted    = "AddressSquatted"
 )
 
 // ProblemKinds are all kinds of problem.
@@ -48,6 +49,7 @@ var ProblemKinds = []string{
 	RouteDiffers, MixedDefinitions, HoldEnded, BlockedHost, PoolOverlap, PoolExhausted,
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
+	AddressSquatted,
 }
 
 // Problem is one thing that is not as it should be, and what mends it.

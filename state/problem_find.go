@@ -120,6 +120,7 @@ func (p *problems) claim(c *Claim) {
 	}
 	if c.Kind == Address && !c.Deleting {
 		p.addressPool(base, c)
+		p.squatters(base, c)
 	}
 }
 

@@ -41,6 +41,8 @@ type Use struct {
 	UID      types.UID
 	// Granted is true for an address that stands in the Service's status.
 	Granted bool
+	// External is true for an address among the Service's spec.externalIPs.
+	External bool
 }
 
 // String is kind namespace/name, for messages.
@@ -112,7 +114,12 @@ func routedPaths(o *unstructured.Unstructured) (paths []string) {
 	return paths
 }
 
-// HostUses are the hosts that a ProviderHost, an Ingress, an HTTPRoute or a Route uses.
+// serverAlias is the annotation by which ingress-nginx serves further hosts for an Ingress, separated by
+// commas (its documentation, "Server Alias").
+const serverAlias = "nginx.ingress.kubernetes.io/server-alias"
+
+// HostUses are the hosts that a ProviderHost, an Ingress, a route of the Gateway API or a Route uses. A
+// TCPRoute uses none: it names no host, and has the whole port of a listener.
 func HostUses(o *unstructured.Unstructured) []Use {
 	if isSolver(o) {
 		return nil
@@ -127,7 +134,7 @@ func HostUses(o *unstructured.Unstructured) []Use {
 		use.Port = uint16(port)
 	case "Ingress":
 		hosts = ingressHosts(o, &use)
-	case "HTTPRoute", "TLSRoute":
+	case "HTTPRoute", "TLSRoute", "GRPCRoute":
 		hosts, _, _ = unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
 		rule := first(field(o.Object, "spec", "rules"))
 		use.Path, _ = field(first(rule, "matches"), "path", "value").(string)
@@ -193,7 +200,44 @@ func ingressHosts(o *unstructured.Unstructured, use *Use) []string {
 		use.Service, _ = field(service, "name").(string)
 		use.Port = portNumber(field(service, "port", "number"))
 	}
+	for alias := range strings.SplitSeq(o.GetAnnotations()[serverAlias], ",") {
+		if alias = strings.TrimSpace(alias); alias != "" && !slices.Contains(hosts, alias) {
+			hosts = append(hosts, alias)
+		}
+	}
 	return hosts
+}
+
+// UsesOf are the uses of a host: its own, and those of a wildcard one label above it by others than the
+// owner, while nobody has claimed the wildcard. claimed tells which claims there are, by their names; a claim
+// on the wildcard decides by itself.
+func UsesOf(host string, uses map[string][]Use, owner string, claimed func(name string) bool) []Use {
+	over := WildcardOver(host)
+	if over == "" || claimed(HostName(over)) {
+		return uses[host]
+	}
+	all := slices.Clone(uses[host])
+	for _, u := range uses[over] {
+		if !u.HasLease || u.Lease.Owner != owner {
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
+// ServiceUses are the addresses that a Service uses in any way: those of AddressUses, and its external IPs,
+// which the nodes lead to it without MetalLB.
+func ServiceUses(o *unstructured.Unstructured) []Use {
+	uses := AddressUses(o)
+	external, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "externalIPs")
+	for _, text := range external {
+		use := newUse("service", o)
+		if a, err := netip.ParseAddr(text); err == nil {
+			use.Address, use.External = a, true
+			uses = append(uses, use)
+		}
+	}
+	return uses
 }
 
 // AddressUses are the addresses that a Service asks MetalLB for or was granted.

@@ -14,6 +14,9 @@ var (
 	Hosts = []render.Kind{render.Ingress, render.HTTPRoute, render.TLSRoute, render.Route}
 	// Routes are the kinds that serve traffic; they go before the claims they rest on.
 	Routes = slices.Concat(Hosts, []render.Kind{render.Service})
+	// Others are routes that this program never writes. Their hosts are used all the same. A TCPRoute is not
+	// among them: it names no host, and has the whole port of a listener.
+	Others = []render.Kind{render.GRPCRoute}
 	// Filters are what routes refer to.
 	Filters = []render.Kind{render.SnippetsFilter, render.BackendTLSPolicy}
 	// Policies are what refers to routes.

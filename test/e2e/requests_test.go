@@ -16,7 +16,7 @@ import (
 // kind. Pools are read where addresses are leased.
 func reads(withAddresses bool) []string {
 	out := []string{
-		"GET configmaps/config", "LIST backendtlspolicies", "LIST clientsettingspolicies", "LIST deployments", "LIST httproutes",
+		"GET configmaps/config", "LIST backendtlspolicies", "LIST clientsettingspolicies", "LIST deployments", "LIST grpcroutes", "LIST httproutes",
 		"LIST ingresses", "LIST leases", "LIST namespaces", "LIST providerhosts", "LIST providerleasedips",
 		"LIST proxysettingspolicies", "LIST routes", "LIST services", "LIST snippetsfilters", "LIST tlsroutes",
 	}

@@ -17,9 +17,15 @@ func claimOf(address string) string {
 // grants waits until MetalLB has granted the address to the Service.
 func grants(t *testing.T, id lease.ID, service, address string) {
 	t.Helper()
+	grantsIn(t, id.Namespace(), service, address)
+}
+
+// grantsIn is grants for a Service of any namespace.
+func grantsIn(t *testing.T, namespace, service, address string) {
+	t.Helper()
 	last := ""
 	eventually(t, "MetalLB to grant "+address, func(context.Context) (bool, error) {
-		ingress, _, err := unstructured.NestedSlice(need(t, services, id.Namespace(), service).Object, "status", "loadBalancer", "ingress")
+		ingress, _, err := unstructured.NestedSlice(need(t, services, namespace, service).Object, "status", "loadBalancer", "ingress")
 		if len(ingress) == 1 {
 			last, _, err = unstructured.NestedString(ingress[0].(map[string]any), "ip")
 		}

@@ -105,6 +105,15 @@ func addressProblems() []madeProblem {
 			name := grantAnother(t, s, "7", "7")
 			return produced{thing: s.subnet + "6", touched: []string{"services " + s.id.Namespace() + "/" + name}}
 		}},
+		{state.AddressSquatted, byOthers, func(t *testing.T, s scene) produced {
+			// A Service of no lease has a claimed address among its external IPs.
+			s.apply(t, leased("game", "public", 7001))
+			foreignService(t, "squatter", "", "externalIPs: ["+addressOf(t, s.id.Owner)+"]")
+			return produced{thing: addressOf(t, s.id.Owner), after: func(t *testing.T) {
+				change(t, services, "default", "squatter", func(o *object) { unstructured.RemoveNestedField(o.Object, "spec", "externalIPs") })
+				net(t, 0, "state", "--problems", "--config", s.plain)
+			}}
+		}},
 		{state.PoolOverlap, byOthers, func(t *testing.T, s scene) produced {
 			makePool(t, "aa-one", s.other+"0/30", "")
 			makePool(t, "aa-two", s.other+"2/31", "")
