@@ -12,34 +12,30 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // pools are MetalLB's pools as one run sees them. Leases share them: each is looked at once.
 type pools struct {
 	applier  *Applier
 	snapshot *snapshot
-	mu       sync.Mutex
-	done     map[string]error
+	// live are the pools that were read.
+	live func() []state.PoolObject
+	mu   sync.Mutex
+	done map[string]error
 }
 
 func newPools(a *Applier, s *snapshot) *pools {
-	return &pools{applier: a, snapshot: s, done: map[string]error{}}
+	return &pools{applier: a, snapshot: s, live: sync.OnceValue(s.pools), done: map[string]error{}}
 }
 
-// ensure makes the pools that serve the run's addresses. An address that the configuration gives no
-// pool, because it was excluded since it was leased, is left to the pool that has it. A pool of somebody else that overlaps is
+// ensure makes the pools that serve the run's addresses. An address stays with the pool of ours that has
+// it, whatever pool the configuration gives it by now, and one that the configuration gives none, because
+// it was excluded since it was leased, with any pool that has it. A pool of somebody else that overlaps is
 // refused before MetalLB sees it: one overlap makes it drop its whole configuration, so that no
 // tenant gets an address.
 func (p *pools) ensure(ctx context.Context, r *run) error {
-	var addresses []netip.Addr
-	for _, as := range r.addresses {
-		for _, a := range as {
-			if _, pooled := r.opts.Config.PoolFor(a); pooled || !p.served(a) {
-				addresses = append(addresses, a)
-			}
-		}
-	}
-	objects, err := render.Pools(r.opts.Config, addresses)
+	objects, err := p.wanted(r)
 	if err != nil {
 		return err
 	}
@@ -51,14 +47,48 @@ func (p *pools) ensure(ctx context.Context, r *run) error {
 	return nil
 }
 
-// served is true for an address that some pool has.
-func (p *pools) served(a netip.Addr) bool {
-	for _, live := range p.snapshot.live[render.IPAddressPool.Plural] {
-		if slices.ContainsFunc(poolRanges(live), func(r config.Range) bool { return r.Contains(a) }) {
-			return true
+// check says that an address of the run would need a pool that overlaps another.
+func (p *pools) check(r *run) error {
+	objects, err := p.wanted(r)
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if err := p.overlap(p.fit(r.opts.Config, o)); err != nil {
+			return err
 		}
 	}
-	return false
+	return nil
+}
+
+// wanted renders the pools of the run's addresses that none of our other pools has.
+func (p *pools) wanted(r *run) ([]render.Object, error) {
+	var addresses []netip.Addr
+	for _, as := range r.addresses {
+		for _, a := range as {
+			name, pooled := r.opts.Config.PoolFor(a)
+			if pooled && !state.ServedByOurs(a, name, p.live()) || !pooled && !p.served(a) {
+				addresses = append(addresses, a)
+			}
+		}
+	}
+	return render.Pools(r.opts.Config, addresses)
+}
+
+// served is true for an address that some pool has.
+func (p *pools) served(a netip.Addr) bool {
+	return slices.ContainsFunc(p.live(), func(o state.PoolObject) bool {
+		return slices.ContainsFunc(o.Ranges, func(r config.Range) bool { return r.Contains(a) })
+	})
+}
+
+// fit is a rendered pool with the addresses that it is to have beside the other pools.
+func (p *pools) fit(cfg *config.ProviderConfig, o render.Object) render.Object {
+	if o.Kind != render.IPAddressPool {
+		return o
+	}
+	ranges := state.PoolRanges(o.Name, poolRanges(cluster.Rendered(o)), p.live(), p.snapshot.addresses.InUse())
+	return render.Pool(cfg, o.Name, ranges)
 }
 
 func (p *pools) once(ctx context.Context, r *run, o render.Object) error {
@@ -67,6 +97,7 @@ func (p *pools) once(ctx context.Context, r *run, o render.Object) error {
 	if err, done := p.done[o.String()]; done {
 		return err
 	}
+	o = p.fit(r.opts.Config, o)
 	err := p.overlap(o)
 	if err == nil {
 		var action Action
@@ -90,15 +121,13 @@ func (p *pools) overlap(o render.Object) error {
 		return nil
 	}
 	wanted := poolRanges(cluster.Rendered(o))
-	for _, live := range p.snapshot.live[render.IPAddressPool.Plural] {
-		if live.GetName() == o.Name && live.GetNamespace() == o.Namespace {
+	for _, live := range p.live() {
+		if live.Name == o.Name && live.Ref.Namespace == o.Namespace {
 			continue
 		}
-		for _, theirs := range poolRanges(live) {
-			for _, ours := range wanted {
-				if ours.Overlaps(theirs) {
-					return &PoolOverlapError{Pool: live.GetName(), Wanted: o.Name, Addresses: theirs.Text}
-				}
+		for _, theirs := range live.Ranges {
+			if slices.ContainsFunc(wanted, theirs.Overlaps) {
+				return &PoolOverlapError{Pool: live.Name, Wanted: o.Name, Addresses: theirs.Text}
 			}
 		}
 	}
@@ -115,6 +144,15 @@ func poolRanges(o *unstructured.Unstructured) []config.Range {
 		}
 	}
 	return out
+}
+
+// pools are MetalLB's pools as they were read.
+func (s *snapshot) pools() []state.PoolObject {
+	var pools []state.PoolObject
+	for _, name := range sortedKeys(s.live[render.IPAddressPool.Plural]) {
+		pools = append(pools, state.PoolObjectOf(s.live[render.IPAddressPool.Plural][name]))
+	}
+	return pools
 }
 
 // remove deletes the pool of one address, in dedicated mode, when nobody holds the address any

@@ -34,6 +34,11 @@ func (r *repair) narrow(ctx context.Context, work *run, m state.Mend) (note stri
 	}
 	texts, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "addresses")
 	var rest []any
+	if m.Unused {
+		if err := r.unused(ctx, m.Ranges); err != nil {
+			return "", err
+		}
+	}
 	changed := false
 	for _, text := range texts {
 		was, err := config.ParseRange(text)
@@ -67,6 +72,20 @@ func (r *repair) narrow(ctx context.Context, work *run, m state.Mend) (note stri
 		}
 	}
 	return note, work.remove(ctx, owned{kind: render.IPAddressPool, live: live}, Deleted)
+}
+
+// unused says that one of the addresses is in use by now.
+func (r *repair) unused(ctx context.Context, ranges []config.Range) error {
+	now, err := Addresses(ctx, r.cluster, r.opts.Config.LedgerNamespace)
+	if err != nil {
+		return err
+	}
+	for _, a := range now.InUse() {
+		if slices.ContainsFunc(ranges, func(x config.Range) bool { return x.Contains(a) }) {
+			return errChanged
+		}
+	}
+	return nil
 }
 
 // exclude makes the cluster's configuration exclude addresses. Where the configuration is a file, or

@@ -90,6 +90,9 @@ func (r *run) check(ctx context.Context) error {
 	if len(refused.Held) > 0 {
 		exhausted = append(exhausted, refused)
 	}
+	if err := r.pools.check(r); err != nil {
+		exhausted = append(exhausted, err)
+	}
 	return failures(exhausted)
 }
 

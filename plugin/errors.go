@@ -13,6 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/install"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -82,6 +83,7 @@ func (c *cli) print(err error) int {
 	var away *cluster.AwayError
 	var held *apply.HeldError
 	var kept *apply.KeptError
+	var stranded *install.StrandedError
 	var unproved *apply.UnprovedError
 	var exhausted *apply.ExhaustedError
 	var timeout *apply.TimeoutError
@@ -107,7 +109,7 @@ func (c *cli) print(err error) int {
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
-	case errors.As(err, &kept):
+	case errors.As(err, &kept), errors.As(err, &stranded):
 		fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 		return exitHeld
 	case errors.As(err, &unproved):

@@ -20,7 +20,8 @@ func newInstall(c *cli) *cobra.Command {
 			operators and one for those who only look, and the ConfigMap with the provider's configuration.
 
 			Resource definitions that Akash's provider has installed are left alone, and so is a
-			configuration that exists, unless --config names another one.
+			configuration that exists, unless --config names another one. A configuration that no longer has
+			addresses that leases use is refused with exit code 4, and then nothing is written.
 
 			With --guard the API server refuses, to everybody, what would take a claim from its holder:
 			conflicts of server-side apply bind only those who use it.`,

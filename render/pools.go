@@ -46,7 +46,7 @@ func Pools(cfg *config.ProviderConfig, addrs []netip.Addr) ([]Object, error) {
 		if cfg.IP.Mode == config.ModeRange {
 			addresses = pieces(cfg.IP.Ranges, a)
 		}
-		objects = append(objects, pool(cfg, name, addresses)...)
+		objects = append(objects, pool(cfg, name, addresses), advertisement(cfg, name))
 	}
 	return objects, nil
 }
@@ -63,26 +63,35 @@ func RangePools(cfg *config.ProviderConfig) ([]Object, error) {
 	return Pools(cfg, addresses)
 }
 
-func pool(cfg *config.ProviderConfig, name string, addresses []string) []Object {
-	m := meta{
-		Labels:    map[string]string{lease.LabelOurs: "true"},
-		Name:      name,
-		Namespace: cfg.IP.MetalLBNamespace,
-	}
-	return []Object{
-		newCustom(IPAddressPool, m, poolSpec{Addresses: addresses}),
-		newCustom(L2Advertisement, m, advertisementSpec{IPAddressPools: []string{name}}),
-	}
+// Pool renders an IPAddressPool with the addresses of ranges.
+func Pool(cfg *config.ProviderConfig, name string, ranges []config.Range) Object {
+	return pool(cfg, name, texts(ranges))
+}
+
+func pool(cfg *config.ProviderConfig, name string, addresses []string) Object {
+	return newCustom(IPAddressPool, poolMeta(cfg, name), poolSpec{Addresses: addresses})
+}
+
+func advertisement(cfg *config.ProviderConfig, name string) Object {
+	return newCustom(L2Advertisement, poolMeta(cfg, name), advertisementSpec{IPAddressPools: []string{name}})
+}
+
+func poolMeta(cfg *config.ProviderConfig, name string) meta {
+	return meta{Labels: map[string]string{lease.LabelOurs: "true"}, Name: name, Namespace: cfg.IP.MetalLBNamespace}
 }
 
 // pieces are the range that leases the address, without what is excluded.
 func pieces(ranges config.Ranges, a netip.Addr) []string {
 	r, _ := ranges.Find(a)
-	var texts []string
-	for _, p := range ranges.Pieces(r) {
-		texts = append(texts, p.MetalLB())
+	return texts(ranges.Pieces(r))
+}
+
+// texts are ranges as MetalLB reads them.
+func texts(ranges []config.Range) (out []string) {
+	for _, r := range ranges {
+		out = append(out, r.MetalLB())
 	}
-	return texts
+	return out
 }
 
 func describe(ranges config.Ranges) string {

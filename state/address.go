@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -36,6 +37,18 @@ func NewAddresses(claims []*Claim, uses []Use) *Addresses {
 		as.uses[u.Address] = append(as.uses[u.Address], u)
 	}
 	return as
+}
+
+// InUse are the addresses that are claimed or that a Service was granted.
+func (as *Addresses) InUse() []netip.Addr {
+	used := slices.Collect(maps.Keys(as.claims))
+	for a, uses := range as.uses {
+		if a.IsValid() && slices.ContainsFunc(uses, func(u Use) bool { return u.Granted }) {
+			used = append(used, a)
+		}
+	}
+	slices.SortFunc(used, netip.Addr.Compare)
+	return slices.Compact(used)
 }
 
 // Claim is the claim on the address, or nil.
@@ -169,6 +182,13 @@ func (p *Picker) Foreign(a netip.Addr, sharingKey string) []Use {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.known.Foreign(a, sharingKey)
+}
+
+// InUse are the addresses that are claimed or that a Service was granted.
+func (p *Picker) InUse() []netip.Addr {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known.InUse()
 }
 
 // Drop forgets an address that was lost to somebody else.

@@ -36,8 +36,10 @@ func (f *folder) pools(claims []*Claim, services []ServiceObject, objects []Pool
 		for _, r := range f.cfg.IP.Ranges.Include {
 			row := PoolRow{Name: r.PoolName(), Ranges: []string{r.Text}, Mode: f.cfg.IP.Mode}
 			var assigned int64
-			if i := slices.IndexFunc(objects, func(o PoolObject) bool { return o.Name == row.Name }); i >= 0 {
-				assigned = objects[i].Assigned
+			for _, o := range objects {
+				if o.Name == row.Name || o.within(r) {
+					assigned = saturated(assigned, o.Assigned)
+				}
 			}
 			row.count(f.cfg.IP.Ranges.Pieces(r), used, assigned)
 			rows = append(rows, row)
@@ -68,6 +70,12 @@ func (f *folder) serves(o PoolObject) bool {
 		}
 	}
 	return len(o.Ranges) > 0
+}
+
+// within is true for a pool all of whose addresses are in the range.
+func (o PoolObject) within(in config.Range) bool {
+	outside := func(r config.Range) bool { return !in.Contains(r.First) || !in.Contains(r.Last) }
+	return len(o.Ranges) > 0 && !slices.ContainsFunc(o.Ranges, outside)
 }
 
 // usedAddresses are the addresses that are claimed or granted, each once.

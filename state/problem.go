@@ -27,6 +27,7 @@ const (
 	HoldEnded          = "HoldEnded"
 	BlockedHost        = "BlockedHost"
 	PoolOverlap        = "PoolOverlap"
+	PoolDiffers        = "PoolDiffers"
 	PoolExhausted      = "PoolExhausted"
 	AddressWithoutPool = "AddressWithoutPool"
 	UnclaimedAddress   = "UnclaimedAddress"
@@ -46,7 +47,7 @@ const (
 // ProblemKinds are all kinds of problem.
 var ProblemKinds = []string{
 	CrashedRun, NamespaceGone, RouteWithoutClaim, NotServed, TwoRoutes, StrayRoute,
-	RouteDiffers, MixedDefinitions, HoldEnded, BlockedHost, PoolOverlap, PoolExhausted,
+	RouteDiffers, MixedDefinitions, HoldEnded, BlockedHost, PoolOverlap, PoolDiffers, PoolExhausted,
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
 	AddressSquatted,
@@ -134,10 +135,10 @@ type Mend struct {
 	Pool, Alone bool
 	Address     netip.Addr
 	// Narrow is a pool that gives up the addresses of Ranges; with Exclude the configuration excludes
-	// them too.
-	Narrow  *ObjectRef
-	Ranges  []config.Range
-	Exclude bool
+	// them too, with Unused none of them may be in use.
+	Narrow          *ObjectRef
+	Ranges          []config.Range
+	Exclude, Unused bool
 	// Migration is true where the routes of Group are to move to the configured kind.
 	Migration bool
 	// Clear is a route in whose status stale reports stand.

@@ -32,6 +32,7 @@ func Problems(f ProblemFacts) []Problem {
 	p.routes()
 	p.records()
 	p.overlaps()
+	p.differing()
 	p.exhausted()
 	slices.SortFunc(p.found, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Thing, b.Thing), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Message, b.Message))

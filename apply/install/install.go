@@ -54,7 +54,8 @@ type Installer struct {
 
 // Install brings the cluster what the ledger needs: Akash's resource definitions where they are
 // missing, the namespaces, the roles, and the configuration where there is none (document
-// replaces it, where it is not empty).
+// replaces it, where it is not empty). A document that would strand addresses in use is a StrandedError, and
+// then nothing is written.
 func (i *Installer) Install(ctx context.Context, document string, guard Guard) error {
 	objects, err := manifests.All(i.Config, document)
 	if err != nil {
@@ -66,6 +67,11 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 			return err
 		}
 		objects = append(objects, policies...)
+	}
+	if document != "" {
+		if err := i.keepAddresses(ctx); err != nil {
+			return err
+		}
 	}
 	if guard == GuardOn {
 		if err := i.dropStrict(ctx); err != nil {

@@ -97,6 +97,7 @@ func TestPoolOverlapIsRefused(t *testing.T) {
 		id := leaseOf(newTenant(), 1)
 		r := record(t)
 		r.config = configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"120/30]}")
+		r.run(t, "check", "-f", define(t, id, service("web2", leased("public", "TCP", 443)), endpoint("public"))).exits(t, 1).says(t, "which overlaps")
 		r.run(t, "apply", "-f", define(t, id, web(newHost("over")), service("web2", leased("public", "TCP", 443)), endpoint("public"))).
 			exits(t, 1).says(t, "IPAddressPool "+pool+" has "+v4+"112/28, which overlaps", "ip.mode: pool")
 		if got := append(objectsOf(t, id), claimsOf(t, id.Owner)...); len(got) > 0 {

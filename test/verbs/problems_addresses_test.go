@@ -149,6 +149,35 @@ func addressProblems() []madeProblem {
 			makePool(t, left, addressOf(t, s.id.Owner)+"/32", lease.LabelOurs)
 			return produced{thing: left, touched: []string{"ipaddresspools " + metalLB + "/" + left}}
 		}},
+		{state.PoolDiffers, byItself, func(t *testing.T, s scene) produced {
+			// The range was narrowed: what is in use stays.
+			pool := rangePool(s.other, "0-29")
+			removePools(t, s.other)
+			net(t, 0, "apply", "--config", configure(t, "ip: {ranges: ["+s.other+"0/29]}"), "-f", define(t, s.id, leased("game", "public", 7001)))
+			return produced{
+				thing: pool, config: configure(t, "ip: {ranges: ["+s.other+"1-"+s.other+"3]}"), touched: []string{"ipaddresspools " + metalLB + "/" + pool},
+				after: func(t *testing.T) {
+					grants(t, s.id, "game-ip-7001-tcp", s.other+"0")
+					if got := addressesOf(t, pool); len(got) != 1 || got[0] != s.other+"0/30" {
+						t.Errorf("pool %s has %q", pool, got)
+					}
+				},
+			}
+		}},
+		{state.PoolDiffers, byItself, func(t *testing.T, s scene) produced {
+			// An address is no longer excluded.
+			pool := rangePool(s.other, "0-29")
+			removePools(t, s.other)
+			net(t, 0, "apply", "--config", configure(t, "ip: {ranges: ["+s.other+`0/29, "!`+s.other+`7"]}`), "-f", define(t, s.id, leased("game", "public", 7001)))
+			return produced{
+				thing: pool, config: configure(t, "ip: {ranges: ["+s.other+"0/29]}"), touched: []string{"ipaddresspools " + metalLB + "/" + pool},
+				after: func(t *testing.T) {
+					if got := addressesOf(t, pool); len(got) != 1 || got[0] != s.other+"0/29" {
+						t.Errorf("pool %s has %q", pool, got)
+					}
+				},
+			}
+		}},
 		{state.PoolExhausted, withName, func(t *testing.T, s scene) produced {
 			// A hold that is over has the last address.
 			passed := before(t, time.Minute)
