@@ -2,20 +2,17 @@ package apply
 
 import (
 	"errors"
-	"fmt"
-	"runtime/debug"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
 // each does the work on leases that do not depend on each other. The error joins those of all.
 func (a *Applier) each(runs []*run, work func(int, *run) error) error {
 	errs := make([]error, len(runs))
-	var group errgroup.Group
-	group.SetLimit(max(a.opts.Concurrency, 1))
+	group := parallel.New(a.opts.Concurrency)
 	for i, r := range runs {
 		group.Go(func() error {
-			if errs[i] = guarded(func() error { return work(i, r) }); errs[i] != nil {
+			if errs[i] = parallel.Guard(func() error { return work(i, r) }); errs[i] != nil {
 				r.fail(errs[i])
 			}
 			return nil
@@ -50,22 +47,4 @@ func failures(errs []error) error {
 		return nil
 	}
 	return fs
-}
-
-// FaultError is a panic in the work on a lease: a fault of the program.
-type FaultError struct {
-	Value any
-	Trace []byte
-}
-
-func (e *FaultError) Error() string { return fmt.Sprintf("a fault of the program: %v", e.Value) }
-
-// guarded does the work, and turns a panic into an error: the work on the other leases goes on.
-func guarded(work func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = &FaultError{r, debug.Stack()}
-		}
-	}()
-	return work()
 }

@@ -52,23 +52,15 @@ func (r *run) claimsNear(o owned) []string {
 	switch {
 	case o.kind == render.ProviderLeasedIP:
 		var names []string
-		for _, c := range r.snapshot.claims {
-			if c.Kind == state.Address && c.SharingKey == state.PortObjectOf(o.live).SharingKey {
-				names = append(names, c.Name())
-			}
+		for _, c := range r.snapshot.claimsOfPort(o) {
+			names = append(names, c.Name())
 		}
 		return names
 	case slices.Contains(kinds.Filters, o.kind) || slices.Contains(kinds.Policies, o.kind):
 		if host, _, _ := lease.ParseRouteName(o.live.GetName()); r.snapshot.claims[state.HostName(host)] != nil {
 			return []string{state.HostName(host)}
 		}
-		var names []string // one that is named after a Service goes with the last route
-		for _, c := range r.snapshot.claims {
-			if len(c.FormerOf(o.group)) > 0 {
-				names = append(names, c.Name())
-			}
-		}
-		return names
+		return r.snapshot.byClaim().former[o.group] // one that is named after a Service goes with the last route
 	}
 	return claimsUnder(o)
 }

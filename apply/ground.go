@@ -71,7 +71,7 @@ func groundsOf(o owned, claims []*state.Claim) []ground {
 // claims are not kept, takes what it would have.
 func (r *run) grounds(ctx context.Context, o owned) ([]ground, error) {
 	if r.opts.DryRun != "" {
-		grounds := groundsOf(o, r.snapshot.list())
+		grounds := groundsOf(o, r.snapshot.claimsOfPort(o))
 		for i, g := range grounds {
 			grounds[i].claim, grounds[i].over = r.snapshot.claims[g.name], r.snapshot.claims[g.wildcard]
 			if h := r.holds[g.name]; h != nil {

@@ -52,7 +52,7 @@ func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
 			if wanted[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] || slices.Contains(kinds.Records, o.kind) {
 				continue
 			}
-			for _, g := range groundsOf(o, r.snapshot.list()) {
+			for _, g := range groundsOf(o, r.snapshot.claimsOfPort(o)) {
 				written[g.name] = true
 			}
 		}

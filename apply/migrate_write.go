@@ -10,11 +10,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -74,13 +73,13 @@ func (m *migration) accepted(ctx context.Context) error {
 	}
 	var mu sync.Mutex
 	var waiting []string
-	var group errgroup.Group
+	group := parallel.New(len(m.routes))
 	for _, c := range m.routes {
 		if !c.ready {
 			continue
 		}
 		group.Go(func() error {
-			err := m.awaitAccepted(ctx, c)
+			err := parallel.Guard(func() error { return m.awaitAccepted(ctx, c) })
 			mu.Lock()
 			defer mu.Unlock()
 			if timeout := (*TimeoutError)(nil); errors.As(err, &timeout) {

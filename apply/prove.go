@@ -4,9 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
 // Prove finds out whether a host, or a wildcard, is the owner's own. It returns how that is proved,
@@ -49,8 +48,7 @@ func (a *Applier) prove(ctx context.Context, runs []*run) []error {
 	}
 	type question struct{ owner, host string }
 	proofs := map[question]*proof{} // all entries are made here, each is filled by one goroutine
-	var group errgroup.Group
-	group.SetLimit(max(a.opts.Concurrency, 1))
+	group := parallel.New(a.opts.Concurrency)
 	for _, r := range runs {
 		for _, w := range r.req.Hosts {
 			q := question{r.group.Owner, w.Host}
@@ -64,7 +62,10 @@ func (a *Applier) prove(ctx context.Context, runs []*run) []error {
 				continue
 			}
 			group.Go(func() error {
-				p.how, p.err = a.opts.Prove(ctx, q.owner, q.host)
+				p.err = parallel.Guard(func() (err error) {
+					p.how, err = a.opts.Prove(ctx, q.owner, q.host)
+					return err
+				})
 				return nil
 			})
 		}

@@ -12,12 +12,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -78,12 +77,15 @@ type releasing struct {
 // releaseAll releases what a snapshot shows of several leases.
 func (a *Applier) releaseAll(ctx context.Context, s *snapshot, todo []*releasing) {
 	pools := newPools(a, s)
-	var work errgroup.Group
-	work.SetLimit(max(a.opts.Concurrency, 1))
+	work := parallel.New(a.opts.Concurrency)
 	for _, r := range todo {
 		r.snapshot, r.pools = s, pools
 		work.Go(func() error {
-			r.again, r.err = r.release(ctx, r.chosen)
+			r.again = false
+			r.err = parallel.Guard(func() (err error) {
+				r.again, err = r.release(ctx, r.chosen)
+				return err
+			})
 			return nil
 		})
 	}
@@ -135,12 +137,12 @@ func (c choice) endpoint(claim *state.Claim) bool {
 
 // object is true for an object that serves what is chosen. A ProviderLeasedIP does when it is for
 // the endpoint of a chosen address.
-func (c choice) object(o owned, claims []*state.Claim) bool {
+func (c choice) object(o owned, s *snapshot) bool {
 	if c.all {
 		return true
 	}
 	if o.kind == render.ProviderLeasedIP {
-		return slices.ContainsFunc(claims, func(claim *state.Claim) bool {
+		return slices.ContainsFunc(s.list(), func(claim *state.Claim) bool {
 			return claim.Kind == state.Address && c.claim(claim) && strings.HasPrefix(o.live.GetName(), claim.SharingKey+"-")
 		})
 	}
@@ -149,18 +151,19 @@ func (c choice) object(o owned, claims []*state.Claim) bool {
 	}
 	uses := append(state.HostUses(o.live), state.AddressUses(o.live)...)
 	return slices.ContainsFunc(uses, func(u state.Use) bool {
-		return c.things[u.Host] || u.Address.IsValid() && (c.things[u.Address.String()] || slices.ContainsFunc(claims, func(claim *state.Claim) bool {
-			return claim.Kind == state.Address && claim.Addr() == u.Address && c.claim(claim)
-		}))
+		if !u.Address.IsValid() {
+			return c.things[u.Host]
+		}
+		claim := s.claims[state.AddressName(u.Address)]
+		return c.things[u.Address.String()] || claim != nil && c.claim(claim)
 	})
 }
 
 // release releases what the snapshot shows of the lease. Another look is due (again) where there was
 // anything: another run of the lease may have added to it.
 func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err error) {
-	claims := r.snapshot.list()
 	objects := slices.DeleteFunc(slices.Clone(r.snapshot.written[r.group]), func(o owned) bool {
-		return r.removed[o.live.GetUID()] || !chosen.object(o, claims)
+		return r.removed[o.live.GetUID()] || !chosen.object(o, r.snapshot)
 	})
 	if objects, err = r.keepForOthers(ctx, objects); err != nil {
 		return false, err
@@ -206,19 +209,6 @@ func (r *releasing) tellLeft() {
 	case !r.changed:
 		r.event(Left, "lease", "", r.group.String(), "holds nothing of that name")
 	}
-}
-
-// writtenByOthers counts the objects of a deployment group that this program did not write.
-func (s *snapshot) writtenByOthers(group lease.Group) int {
-	n := 0
-	for _, objects := range s.live {
-		for _, o := range objects {
-			if whose := s.ownership(o); whose.Labelled && whose.Lease.Group() == group && !whose.Ours {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // awaitGone waits for objects that others hold back with a finalizer: as long as they are there

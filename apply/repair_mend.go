@@ -140,9 +140,7 @@ func (r *repair) isGone(ctx context.Context, namespace string) error {
 
 // knows notes what a mend has made of a claim; nil is for one that is gone.
 func (r *repair) knows(name string, now *state.Claim) {
-	if r.snapshot.claims[name] = now; now == nil {
-		delete(r.snapshot.claims, name)
-	}
+	r.snapshot.knows(name, now)
 }
 
 // unmark ends the run of a group on a claim that stands as it was read.

@@ -12,12 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -55,6 +54,7 @@ type snapshot struct {
 	operators operators
 	manifests map[string]*unstructured.Unstructured
 	gateway   gatewayCache
+	indexed   index
 }
 
 // read takes the snapshot that a run over the definitions needs, with further kinds.
@@ -109,7 +109,7 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 			return nil, err
 		}
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := parallel.WithContext(ctx)
 	if !how.claimsFirst {
 		group.Go(func() (err error) {
 			claims, err = how.claims(ctx, l)
@@ -255,15 +255,6 @@ func claimsUnder(o owned) []string {
 	return names
 }
 
-// list are all claims that were read.
-func (s *snapshot) list() []*state.Claim {
-	claims := make([]*state.Claim, 0, len(s.claims))
-	for _, c := range s.claims {
-		claims = append(claims, c)
-	}
-	return claims
-}
-
 // find is the live object that stands under the rendered object's name, or nil.
 func (s *snapshot) find(o render.Object) *unstructured.Unstructured {
 	return s.live[o.Kind.Plural][o.Namespace+"/"+o.Name]
@@ -274,7 +265,7 @@ func (s *snapshot) find(o render.Object) *unstructured.Unstructured {
 func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (*state.Addresses, error) {
 	var claims []*state.Claim
 	var uses []state.Use
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
 		claims, err = ledger.New(c, ledgerNamespace, false).List(ctx)
 		return err

@@ -12,12 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -61,8 +60,8 @@ func (r *run) write(ctx context.Context, desired []render.Object) error {
 // other write begins; those under way end, so that it is known what has been made.
 func (r *run) writeAll(ctx context.Context, objects []render.Object) error {
 	actions := make([]Action, len(objects))
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(max(r.opts.Concurrency, 1))
+	group, groupCtx := parallel.WithContext(ctx)
+	group.SetLimit(r.opts.Concurrency)
 	for i, o := range objects {
 		group.Go(func() (err error) {
 			if err := groupCtx.Err(); err != nil {

@@ -126,6 +126,7 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 		return err
 	}
 	events := newEvents(c, o.output, o.dryRun)
+	c.leases = len(defs)
 	return apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators, AssumeServing: o.assumeServing,
 		Prove: prove, Concurrency: o.concurrency, Report: events.report,

@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
 // Exit codes. Scripts rely on them; docs/commands.md has the table.
@@ -44,12 +45,15 @@ func (c *cli) end(ctx context.Context, err error) int {
 		err = &usageError{err}
 	}
 	failures := apply.Failures{err}
-	_ = errors.As(err, &failures)
+	each := errors.As(err, &failures) // leases failed each for itself, and not the command
 	rest, ended := oneEnd(failures)
 	for _, e := range rest {
 		code = max(code, c.print(e))
 	}
-	if ended > 1 {
+	switch {
+	case ended > 0 && each && c.leases > 1:
+		fmt.Fprintf(c.ErrOut, "It ended the work on %d of %s; %d were done.\n", ended, count(c.leases, "lease"), max(c.leases-len(failures), 0))
+	case ended > 1:
 		fmt.Fprintf(c.ErrOut, "It ended the work on %s.\n", count(ended, "lease"))
 	}
 	if ctx.Err() != nil {
@@ -90,8 +94,8 @@ func (c *cli) print(err error) int {
 	var settling *apply.SettlingError
 	var wrong *usageError
 	var found *problemsFound
-	if found := (*apply.FaultError)(nil); errors.As(err, &found) {
-		return c.report(&fault{found.Value, found.Trace})
+	if found := (*parallel.FaultError)(nil); errors.As(err, &found) {
+		return c.report(found)
 	}
 	switch {
 	case errors.As(err, &problems):

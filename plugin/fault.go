@@ -5,16 +5,12 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
 // debugVariable is the environment variable that adds the trace to the report of a fault.
 const debugVariable = "AKASH_NET_DEBUG"
-
-// fault is a panic with its trace: a fault of the program, whatever the input was.
-type fault struct {
-	value any
-	trace []byte
-}
 
 // abandonable does work that nothing can interrupt, such as the parsing of a large document. When the
 // context ends it is left to itself. A panic goes on in the caller's goroutine.
@@ -22,18 +18,17 @@ func abandonable[T any](ctx context.Context, work func() (T, error)) (T, error) 
 	type outcome struct {
 		value T
 		err   error
-		fault *fault
+		// fault is a panic of the work.
+		fault error
 	}
 	done := make(chan outcome, 1)
 	go func() {
 		var o outcome
-		defer func() {
-			if r := recover(); r != nil {
-				o.fault = &fault{r, debug.Stack()}
-			}
-			done <- o
-		}()
-		o.value, o.err = work()
+		o.fault = parallel.Guard(func() error {
+			o.value, o.err = work()
+			return nil
+		})
+		done <- o
 	}()
 	select {
 	case o := <-done:
@@ -49,16 +44,16 @@ func abandonable[T any](ctx context.Context, work func() (T, error)) (T, error) 
 
 // report tells of a panic: one sentence, and what whoever mends it has to know.
 func (c *cli) report(recovered any) int {
-	f, ok := recovered.(*fault)
+	f, ok := recovered.(*parallel.FaultError)
 	if !ok {
-		f = &fault{recovered, debug.Stack()}
+		f = &parallel.FaultError{Value: recovered, Trace: debug.Stack()}
 	}
 	info := versionOf()
-	fmt.Fprintf(c.ErrOut, "Error: this is a fault of kubectl akash-net, and not of its input: %s\n", oneLine(fmt.Sprint(f.value), 1000))
+	fmt.Fprintf(c.ErrOut, "Error: this is a fault of kubectl akash-net, and not of its input: %s\n", oneLine(fmt.Sprint(f.Value), 1000))
 	fmt.Fprintf(c.ErrOut, "Please report it, with this text and what you typed, at https://github.com/akash-net/kubectl-akash-net/issues (version %s, %s, %s).\n",
 		info.Version, info.GoVersion, info.Platform)
 	if os.Getenv(debugVariable) != "" {
-		fmt.Fprintf(c.ErrOut, "%s", f.trace)
+		fmt.Fprintf(c.ErrOut, "%s", f.Trace)
 	} else {
 		fmt.Fprintf(c.ErrOut, "With the environment variable %s=1 the command prints where it failed.\n", debugVariable)
 	}

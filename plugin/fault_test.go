@@ -10,12 +10,23 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
 // broken is a standard input on which reading panics.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { panic("a reader\x1b[2J") }
+
+// A panic of a reader, in the goroutine that reads, is an error of the command.
+func TestFaultOfAReader(t *testing.T) {
+	var out bytes.Buffer
+	c := &cli{IOStreams: genericiooptions.IOStreams{ErrOut: &forPeople{out: &out}}, running: true}
+	_, err := interruptible(t.Context(), broken{}).Read(make([]byte, 1))
+	if code := c.end(t.Context(), err); code != exitFailed || !strings.Contains(out.String(), "this is a fault of kubectl akash-net") {
+		t.Errorf("exit code %d\n%s", code, out.String())
+	}
+}
 
 // A panic is one sentence that asks for a report; the trace is there for those who ask.
 func TestFault(t *testing.T) {
@@ -36,7 +47,7 @@ func TestFault(t *testing.T) {
 			t.Errorf("exit code %d with %s=%q\n%s", code, debugVariable, debug, text)
 		}
 		out.Reset()
-		if code := c.end(context.Background(), apply.Failures{errors.New("other"), &apply.FaultError{Value: "x"}}); code != exitFailed || !strings.Contains(out.String(), "Error: other") {
+		if code := c.end(context.Background(), apply.Failures{errors.New("other"), &parallel.FaultError{Value: "x"}}); code != exitFailed || !strings.Contains(out.String(), "Error: other") {
 			t.Errorf("exit code %d\n%s", code, out.String())
 		}
 	}

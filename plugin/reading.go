@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
 // interruptible is a reader that stops waiting when the context ends: a terminal, a pipe or a FIFO may
@@ -51,8 +52,12 @@ func (i *interruptibleReader) fill() error {
 	}
 	done := make(chan chunk, 1)
 	go func() {
-		n, err := i.r.Read(i.buf)
-		done <- chunk{n, err}
+		var c chunk
+		c.err = parallel.Guard(func() (err error) {
+			c.n, err = i.r.Read(i.buf)
+			return err
+		})
+		done <- c
 	}()
 	select {
 	case c := <-done:

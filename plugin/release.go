@@ -157,6 +157,7 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 		return errors.New("nothing was released; -y answers the question")
 	}
 	events := newEvents(c, f.output, f.dryRun)
+	c.leases = len(groups)
 	watch := watchMissing(events.report)
 	err = apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: watch.event,

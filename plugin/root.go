@@ -27,6 +27,8 @@ type cli struct {
 	// running is true once the words of the command line have been understood: what goes wrong
 	// earlier is wrong usage.
 	running bool
+	// leases is how many leases the command works on, each for itself; 0 where that is not known.
+	leases int
 }
 
 func newRoot(c *cli) *cobra.Command {

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
@@ -25,6 +26,21 @@ func (c *Claim) FormerOf(g lease.Group) []Part {
 	for _, p := range c.Parts {
 		if former, ok := p.Former(); ok && former == g {
 			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Formers are the deployment groups that serve parts of the claim for another since a transfer, each once:
+// those for which FormerOf finds any.
+func (c *Claim) Formers() []lease.Group {
+	var out []lease.Group
+	if c == nil || c.Unreadable != "" || c.Deleting {
+		return nil
+	}
+	for _, p := range c.Parts {
+		if former, ok := p.Former(); ok && !slices.Contains(out, former) {
+			out = append(out, former)
 		}
 	}
 	return out

@@ -12,12 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -33,7 +32,7 @@ const OfLeases = lease.LabelOwner
 // It names no resource version, so that what is read is not older than the request.
 func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects ...state.Subject) (*state.Book, error) {
 	r := bookReader{cluster: c, cfg: cfg}
-	group, listCtx := errgroup.WithContext(ctx)
+	group, listCtx := parallel.WithContext(ctx)
 	group.Go(func() error { return r.listClaims(listCtx, slices.Contains(subjects, state.SubjectRoutes)) })
 	for _, kind := range bookKinds(subjects) {
 		group.Go(func() error { return r.list(listCtx, kind) })
@@ -207,7 +206,7 @@ func (r *bookReader) complete(ctx context.Context) error {
 		}
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := parallel.WithContext(ctx)
 	for _, h := range incomplete {
 		group.Go(func() error {
 			o, err := r.cluster.Get(ctx, render.ProviderHost, h.Namespace, h.Name)

@@ -2,12 +2,11 @@ package input
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
 // batchSize is how much text is parsed at a time: enough to outweigh the handing over.
@@ -42,30 +41,26 @@ func batches(texts iter.Seq2[document.Text, error]) iter.Seq2[[]document.Text, e
 	}
 }
 
-// task is one input and its result; the result is a panic where the work on it panicked.
+// task is one input and its result, or the panic of the work on it.
 type task[T, R any] struct {
 	input  T
 	result chan R
-	panic  chan any
+	fault  chan error
 }
 
 func (t *task[T, R]) run(work func(T) R) {
-	defer func() {
-		if r := recover(); r != nil {
-			t.panic <- fmt.Sprintf("%v\n%s", r, debug.Stack())
-		}
-	}()
-	t.result <- work(t.input)
+	if err := parallel.Guard(func() error { t.result <- work(t.input); return nil }); err != nil {
+		t.fault <- err
+	}
 }
 
-// wait is the result, or the end of the context. A panic goes on in the goroutine that waits, where the
-// caller can recover it.
+// wait is the result, or the end of the context. A panic of the work is a *parallel.FaultError.
 func (t *task[T, R]) wait(ctx context.Context) (result R, err error) {
 	select {
 	case result = <-t.result:
 		return result, ctx.Err()
-	case r := <-t.panic:
-		panic(r)
+	case err = <-t.fault:
+		return result, err
 	case <-ctx.Done():
 		return result, ctx.Err()
 	}
@@ -91,7 +86,7 @@ func inOrder[T, R any](ctx context.Context, source iter.Seq2[T, error], work fun
 	go func() {
 		defer close(queue)
 		defer close(todo)
-		ended <- feed(ctx, source, queue, todo)
+		ended <- parallel.Guard(func() error { return feed(ctx, source, queue, todo) })
 	}()
 	for {
 		select {
@@ -118,7 +113,7 @@ func feed[T, R any](ctx context.Context, source iter.Seq2[T, error], queue, todo
 		if err != nil {
 			return &readError{err}
 		}
-		t := &task[T, R]{input: input, result: make(chan R, 1), panic: make(chan any, 1)}
+		t := &task[T, R]{input: input, result: make(chan R, 1), fault: make(chan error, 1)}
 		for _, to := range []chan<- *task[T, R]{queue, todo} {
 			select {
 			case to <- t:

@@ -1,0 +1,90 @@
+package apply
+
+import (
+	"sync"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// index answers what many leases ask of one snapshot. Each part is built once, when it is first asked for,
+// so that the work on a lease depends on what that lease has and not on how many leases there are.
+type index struct {
+	mu sync.Mutex
+	// byOthers counts the objects whose labels name a deployment group and that this program did not write.
+	byOthers map[lease.Group]int
+	claims   *claimIndex
+}
+
+// claimIndex finds claims by what is written on them.
+type claimIndex struct {
+	// all are the claims, in no order; endpoints are those on addresses, by sharing key.
+	all       []*state.Claim
+	endpoints map[string][]*state.Claim
+	// former are the names of the claims with a part that a group serves for another since a transfer.
+	former map[lease.Group][]string
+}
+
+// writtenByOthers counts the objects of a deployment group that this program did not write.
+func (s *snapshot) writtenByOthers(group lease.Group) int {
+	s.indexed.mu.Lock()
+	defer s.indexed.mu.Unlock()
+	if s.indexed.byOthers == nil {
+		s.indexed.byOthers = map[lease.Group]int{}
+		for _, objects := range s.live {
+			for _, o := range objects {
+				if whose := s.ownership(o); whose.Labelled && !whose.Ours {
+					s.indexed.byOthers[whose.Lease.Group()]++
+				}
+			}
+		}
+	}
+	return s.indexed.byOthers[group]
+}
+
+// byClaim is the index of the claims.
+func (s *snapshot) byClaim() *claimIndex {
+	s.indexed.mu.Lock()
+	defer s.indexed.mu.Unlock()
+	if s.indexed.claims == nil {
+		s.indexed.claims = indexClaims(s.claims)
+	}
+	return s.indexed.claims
+}
+
+func indexClaims(claims map[string]*state.Claim) *claimIndex {
+	x := &claimIndex{all: make([]*state.Claim, 0, len(claims)), endpoints: map[string][]*state.Claim{}, former: map[lease.Group][]string{}}
+	for name, c := range claims {
+		x.all = append(x.all, c)
+		if c.Kind == state.Address {
+			x.endpoints[c.SharingKey] = append(x.endpoints[c.SharingKey], c)
+		}
+		for _, g := range c.Formers() {
+			x.former[g] = append(x.former[g], name)
+		}
+	}
+	return x
+}
+
+// list are all claims that were read. It is shared: do not change it.
+func (s *snapshot) list() []*state.Claim { return s.byClaim().all }
+
+// claimsOfPort are the claims on the addresses of the endpoint that a ProviderLeasedIP is for; none for an
+// object of another kind.
+func (s *snapshot) claimsOfPort(o owned) []*state.Claim {
+	if o.kind != render.ProviderLeasedIP {
+		return nil
+	}
+	return s.byClaim().endpoints[state.PortObjectOf(o.live).SharingKey]
+}
+
+// knows notes what a claim says now; nil is for one that is gone.
+func (s *snapshot) knows(name string, now *state.Claim) {
+	s.indexed.mu.Lock()
+	defer s.indexed.mu.Unlock()
+	s.indexed.claims = nil
+	if s.claims[name] = now; now == nil {
+		delete(s.claims, name)
+	}
+}

@@ -1,0 +1,162 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// manyLeases is a snapshot of n leases that Akash's provider has declared too: each with a host, an address,
+// a filter, and the ProviderHost and ProviderLeasedIP that are not ours.
+func manyLeases(n int) (*snapshot, []lease.Group) {
+	s := &snapshot{
+		claims: map[string]*state.Claim{}, written: map[lease.Group][]owned{}, theirs: map[lease.Group][]owned{}, shared: map[lease.Group][]owned{},
+		serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, tenants: map[string]lease.ID{},
+		hostUses: map[string][]state.Use{}, ports: map[string]state.PortObject{}, live: map[string]map[string]*unstructured.Unstructured{},
+	}
+	lists := map[string][]*unstructured.Unstructured{}
+	var claims []*state.Claim
+	groups := make([]lease.Group, n)
+	for i := range n {
+		id := someLease(someOwner, uint64(i+1))
+		groups[i] = id.Group()
+		host, address := fmt.Sprintf("shop-%d.example.com", i), fmt.Sprintf("10.0.%d.%d", i/200, i%200+1)
+		key := lease.SharingKey(id.Owner, fmt.Sprintf("public%d", i))
+		part := []state.Part{{Lease: id}}
+		for _, c := range []*state.Claim{
+			{Kind: state.Host, Thing: host, Owner: id.Owner, Parts: part},
+			{Kind: state.Address, Thing: address, Owner: id.Owner, SharingKey: key, Parts: part},
+		} {
+			claims = append(claims, c)
+			s.claims[c.Name()] = c
+			s.held[groups[i]] = append(s.held[groups[i]], c)
+		}
+		add := func(kind render.Kind, name string, spec map[string]any) {
+			o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+			o.SetGroupVersionKind(kind.GroupVersionKind)
+			o.SetNamespace(id.Namespace())
+			o.SetName(name)
+			labels := map[string]string{"external-port": "80", "proto": "tcp"}
+			maps.Copy(labels, state.LeaseNamespaceLabels(id))
+			o.SetLabels(labels)
+			lists[kind.Plural] = append(lists[kind.Plural], o)
+		}
+		add(render.ProviderHost, host, map[string]any{"hostname": host})
+		add(render.ProviderLeasedIP, lease.LeasedIPName(key, lease.TCP, 80), map[string]any{"sharing_key": key, "external_port": int64(80), "protocol": "TCP"})
+		for _, kind := range kinds.Filters {
+			add(kind, fmt.Sprintf("web-%d", i), nil)
+		}
+	}
+	s.index(claims, lists)
+	return s, groups
+}
+
+// askOf asks what a release asks of a snapshot for one lease.
+func askOf(s *snapshot, r *run, objects []owned, group lease.Group) (theirs, claims int) {
+	r.snapshot, r.group = s, group
+	for _, o := range objects {
+		claims += len(r.claimsNear(o))
+		newChoice(nil).object(o, s)
+	}
+	return s.writtenByOthers(group), claims
+}
+
+// ofGroup are all objects of a group, whoever wrote them.
+func ofGroup(s *snapshot, group lease.Group) (objects []owned) {
+	for _, kind := range append([]render.Kind{render.ProviderHost, render.ProviderLeasedIP}, kinds.Filters...) {
+		for _, o := range s.live[kind.Plural] {
+			if id, ok := lease.IDFromLabels(o.GetLabels()); ok && id.Group() == group {
+				objects = append(objects, owned{kind, o, group})
+			}
+		}
+	}
+	return objects
+}
+
+// The work on a lease does not grow with the number of leases.
+func TestWorkOnALeaseIsItsOwn(t *testing.T) {
+	allocations := func(n int) float64 {
+		s, groups := manyLeases(n)
+		objects := ofGroup(s, groups[0])
+		if len(objects) < 3 {
+			t.Fatalf("%d objects", len(objects))
+		}
+		r := &run{}
+		if theirs, claims := askOf(s, r, objects, groups[0]); theirs != len(objects) || claims != 2 {
+			t.Errorf("of %d leases: %d objects of others, want %d; %d claims, want those on the host and the address", n, theirs, len(objects), claims)
+		}
+		return testing.AllocsPerRun(10, func() { askOf(s, r, objects, groups[0]) })
+	}
+	few, many := allocations(20), allocations(200)
+	if many > 2*few {
+		t.Errorf("%.0f allocations for one of 20 leases, %.0f for one of 200", few, many)
+	}
+}
+
+func BenchmarkReleaseQuestions(b *testing.B) {
+	for _, n := range []int{200, 2000} {
+		s, groups := manyLeases(n)
+		objects := map[lease.Group][]owned{}
+		for _, kind := range []render.Kind{render.ProviderHost, render.ProviderLeasedIP} {
+			for _, o := range s.live[kind.Plural] {
+				id, _ := lease.IDFromLabels(o.GetLabels())
+				objects[id.Group()] = append(objects[id.Group()], owned{kind, o, id.Group()})
+			}
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				r := &run{}
+				for _, g := range groups {
+					askOf(s, r, objects[g], g)
+				}
+			}
+		})
+	}
+}
+
+// A claim that has moved since it was read is found by what it says now.
+func TestIndexFollowsClaims(t *testing.T) {
+	s, _ := manyLeases(2)
+	if len(s.list()) != 4 {
+		t.Fatalf("%d claims", len(s.list()))
+	}
+	s.knows(state.HostName("shop-0.example.com"), nil)
+	if len(s.list()) != 3 || s.claims[state.HostName("shop-0.example.com")] != nil {
+		t.Errorf("%d claims are left, want 3", len(s.list()))
+	}
+}
+
+// A panic in the release of one lease is its error; the other leases are released.
+func TestFaultInAReleaseIsItsError(t *testing.T) {
+	hasty(t)
+	s, c := newServer(t, 1)
+	first, second := someLease(someOwner, 1), someLease(someOwner, 2)
+	a, _ := applier(t, c)
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(first, "a.example.com"), withHosts(second, "b.example.com")}); err != nil {
+		t.Fatal(err)
+	}
+	a.opts.Report = func(e Event) {
+		if e.Action == Deleted && e.Lease.Group() == first.Group() {
+			panic("broken")
+		}
+	}
+	err := a.Release(t.Context(), []lease.Group{first.Group(), second.Group()})
+	if fault := (*parallel.FaultError)(nil); !errors.As(err, &fault) {
+		t.Errorf("got %v", err)
+	}
+	if s.objects[claimPath+state.HostName("b.example.com")] != nil {
+		t.Error("the other lease was not released")
+	}
+	if s.objects[claimPath+state.HostName("a.example.com")] == nil {
+		t.Error("the claim is gone, though the release of its lease has failed")
+	}
+}

@@ -1,0 +1,50 @@
+package parallel_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+)
+
+// A panic in a goroutine is an error that carries its trace; it ends the others' context.
+func TestPanicIsAnError(t *testing.T) {
+	group, ctx := parallel.WithContext(t.Context())
+	group.Go(func() error { panic("broken") })
+	var ended atomic.Bool
+	group.Go(func() error {
+		<-ctx.Done()
+		ended.Store(errors.Is(ctx.Err(), context.Canceled))
+		return ctx.Err()
+	})
+	err := group.Wait()
+	var fault *parallel.FaultError
+	if !errors.As(err, &fault) || fault.Value != "broken" || !strings.Contains(string(fault.Trace), "parallel_test.go") || !ended.Load() {
+		t.Errorf("got %v, ended %v", err, ended.Load())
+	}
+}
+
+// Without a context the other functions go on, at most so many at a time.
+func TestOthersGoOn(t *testing.T) {
+	group := parallel.New(0)
+	var running, done atomic.Int32
+	for i := range 9 {
+		group.Go(func() error {
+			if running.Add(1) > 1 {
+				t.Error("two at a time")
+			}
+			defer running.Add(-1)
+			if i == 0 {
+				panic(i)
+			}
+			done.Add(1)
+			return nil
+		})
+	}
+	if err := group.Wait(); err == nil || done.Load() != 8 {
+		t.Errorf("%d done, error %v", done.Load(), err)
+	}
+}
