@@ -84,7 +84,10 @@ func (r *run) mark(ctx context.Context, named func(name string) bool) error {
 			return r.overtaken(h) // another deployment of the owner has got it
 		}
 	}
-	return r.checkWildcards(ctx) // of what was lost and taken anew
+	if err := r.checkWildcards(ctx); err != nil { // of what was lost and taken anew
+		return err
+	}
+	return r.checkOpen(ctx)
 }
 
 // restsOn are the names of the claims on which a rendered object rests, as far as the run holds them.

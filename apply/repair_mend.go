@@ -311,6 +311,9 @@ func (r *run) takeServed(ctx context.Context, m state.Mend) error {
 	if err == nil {
 		err = r.checkWildcards(ctx)
 	}
+	if err == nil {
+		err = r.checkOpen(ctx)
+	}
 	if h := r.holds[want.Name()]; err == nil && (h == nil || !h.took) {
 		return errChanged // somebody of the same owner was first
 	}

@@ -39,6 +39,9 @@ type held struct {
 // reserve takes all that the lease must hold, or nothing: where others hold something it gives
 // back what it took and says who they are.
 func (r *run) reserve(ctx context.Context) error {
+	if r.snapshot.closing {
+		return &ClosingError{Namespace: r.opts.Config.LedgerNamespace}
+	}
 	if err := r.findKinds(); err != nil {
 		return err
 	}
@@ -203,7 +206,10 @@ func (r *run) takeAll(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.checkWildcards(ctx)
+	if err := r.checkWildcards(ctx); err != nil {
+		return err
+	}
+	return r.checkOpen(ctx)
 }
 
 func (r *run) judge() state.Judge {

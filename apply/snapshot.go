@@ -26,6 +26,8 @@ import (
 type snapshot struct {
 	claims     map[string]*state.Claim
 	namespaces map[string]bool
+	// closing is true where an uninstall is removing the ledger.
+	closing bool
 	// written are the objects that this program wrote, by the deployment group of their labels, in
 	// the order in which they are to go; serving are those of them that serve traffic, by the name
 	// of the claim that they rest on; held are the claims on which a group has written.
@@ -158,6 +160,7 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 		}
 	}
 	for _, m := range metas {
+		s.closing = s.closing || m.Name == l.Namespace && m.Annotations[lease.AnnotationClosing] != ""
 		s.namespaces[m.Name] = m.DeletionTimestamp == nil
 		if id, ok := lease.IDFromLabels(m.Labels); ok {
 			s.tenants[m.Name] = id

@@ -29,6 +29,9 @@ const (
 	Domain = "net.akash.network"
 	// AnnotationDefinition holds the hash of the definition that an object was rendered from.
 	AnnotationDefinition = Domain + "/definition"
+	// AnnotationClosing is on the ledger's namespace while an uninstall removes it. Its value is the nonce
+	// of that uninstall: only who wrote it takes it back.
+	AnnotationClosing = Domain + "/closing"
 	// AnnotationTaken holds the nonce of the run that last took, or marked, a claim on which an object
 	// rests that was there already as it should be.
 	AnnotationTaken = Domain + "/taken"

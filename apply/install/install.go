@@ -50,6 +50,9 @@ type Installer struct {
 	DryRun string
 	// Report receives the events.
 	Report func(apply.Event)
+
+	// nonce is the mark of this uninstall on the ledger's namespace.
+	nonce string
 }
 
 // Install brings the cluster what the ledger needs: Akash's resource definitions where they are
@@ -124,6 +127,12 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 	if exists && now.GetResourceVersion() == live.GetResourceVersion() {
 		action = apply.Unchanged
 	}
+	if i.isLedger(o) && now.GetAnnotations()[lease.AnnotationClosing] != "" && i.DryRun == "" {
+		if err := i.mark(ctx, nil, func(string) bool { return true }); err != nil {
+			return err
+		}
+		action = apply.Configured
+	}
 	i.tell(action, o, "")
 	if o.GetKind() == "CustomResourceDefinition" && i.DryRun == "" {
 		return i.established(ctx, resource, o.GetName())
@@ -183,13 +192,19 @@ func (e *ClaimsExistError) Error() string {
 
 // Uninstall removes what Install made. Resource definitions of which objects exist stay, and so
 // does Akash's manifest namespace. While there are claims it refuses, unless it is forced.
+//
+// The ledger is closed before its claims are counted: a run that takes one meanwhile gives it back. Where the
+// namespace stays the ledger is opened again.
 func (i *Installer) Uninstall(ctx context.Context, force bool) error {
+	if err := i.close(ctx); err != nil {
+		return err
+	}
 	claims, err := ledger.New(i.Cluster, i.Config.LedgerNamespace, false).List(ctx)
 	if err != nil {
 		return err
 	}
 	if len(claims) > 0 && !force {
-		return &ClaimsExistError{Claims: len(claims)}
+		return errors.Join(&ClaimsExistError{Claims: len(claims)}, i.reopen(ctx))
 	}
 	objects, err := manifests.All(i.Config, "")
 	if err != nil {
@@ -205,7 +220,7 @@ func (i *Installer) Uninstall(ctx context.Context, force bool) error {
 			return err
 		}
 	}
-	return nil
+	return i.reopen(ctx)
 }
 
 func (i *Installer) uninstallObject(ctx context.Context, o *unstructured.Unstructured) error {
@@ -228,8 +243,14 @@ func (i *Installer) uninstallObject(ctx context.Context, o *unstructured.Unstruc
 		i.tell(apply.Deleted, o, "")
 		return nil
 	}
-	uid := live.GetUID()
+	uid, version := live.GetUID(), live.GetResourceVersion()
 	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+	if i.isLedger(o) && live.GetDeletionTimestamp() == nil && i.DryRun == "" {
+		if live.GetAnnotations()[lease.AnnotationClosing] != i.nonce {
+			return &ReopenedError{Namespace: o.GetName()}
+		}
+		opts.Preconditions.ResourceVersion = &version
+	}
 	if i.DryRun == apply.DryRunServer {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}

@@ -38,12 +38,18 @@ type proxy struct {
 
 func startProxy(t *testing.T, after func(write string) (cut bool)) *proxy {
 	t.Helper()
+	return startProxyOf(t, plane.Config, after)
+}
+
+// startProxyOf stands before the API server of a control plane.
+func startProxyOf(t *testing.T, config *rest.Config, after func(write string) (cut bool)) *proxy {
+	t.Helper()
 	p := &proxy{after: after}
-	transport, err := rest.TransportFor(plane.Config)
+	transport, err := rest.TransportFor(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := url.Parse(plane.Config.Host)
+	server, err := url.Parse(config.Host)
 	if err != nil {
 		t.Fatal(err)
 	}

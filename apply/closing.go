@@ -1,0 +1,44 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// ClosingError says that the ledger takes no claims, because an uninstall is removing it.
+type ClosingError struct{ Namespace string }
+
+func (e *ClosingError) Error() string {
+	return fmt.Sprintf("the ledger in namespace %s is being uninstalled, and takes no claims; what this run took was given back. Let the uninstall end, or reopen the ledger with: kubectl akash-net install", e.Namespace)
+}
+
+// checkOpen refuses where an uninstall is removing the ledger. An uninstall marks the ledger's namespace and
+// then counts the claims; a run takes its claims and then looks for that mark. So one of them sees the
+// other.
+func (r *run) checkOpen(ctx context.Context) error {
+	took := false
+	for _, h := range r.holds {
+		took = took || h.took
+	}
+	if r.opts.DryRun != "" || !took {
+		return nil
+	}
+	namespace := r.opts.Config.LedgerNamespace
+	now, err := r.cluster.Get(ctx, namespaceKind, "", namespace)
+	if err != nil {
+		return err
+	}
+	if now == nil || isClosing(now) {
+		return &ClosingError{Namespace: namespace}
+	}
+	return nil
+}
+
+// isClosing is true for the namespace of a ledger that is being uninstalled.
+func isClosing(namespace *unstructured.Unstructured) bool {
+	return namespace.GetDeletionTimestamp() != nil || namespace.GetAnnotations()[lease.AnnotationClosing] != ""
+}

@@ -1,0 +1,98 @@
+package verbs
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/akash-net/kubectl-akash-net/test/testbed"
+)
+
+// uninstall and runs that take claims see each other, whichever is first: nothing serves without a claim
+// afterwards.
+func TestUninstallBesideApply(t *testing.T) {
+	t.Parallel()
+	bare, err := testbed.Start(context.WithoutCancel(t.Context()))
+	t.Cleanup(func() {
+		if err := bare.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	do := func(code int, kubeconfig string, args ...string) result {
+		t.Helper()
+		r := runAs(t.Context(), kubeconfig, args...)
+		if r.code != code {
+			t.Fatalf("want exit code %d: %s", code, r)
+		}
+		return r
+	}
+	do(0, bare.Kubeconfig, "install")
+	id, host := leaseOf(newOwner(), 1), newDomain()
+	definition := define(t, id, web("web", 80, host))
+
+	// The uninstall comes when the claim is taken and nothing is written: it refuses, and opens again.
+	var once sync.Once
+	apply := startProxyOf(t, bare.Config, nil)
+	apply.before = func(request string) {
+		if strings.HasPrefix(request, "PATCH providerhosts/") {
+			once.Do(func() {
+				if r := runAs(t.Context(), bare.Kubeconfig, "uninstall"); r.code != 1 || !strings.Contains(r.stderr, "1 claim exists") {
+					t.Errorf("beside a run that has taken a claim: %s", r)
+				}
+			})
+		}
+	}
+	do(0, apply.kubeconfig, "apply", "-f", definition)
+	do(0, bare.Kubeconfig, "apply", "-f", definition).prints(t, "unchanged")
+	do(0, bare.Kubeconfig, "release", id.Group().String())
+
+	// An uninstall that dies with the ledger closed leaves it closed until install, and refuses at once.
+	crashed := startProxyOf(t, bare.Config, func(write string) bool { return strings.HasPrefix(write, "PATCH namespaces/") })
+	do(1, crashed.kubeconfig, "uninstall", "--request-timeout=1s")
+	do(1, bare.Kubeconfig, "reserve", host, "--lease", id.String()).says(t, "is being uninstalled", "kubectl akash-net install")
+	do(0, bare.Kubeconfig, "install")
+	do(0, bare.Kubeconfig, "reserve", host, "--lease", id.String())
+	do(0, bare.Kubeconfig, "release", id.Group().String())
+
+	// The run has read everything, and the uninstall has counted, before the claim is taken.
+	counted, ended := make(chan struct{}), make(chan struct{})
+	var removing, taking sync.Once
+	uninstall := startProxyOf(t, bare.Config, nil)
+	uninstall.before = func(request string) {
+		if strings.HasPrefix(request, "DELETE ") {
+			removing.Do(func() {
+				close(counted)
+				<-ended
+			})
+		}
+	}
+	var uninstalled result
+	var work sync.WaitGroup
+	late := startProxyOf(t, bare.Config, nil)
+	late.before = func(request string) {
+		if request == "PATCH leases/"+host {
+			taking.Do(func() {
+				work.Go(func() { uninstalled = runAs(t.Context(), uninstall.kubeconfig, "uninstall") })
+				<-counted
+			})
+		}
+	}
+	r := runAs(t.Context(), late.kubeconfig, "apply", "-f", definition)
+	close(ended)
+	work.Wait()
+	if r.code != 1 || uninstalled.code != 0 {
+		t.Errorf("apply beside uninstall: %s%s", r, uninstalled)
+	}
+	r.says(t, "is being uninstalled")
+	left, err := dynamic.NewForConfigOrDie(bare.Config).Resource(ingresses).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(left.Items) > 0 {
+		t.Errorf("after the uninstall %d Ingresses are left (%v)", len(left.Items), err)
+	}
+}
