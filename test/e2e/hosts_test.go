@@ -59,15 +59,16 @@ func TestSameOwnersHostIsWithheld(t *testing.T) {
 // a challenge does not.
 func TestForeignIngress(t *testing.T) {
 	t.Parallel()
-	ingress := func(host, labels string) string {
+	ingress := func(host, path, metadata string) string {
 		return fmt.Sprintf(`{apiVersion: networking.k8s.io/v1, kind: Ingress,
-			metadata: {name: %q, namespace: default, labels: {%s}},
-			spec: {rules: [{host: %s, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: site, port: {number: 80}}}}]}}]}}`,
-			host, labels, host)
+			metadata: {name: %q, namespace: default%s},
+			spec: {rules: [{host: %s, http: {paths: [{path: %s, pathType: Prefix, backend: {service: {name: site, port: {number: 80}}}}]}}]}}`,
+			host, metadata, host, path)
 	}
+	const solverLabel = `, labels: {acme.cert-manager.io/http01-solver: "true"}`
 	t.Run("holds", func(t *testing.T) {
 		host, id := newHost("foreign"), leaseOf(newTenant(), 1)
-		create(t, "administrator", ingresses, ingress(host, ""))
+		create(t, "administrator", ingresses, ingress(host, "/", ""))
 		admin().run(t, "apply", "-f", define(t, id, web(host))).exits(t, 4).says(t, host, "ingress default/"+host, "site:80")
 		absent(t, claims, ledger, host)
 	})
@@ -80,8 +81,14 @@ func TestForeignIngress(t *testing.T) {
 	})
 	t.Run("solver", func(t *testing.T) {
 		host, id := newHost("solver"), leaseOf(newTenant(), 1)
-		create(t, "cert-manager", ingresses, ingress(host, `acme.cert-manager.io/http01-solver: "true"`))
+		create(t, "cert-manager", ingresses, ingress(host, "/.well-known/acme-challenge/token", solverLabel+
+			`, ownerReferences: [{apiVersion: acme.cert-manager.io/v1, kind: Challenge, name: site, uid: 7b3ff6fc-1b3b-4b8e-8a2c-0d2f6e1a9c11}]`))
 		admin().do(t, "apply", "-f", define(t, id, web(host))).prints(t, "host/"+host+" claimed")
+	})
+	t.Run("solver by its label alone", func(t *testing.T) {
+		host, id := newHost("solver"), leaseOf(newTenant(), 1)
+		create(t, "somebody", ingresses, ingress(host, "/", solverLabel))
+		admin().run(t, "apply", "-f", define(t, id, web(host))).exits(t, 4).says(t, "ingress default/"+host)
 	})
 }
 

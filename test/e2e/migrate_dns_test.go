@@ -264,8 +264,8 @@ func TestRepairEndsMigration(t *testing.T) {
 	serve(t, u, id, define(t, id, web(host)), host)
 	u.do(t, migrate("httproute", id, "--keep-old")...)
 	to := u.with(configure(t, "target: httproute", "gateway: {name: "+roads.gateway+", namespace: default}", "dns: "+endpoint5m))
-	to.run(t, "repair", "MigrationUnderWay/"+host).exits(t, 1).prints(t, "MigrationUnderWay/"+host+" left", "resolvers may lead people to 1 of its old routes until")
-	to.run(t, "repair", "MigrationUnderWay/"+host, "--wait=false").exits(t, 1).prints(t, "for now ingress/"+host+" stays, until DNS leads to the new route")
+	to.run(t, "repair", "MigrationUnderWay/"+host, "--assume-serving").exits(t, 1).prints(t, "MigrationUnderWay/"+host+" left", "resolvers may lead people to 1 of its old routes until")
+	to.run(t, "repair", "MigrationUnderWay/"+host, "--assume-serving", "--wait=false").exits(t, 1).prints(t, "for now ingress/"+host+" stays, until DNS leads to the new route")
 	need(t, ingresses, id.Namespace(), host)
 	if got := answer(t, id, host); got != "A [192.0.2.9]" {
 		t.Errorf("the host leads to %s", got)
