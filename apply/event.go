@@ -80,12 +80,12 @@ type Summary struct {
 func (r *run) summary() *Summary {
 	s := &Summary{Withheld: len(r.withheldHosts) + len(r.withheldPorts), Changed: r.changed, Took: time.Since(r.start)}
 	for _, h := range r.holds {
-		if h.want.Kind != state.Address {
+		if !h.want.Kind.HasPorts() {
 			s.Hosts = append(s.Hosts, h.want.Thing)
 			if r.unrouted(h.want.Thing) {
 				s.Unrouted++
 			}
-		} else {
+		} else if h.want.Kind == state.Address {
 			s.Addresses = append(s.Addresses, h.want.Thing)
 		}
 	}

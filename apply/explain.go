@@ -53,7 +53,7 @@ func (s *snapshot) unrecorded(ctx context.Context, a *Applier, things []thing.Th
 		return out, nil
 	}
 	for _, claim := range s.list() {
-		if claim.Kind == state.Address || len(s.records[claim.Thing]) > 0 {
+		if claim.Kind.HasPorts() || len(s.records[claim.Thing]) > 0 {
 			continue
 		}
 		for _, part := range claim.Parts {

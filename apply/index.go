@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"slices"
 	"sync"
 
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -12,30 +14,31 @@ import (
 // so that the work on a lease depends on what that lease has and not on how many leases there are.
 type index struct {
 	mu sync.Mutex
-	// byOthers counts the objects whose labels name a deployment group and that this program did not write.
+	// byOthers counts the objects whose labels name a deployment group and that a release of it leaves.
 	byOthers map[lease.Group]int
 	claims   *claimIndex
 }
 
 // claimIndex finds claims by what is written on them.
 type claimIndex struct {
-	// all are the claims, in no order; endpoints are those on addresses, by sharing key.
+	// all are the claims, in no order; endpoints are those with ports, by sharing key.
 	all       []*state.Claim
 	endpoints map[string][]*state.Claim
 	// former are the names of the claims with a part that a group serves for another since a transfer.
 	former map[lease.Group][]string
 }
 
-// writtenByOthers counts the objects of a deployment group that this program did not write.
+// writtenByOthers counts the objects of a deployment group that a release leaves.
 func (s *snapshot) writtenByOthers(group lease.Group) int {
 	s.indexed.mu.Lock()
 	defer s.indexed.mu.Unlock()
 	if s.indexed.byOthers == nil {
 		s.indexed.byOthers = map[lease.Group]int{}
-		for _, objects := range s.live {
-			for _, o := range objects {
-				if whose := s.ownership(o); whose.Labelled && !whose.Ours {
-					s.indexed.byOthers[whose.Lease.Group()]++
+		for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
+			for _, o := range s.live[kind.Plural] {
+				whose := s.ownership(o)
+				if g := whose.Lease.Group(); whose.Labelled && (!whose.Ours || s.stays(owned{kind: kind, live: o, group: g})) {
+					s.indexed.byOthers[g]++
 				}
 			}
 		}
@@ -57,7 +60,7 @@ func indexClaims(claims map[string]*state.Claim) *claimIndex {
 	x := &claimIndex{all: make([]*state.Claim, 0, len(claims)), endpoints: map[string][]*state.Claim{}, former: map[lease.Group][]string{}}
 	for name, c := range claims {
 		x.all = append(x.all, c)
-		if c.Kind == state.Address {
+		if c.Kind.HasPorts() {
 			x.endpoints[c.SharingKey] = append(x.endpoints[c.SharingKey], c)
 		}
 		for _, g := range c.Formers() {

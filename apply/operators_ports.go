@@ -21,7 +21,7 @@ func (r *run) splitMoved(desired []render.Object) (rest, moved []render.Object) 
 		return desired, nil
 	}
 	for _, o := range desired {
-		if o.Kind == render.ProviderLeasedIP && (r.namesAnother(o) || len(r.formerServices(o)) > 0) {
+		if o.Kind == render.ProviderLeasedIP && (r.namesAnother(o) || r.snapshot.find(o) == nil && len(r.formerServices(o)) > 0) {
 			moved = append(moved, o)
 		} else {
 			rest = append(rest, o)

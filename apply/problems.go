@@ -67,11 +67,12 @@ func ownObject(kind render.Kind, o *unstructured.Unstructured, whose state.Owner
 	out := state.OwnObject{
 		ObjectRef: refOf(kind, o), Ownership: whose, Since: service.Since,
 		Definition:  o.GetAnnotations()[lease.AnnotationDefinition],
+		ByOperators: slices.Contains(kinds.Routes, kind) && o.GetLabels()[lease.LabelManaged] == "true",
 		ForOperator: o.GetAnnotations()[lease.AnnotationUpdatedAt] != "",
 	}
 	switch kind {
 	case render.Service:
-		out.Uses = state.AddressUses(o)
+		out.Uses, out.SharingKey = state.AddressUses(o), service.SharingKey
 		out.Port = state.PortWant{Protocol: service.Protocol, ExternalPort: service.Port, Service: service.Service, Port: service.ContainerPort}
 	case render.ProviderLeasedIP:
 		port := state.PortObjectOf(o)

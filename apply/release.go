@@ -126,10 +126,11 @@ func newChoice(things []string) choice {
 
 // claim is true for a claim that is chosen.
 func (c choice) claim(claim *state.Claim) bool {
-	return c.all || c.things[claim.Thing] || claim.Kind == state.Address && c.endpoint(claim)
+	return c.all || c.things[claim.Thing] || claim.Kind.HasPorts() && c.endpoint(claim)
 }
 
-// endpoint is true for an address whose IP endpoint is chosen, as "endpoint/NAME" or by its name alone.
+// endpoint is true for an address whose IP endpoint is chosen, or for the endpoint itself, as
+// "endpoint/NAME" or by its name alone.
 func (c choice) endpoint(claim *state.Claim) bool {
 	name, ok := strings.CutPrefix(claim.SharingKey, claim.Owner+"-ip-")
 	return ok && (c.things[name] || c.things["endpoint/"+name])
@@ -143,8 +144,13 @@ func (c choice) object(o owned, s *snapshot) bool {
 	}
 	if o.kind == render.ProviderLeasedIP {
 		return slices.ContainsFunc(s.list(), func(claim *state.Claim) bool {
-			return claim.Kind == state.Address && c.claim(claim) && strings.HasPrefix(o.live.GetName(), claim.SharingKey+"-")
+			return claim.Kind.HasPorts() && c.claim(claim) && strings.HasPrefix(o.live.GetName(), claim.SharingKey+"-")
 		})
+	}
+	if o.kind == render.Service && slices.ContainsFunc(s.list(), func(claim *state.Claim) bool {
+		return claim.Kind == state.Endpoint && c.claim(claim) && claim.SharingKey == state.ServiceObjectOf(o.live).SharingKey
+	}) {
+		return true
 	}
 	if host := o.recordOf(); host != "" {
 		return c.things[host]

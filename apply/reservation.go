@@ -90,7 +90,12 @@ func (s *snapshot) serves(c *state.Claim, group lease.Group) bool {
 	of := func(u state.Use) bool {
 		return u.Of(group) || u.HasLease && slices.ContainsFunc(c.FormerOf(u.Lease.Group()), func(p state.Part) bool { return p.Lease.Group() == group })
 	}
-	if c.Kind == state.Address {
+	switch c.Kind {
+	case state.Endpoint:
+		return slices.ContainsFunc(slices.Concat(s.written[group], s.theirs[group]), func(o owned) bool {
+			return o.kind == render.Service && state.ServiceObjectOf(o.live).SharingKey == c.SharingKey
+		})
+	case state.Address:
 		return slices.ContainsFunc(s.addresses.Uses(c.Addr()), of)
 	}
 	return slices.ContainsFunc(s.hostUses[c.Thing], of)

@@ -163,11 +163,13 @@ func (r *run) mayPass(err error) bool {
 // fixedHolds are the things that the lease wants by name, in the order in which they are taken.
 func (r *run) fixedHolds() []state.Hold {
 	var holds []state.Hold
-	if r.opts.Config.IP.Mode != config.ModePool {
-		for _, e := range r.req.Endpoints {
-			for _, a := range e.Addresses {
-				holds = append(holds, e.Hold(r.req.Lease, a))
-			}
+	for _, e := range r.req.Endpoints {
+		if r.opts.Config.IP.Mode == config.ModePool {
+			holds = append(holds, e.EndpointHold(r.req.Lease))
+			continue
+		}
+		for _, a := range e.Addresses {
+			holds = append(holds, e.Hold(r.req.Lease, a))
 		}
 	}
 	holds = append(holds, r.req.HostHolds()...)
@@ -190,7 +192,10 @@ func (r *run) expire(holds []state.Hold) {
 }
 
 func (r *run) uses(h state.Hold) []state.Use {
-	if h.Kind == state.Address {
+	switch h.Kind {
+	case state.Endpoint:
+		return nil // a port that is used has a ProviderLeasedIP
+	case state.Address:
 		a, _ := netip.ParseAddr(h.Thing)
 		return r.snapshot.addresses.Foreign(a, h.SharingKey)
 	}
@@ -220,7 +225,7 @@ func (r *run) judge() state.Judge {
 // ProviderLeasedIP of another deployment of the owner, is withheld as if it were claimed.
 func (r *run) decide(h state.Hold, p state.Part, claim *state.Claim, uses []state.Use) state.Finding {
 	f := r.judge().Decide(h, p.Key, claim, uses)
-	if f.Verdict != state.Free || h.Kind != state.Address || r.opts.Adopt {
+	if f.Verdict != state.Free || !h.Kind.HasPorts() || r.opts.Adopt {
 		return f
 	}
 	protocol, port := p.ProtocolPort()

@@ -246,6 +246,11 @@ func claimsUnder(o owned) []string {
 	if o.kind == render.Service {
 		uses = state.AddressUses(o.live)
 	}
+	if o.kind == render.Service {
+		if key := state.ServiceObjectOf(o.live).SharingKey; key != "" {
+			names = append(names, state.EndpointName(key))
+		}
+	}
 	for _, u := range uses {
 		name := state.HostName(u.Host)
 		if u.Address.IsValid() {

@@ -75,7 +75,7 @@ func (r *run) mayHave(moves []*move, def *lease.Definition) error {
 	for _, m := range moves {
 		for _, p := range m.new {
 			to := config.Backend{Lease: p.Lease, Service: p.Service, Port: p.Port}
-			if why := r.opts.Config.OwnDomain(m.claim.Thing); m.claim.Kind != state.Address && why != "" && !r.opts.Config.Gives(m.claim.Thing, to) {
+			if why := r.opts.Config.OwnDomain(m.claim.Thing); !m.claim.Kind.HasPorts() && why != "" && !r.opts.Config.Gives(m.claim.Thing, to) {
 				refused.Add(lease.Place{}, "%s %s: lease %s cannot have it", m.claim.Thing, why, r.req.Lease)
 				break
 			}
@@ -138,7 +138,7 @@ func (r *run) named(things []string) []*state.Claim {
 		}
 		found := false
 		for _, c := range r.snapshot.list() {
-			endpoint := c.Kind == state.Address && c.SharingKey == lease.SharingKey(r.group.Owner, strings.TrimPrefix(thing, "endpoint/"))
+			endpoint := c.Kind.HasPorts() && c.SharingKey == lease.SharingKey(r.group.Owner, strings.TrimPrefix(thing, "endpoint/"))
 			if (c.Thing == name || endpoint) && !c.Deleting && len(c.Parts) > 0 {
 				found = true
 				if !slices.Contains(out, c) {

@@ -69,7 +69,7 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 // noted is the service that a note asks a part for.
 func noted(claim *state.Claim, p state.Part, owner string) lease.Service {
 	e := lease.Expose{Port: p.Port, Protocol: lease.TCP, Global: true}
-	if claim.Kind == state.Address {
+	if claim.Kind.HasPorts() {
 		e.Protocol, e.As = p.ProtocolPort()
 		e.IP = strings.TrimPrefix(claim.SharingKey, owner+"-ip-")
 	} else {

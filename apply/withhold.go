@@ -12,7 +12,7 @@ import (
 func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
 	r.note(h, p)
 	var name string
-	if h.Kind != state.Address {
+	if !h.Kind.HasPorts() {
 		name = lease.HostPath(h.Thing, p.Path)
 		if r.withheldHosts[name] {
 			return

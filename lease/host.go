@@ -53,7 +53,7 @@ func CheckHostOrWildcard(host string) error {
 
 // isReserved is true for the first labels that name other claims, or routes of further paths.
 func isReserved(label string) bool {
-	return label == "wc--any" || strings.HasPrefix(label, "ip--") || strings.HasPrefix(label, "rs--") || strings.HasPrefix(label, "pt--") || strings.HasPrefix(label, "rd--")
+	return label == "wc--any" || strings.HasPrefix(label, "ip--") || strings.HasPrefix(label, "ep--") || strings.HasPrefix(label, "rs--") || strings.HasPrefix(label, "pt--") || strings.HasPrefix(label, "rd--")
 }
 
 // IsHostName is true for a DNS-1123 subdomain of DNS-1123 labels, each of at most 63 characters.

@@ -10,7 +10,7 @@ import (
 // Names that claims or further routes have are nobody's hosts.
 func TestReservedLabels(t *testing.T) {
 	for _, host := range []string{
-		"wc--any.example.com", "ip--203-0-113-7.example.com", "rs--0.example.com", "rd--http.example.com",
+		"wc--any.example.com", "ip--203-0-113-7.example.com", "ep--0.example.com", "rs--0.example.com", "rd--http.example.com",
 		lease.RouteName("example.com", "/api"), lease.RouteName("*.example.com", "/"),
 	} {
 		if err := lease.CheckHost(host); err == nil || !strings.Contains(err.Error(), "is reserved") {

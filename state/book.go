@@ -117,7 +117,7 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 	if both || slices.Contains(subjects, SubjectHosts) {
 		rows := slices.Grow(in.hostRows, 1) // a list that is asked for is there, if empty
 		for _, c := range in.Claims {
-			if c.Kind != Address {
+			if !c.Kind.HasPorts() {
 				rows = append(rows, hostRows(c)...)
 			}
 		}

@@ -87,8 +87,11 @@ func (f *folder) ips(claims []*Claim, ports []PortObject, services []ServiceObje
 		x.ports[keyOf(p.Labelled, p.SharingKey, p.Protocol, p.Port)] = &ports[i]
 	}
 	for _, c := range claims {
-		if c.Kind == Address {
+		switch c.Kind {
+		case Address:
 			x.claim(c)
+		case Endpoint:
+			x.endpoint(c)
 		}
 	}
 	for i := range services {
@@ -153,6 +156,53 @@ func (x *ipFold) claim(c *Claim) {
 		x.rows = append(x.rows, IPRow{
 			Address: a, Family: config.FamilyOf(a), Tenant: x.tenant(w.Lease), SharingKey: c.SharingKey, Protocol: protocol, Port: port,
 			Service: w.Service, ContainerPort: w.Port, Pool: pool, State: StateWithheld, Since: metav1.NewTime(c.Created), Message: c.withholder(w),
+		})
+	}
+}
+
+// endpoint shows the ports of a claimed endpoint, with the addresses that MetalLB has granted.
+func (x *ipFold) endpoint(c *Claim) {
+	row := IPRow{SharingKey: c.SharingKey, Pool: x.cfg.IP.Pool, Claimed: true, Since: metav1.NewTime(c.Created), Message: c.Unreadable}
+	if len(c.Parts) == 0 {
+		row.Tenant, row.State = &Tenant{Owner: c.Owner}, claimState(c, Part{}, StateReserved, x.now)
+		x.rows = append(x.rows, row)
+		return
+	}
+	for _, p := range c.Parts {
+		row.Tenant = x.tenant(p.Lease)
+		row.Protocol, row.Port = p.ProtocolPort()
+		row.Service, row.ContainerPort, row.Expires = p.Service, p.Port, p.Expires
+		key := portKey{p.Lease.Group(), strings.ToLower(c.SharingKey), row.Protocol, row.Port}
+		granted, seen := []netip.Addr{}, StateReserved
+		for _, s := range x.services[key] {
+			if seen == StateReserved {
+				seen = StatePending
+			}
+			for _, a := range s.Granted {
+				if !slices.Contains(granted, a) && !slices.Contains(x.shown[key], a) {
+					granted, seen = append(granted, a), StateActive
+				}
+			}
+		}
+		if seen == StateActive {
+			for _, a := range granted {
+				served := row
+				served.Address, served.Family, served.State = a, config.FamilyOf(a), claimState(c, p, seen, x.now)
+				x.shown[key] = append(x.shown[key], a)
+				x.rows = append(x.rows, served)
+			}
+			continue
+		}
+		waiting := row
+		waiting.State = claimState(c, p, seen, x.now)
+		x.shown[key] = append(x.shown[key], netip.Addr{})
+		x.rows = append(x.rows, waiting)
+	}
+	for _, w := range c.Waits {
+		protocol, port := Part{Key: w.For}.ProtocolPort()
+		x.rows = append(x.rows, IPRow{
+			Tenant: x.tenant(w.Lease), SharingKey: c.SharingKey, Protocol: protocol, Port: port,
+			Service: w.Service, ContainerPort: w.Port, Pool: x.cfg.IP.Pool, State: StateWithheld, Since: metav1.NewTime(c.Created), Message: c.withholder(w),
 		})
 	}
 }

@@ -69,7 +69,7 @@ func routeRows(cfg *config.ProviderConfig, in Contents) []RouteRow {
 	claims := admission.NewClaims()
 	for _, c := range in.Claims {
 		switch {
-		case c.Deleting || c.Kind == Address:
+		case c.Deleting || c.Kind.HasPorts():
 		case c.Unreadable != "":
 			claims.Add(c.Thing, "")
 		case c.Kind == Wildcard && !c.Bound(): // it yields to every host below it

@@ -19,10 +19,15 @@ type Kind string
 
 // The kinds of claim, in the order in which a run takes them.
 const (
-	Address  Kind = "address"
+	Address Kind = "address"
+	// Endpoint is an IP endpoint whose addresses MetalLB chooses: its sharing key is what is claimed.
+	Endpoint Kind = "endpoint"
 	Host     Kind = "host"
 	Wildcard Kind = "wildcard"
 )
+
+// HasPorts is true for a kind of claim whose parts are ports.
+func (k Kind) HasPorts() bool { return k == Address || k == Endpoint }
 
 // Labels and annotations of a claim.
 const (
@@ -51,11 +56,11 @@ const (
 // kind Lease. Deployment groups of the owner hold its parts.
 type Claim struct {
 	Kind Kind
-	// Thing is what is claimed: a host name or an address in its shortest form.
+	// Thing is what is claimed: a host name, an address in its shortest form, or a sharing key.
 	Thing string
 	// Owner is the only owner whose groups may hold parts.
 	Owner string
-	// SharingKey is the IP endpoint that an address belongs to; empty for a host.
+	// SharingKey is the IP endpoint that an address belongs to, or that is claimed; empty for a host.
 	SharingKey string
 	// Parts are what is held, sorted by key. A claim without parts is free.
 	Parts []Part
@@ -133,6 +138,12 @@ func AddressName(a netip.Addr) string {
 	return "ip--" + strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
 }
 
+// endpointPrefix begins the name of the claim on an IP endpoint.
+const endpointPrefix = "ep--"
+
+// EndpointName is the name of the claim on an IP endpoint.
+func EndpointName(sharingKey string) string { return endpointPrefix + lease.Hash(sharingKey) }
+
 // wildcardLabel stands for the asterisk in the name of a claim.
 const wildcardLabel = "wc--any"
 
@@ -174,6 +185,9 @@ func (c *Claim) Name() string {
 		if a, err := netip.ParseAddr(c.Thing); err == nil {
 			return AddressName(a)
 		}
+	}
+	if c.Kind == Endpoint && c.Thing == c.SharingKey {
+		return EndpointName(c.SharingKey)
 	}
 	return HostName(c.Thing)
 }

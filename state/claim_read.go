@@ -41,6 +41,12 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 	} else if c.Kind == Address {
 		c.Unreadable = "its name is not that of an address"
 	}
+	switch isEndpoint := strings.HasPrefix(meta.Name, endpointPrefix); {
+	case isEndpoint && meta.Name == EndpointName(c.SharingKey):
+		c.Kind, c.Thing = Endpoint, c.SharingKey
+	case isEndpoint || c.Kind == Endpoint:
+		c.Kind, c.Unreadable = Endpoint, "its name is not that of its sharing key"
+	}
 	if domain, isWildcard := strings.CutPrefix(meta.Name, wildcardLabel+"."); isWildcard {
 		c.Kind, c.Thing = Wildcard, "*."+domain
 	} else if c.Kind == Wildcard {

@@ -12,7 +12,7 @@ func (c *Claim) Configuration(namespace string, parts []Part) *coordinationv1.Le
 		WithLabels(map[string]string{LabelKind: string(c.Kind), LabelOwner: c.Owner}).
 		WithAnnotations(map[string]string{AnnotationLedger: ledgerVersion}).
 		WithSpec(coordinationv1.LeaseSpec().WithHolderIdentity(c.Owner))
-	if c.Kind == Address {
+	if c.Kind.HasPorts() {
 		ac.WithAnnotations(map[string]string{AnnotationSharingKey: c.SharingKey})
 	}
 	for _, p := range parts {

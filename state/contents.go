@@ -68,7 +68,7 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 // are all that a book shows of it: a ledger may have a hundred thousand. To admit routes needs the
 // claims whole.
 func (c *Contents) AddClaim(claim *Claim, whole bool) {
-	if whole || claim.Kind == Address {
+	if whole || claim.Kind.HasPorts() {
 		c.Claims = append(c.Claims, claim)
 	} else {
 		c.hostRows = append(c.hostRows, hostRows(claim)...)
@@ -82,7 +82,7 @@ func (c *Contents) DropClaims() { c.Claims, c.hostRows = nil, nil }
 func (c *Contents) ClaimedHosts() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, claim := range c.Claims {
-			if claim.Kind != Address && !yield(claim.Thing) {
+			if !claim.Kind.HasPorts() && !yield(claim.Thing) {
 				return
 			}
 		}

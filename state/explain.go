@@ -244,6 +244,21 @@ func (c *Circumstances) IP(a netip.Addr) Explanation {
 	return x
 }
 
+// claimedEndpoint explains a claim on an IP endpoint, whose addresses MetalLB chooses.
+func (c *Circumstances) claimedEndpoint(claim *Claim) Explanation {
+	x := Explanation{Subject: claim.Thing}
+	x.fact("It is held by %s.", holders(claim))
+	x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.", stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
+	x.fact("MetalLB chooses its addresses, from pool %s (ip.mode: pool).", c.Config.IP.Pool)
+	c.claimTroubles(&x, claim)
+	for _, r := range c.Book.IPs {
+		if r.SharingKey == claim.SharingKey {
+			c.ipRow(&x, r)
+		}
+	}
+	return x
+}
+
 func (c *Circumstances) ipRow(x *Explanation, r IPRow) {
 	port := fmt.Sprintf("%d/%s", r.Port, strings.ToLower(string(r.Protocol)))
 	if r.Port == 0 {

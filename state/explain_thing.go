@@ -69,17 +69,22 @@ func (c *Circumstances) Endpoint(name string) Explanation {
 		x.Summary = fmt.Sprintf("IP endpoints named %s have %d addresses", name, len(claims))
 	}
 	for _, claim := range claims {
+		if claim.Kind == Endpoint {
+			x.Summary = fmt.Sprintf("IP endpoint %s is held; MetalLB chooses its addresses", name)
+			x.take(claim.Thing, c.claimedEndpoint(claim))
+			continue
+		}
 		x.fact("%s of owner %s.", claim.Thing, claim.Owner)
 		x.take(claim.Thing, c.IP(claim.Addr()))
 	}
 	return x
 }
 
-// endpoints are the claims on addresses for IP endpoints of the name.
+// endpoints are the claims on IP endpoints of the name, or on their addresses.
 func (c *Circumstances) endpoints(name string) []*Claim {
 	var claims []*Claim
 	for _, claim := range c.Claims {
-		if claim.Kind == Address && claim.SharingKey == lease.SharingKey(claim.Owner, name) {
+		if claim.Kind.HasPorts() && claim.SharingKey == lease.SharingKey(claim.Owner, name) {
 			claims = append(claims, claim)
 		}
 	}

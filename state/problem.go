@@ -40,6 +40,7 @@ const (
 	StrayRecord        = "StrayRecord"
 	RecordDiffers      = "RecordDiffers"
 	MigrationUnderWay  = "MigrationUnderWay"
+	NotDeclared        = "NotDeclared"
 	TerminatingClaim   = "TerminatingClaim"
 	AddressSquatted    = "AddressSquatted"
 )
@@ -50,7 +51,7 @@ var ProblemKinds = []string{
 	RouteDiffers, MixedDefinitions, HoldEnded, BlockedHost, PoolOverlap, PoolDiffers, PoolExhausted,
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
-	AddressSquatted,
+	AddressSquatted, NotDeclared,
 }
 
 // Problem is one thing that is not as it should be, and what mends it.
@@ -175,8 +176,10 @@ type OwnObject struct {
 	ForOperator bool
 	// Uses are the hosts or the addresses that it serves.
 	Uses []Use
-	// Port is the leased port that a Service or a ProviderLeasedIP stands for, SharingKey the IP
-	// endpoint of the latter.
+	// ByOperators is true for a route or a Service of the form that Akash's operators read: a ProviderHost
+	// or a ProviderLeasedIP stands for it.
+	ByOperators bool
+	// Port is the leased port that a Service or a ProviderLeasedIP stands for, SharingKey its IP endpoint.
 	Port       PortWant
 	SharingKey string
 	// Reports are what routers say of it in its status.

@@ -131,7 +131,7 @@ func (c *Claim) kept() string { return "its finalizers " + strings.Join(c.Finali
 // refused says why the provider does not let those who hold a host have it, or is empty. Whose the
 // port of a generated host is was judged when it was claimed: here any port of the service will do.
 func (c *Claim) refused(cfg *config.ProviderConfig) string {
-	if c.Kind == Address {
+	if c.Kind.HasPorts() {
 		return ""
 	}
 	for _, part := range c.Parts {
@@ -243,8 +243,17 @@ func (p *problems) object(o *OwnObject) {
 		p.add(x)
 	}
 	p.staleReports(base, o)
-	if !o.Ours {
+	switch {
+	case !o.Ours && o.Shared && o.HasLease:
+		p.operated(base, o)
 		return
+	case !o.Ours:
+		return
+	case (o.Kind == "service" || o.Kind == providerLeasedIP) && p.Config.IP.Mode == config.ModePool:
+		p.pooledPort(base, o)
+	}
+	if o.ByOperators {
+		p.declared(base, o)
 	}
 	p.marks(base, o)
 	for _, u := range o.Uses {

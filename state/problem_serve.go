@@ -111,11 +111,7 @@ func (p *problems) leasedIP(base Problem, o *OwnObject) {
 	if p.Config.IP.Mode == config.ModePool {
 		return
 	}
-	group, key := o.Lease.Group(), PortKey(o.Port.Protocol, o.Port.ExternalPort)
-	service := slices.ContainsFunc(p.Contents.Services, func(s ServiceObject) bool {
-		// One with another sharing key serves it too, and is a problem of its own.
-		return s.of(group) && (s.SharingKey == o.SharingKey || s.Service == o.Port.Service) && s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
-	})
+	group, key, service := o.Lease.Group(), PortKey(o.Port.Protocol, o.Port.ExternalPort), p.serviceFor(o)
 	for _, c := range p.Claims {
 		if c.Kind == Address && c.SharingKey == o.SharingKey && c.servesFor(group, key, false) != nil {
 			return

@@ -170,6 +170,13 @@ func (w EndpointWant) Hold(id lease.ID, a netip.Addr) Hold {
 	return h
 }
 
+// EndpointHold is the claim on the endpoint itself, where MetalLB chooses its addresses.
+func (w EndpointWant) EndpointHold(id lease.ID) Hold {
+	h := w.Hold(id, netip.Addr{})
+	h.Kind, h.Thing = Endpoint, w.SharingKey
+	return h
+}
+
 // Name is the name of the claim that is held.
 func (h Hold) Name() string { return h.Claim().Name() }
 

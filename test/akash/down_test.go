@@ -28,6 +28,7 @@ func TestChangeWhileTheOperatorIsDown(t *testing.T) {
 	if r := w.run("explain", host); strings.Contains(r.stdout, "Live:") {
 		t.Errorf("the host counts as live: %s", r)
 	}
+	w.audits("the operator is down")
 	w.running.Restart()
 	w.operated("apply", "-f", definition).exits(t, 0)
 	w.settled("the operator is up", []string{host}, changed)
@@ -45,21 +46,24 @@ func line(table, word string) string {
 
 // While a route stands that an operator has left, its claim is kept, however often the lease is released.
 func TestReleaseWhileTheOperatorIsDown(t *testing.T) {
-	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
+	o, spec := pooled(t, "")
+	w := newWorld(t, o, spec, "--operators=on")
 	host := newHost("left")
-	d := workload(w.blue, []string{host})
+	d := workload(w.blue, []string{host}, "public:TCP:443:web")
 	w.apply(d).exits(t, 0)
 	w.running.Stop()
 	for range 3 {
 		w.operated("release", "--timeout=300ms", w.blue.Group().String()).exits(t, 5).says(t, "its claim is kept until then", "ingress "+w.blue.Namespace()+"/"+host)
-		if n := len(list(t, claims, "net.akash.network/owner="+w.owner)); n != 1 {
+		if n := len(list(t, claims, "net.akash.network/owner="+w.owner)); n != 2 {
 			t.Fatalf("there are %d claims", n)
 		}
+		w.audits("the operator is down")
 	}
 	// One that comes back does not know of what was deleted meanwhile.
 	w.running.Restart()
 	w.operated("release", "--timeout=300ms", w.blue.Group().String()).exits(t, 5).says(t, "kubectl -n "+w.blue.Namespace()+" delete ingress "+host)
 	must(t, objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Delete(t.Context(), host, metav1.DeleteOptions{}))
+	must(t, objects.Resource(operators.Services).Namespace(w.blue.Namespace()).Delete(t.Context(), "web-ip-443-tcp", metav1.DeleteOptions{}))
 	w.operated("release", "--timeout=300ms", w.blue.Group().String()).exits(t, 0)
 	w.settled("released", nil)
 }
@@ -90,7 +94,7 @@ func TestReleaseOfWhatAkashDeclared(t *testing.T) {
 	d := workload(w.blue, []string{host})
 	must(t, w.akash.Deploy(t.Context(), d))
 	w.apply(d).exits(t, 0)
-	w.operated("release", "--timeout=2s", w.blue.Group().String()).exits(t, 0).says(t, "host/"+host+" released")
+	w.operated("release", "--timeout=2s", w.blue.Group().String()).exits(t, 0).says(t, "host/"+host+" released", "2 objects")
 	if find(t, operators.Ingresses, w.blue.Namespace(), host) == nil || find(t, operators.Hosts, manifests, host) == nil {
 		t.Error("what Akash declared is gone")
 	}

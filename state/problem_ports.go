@@ -1,0 +1,139 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+)
+
+// pooledPort compares a Service or a ProviderLeasedIP with the claim on its IP endpoint, where MetalLB
+// chooses the addresses.
+func (p *problems) pooledPort(base Problem, o *OwnObject) {
+	group, key := o.Lease.Group(), PortKey(o.Port.Protocol, o.Port.ExternalPort)
+	base.Thing = o.SharingKey
+	part := p.portOf(o.SharingKey, key)
+	switch {
+	case part == nil && o.Kind == providerLeasedIP && !p.serviceFor(o):
+		p.stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o))
+	case part == nil:
+		hold := EndpointWant{SharingKey: o.SharingKey, Ports: []PortWant{o.Port}}.EndpointHold(o.Lease)
+		base.Problem, base.Message = UnclaimedAddress, fmt.Sprintf("%s serves port %s of it, and nobody has claimed the port", o, Part{Key: key}.PortText())
+		base.Plan, base.Mend = "claim it for the lease that serves it", Mend{Take: &hold}
+		p.add(base)
+	case part.Lease.Group() != group:
+		p.stray(base, o, fmt.Sprintf("%s serves port %s of it, and %s holds it", o, part.PortText(), part.Lease.Group()))
+	case o.Kind == providerLeasedIP && !p.serviceFor(o):
+		p.notServed(base, o, part)
+	}
+}
+
+// portOf is the part of a port of an endpoint, on the claim on the endpoint or on one of its addresses.
+func (p *problems) portOf(sharingKey, key string) *Part {
+	for _, c := range append([]*Claim{p.claims[EndpointName(sharingKey)]}, p.byKey[sharingKey]...) {
+		if part := c.Part(key); part != nil && c.Unreadable == "" {
+			return part
+		}
+	}
+	return nil
+}
+
+// serviceFor is true where some Service of its lease serves the port of a ProviderLeasedIP.
+func (p *problems) serviceFor(o *OwnObject) bool {
+	return slices.ContainsFunc(p.Contents.Services, func(s ServiceObject) bool {
+		// One with another sharing key serves it too, and is a problem of its own.
+		return s.of(o.Lease.Group()) && (s.SharingKey == o.SharingKey || s.Service == o.Port.Service) && s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
+	})
+}
+
+// declared finds what is served and was declared to nobody: a purge of Akash's provider, or somebody else,
+// has deleted its ProviderHost or ProviderLeasedIP. Akash's operators leave such an object when they were
+// down then, and their provider believes that what it serves is free.
+func (p *problems) declared(base Problem, o *OwnObject) {
+	var part *Part
+	kind := providerHost
+	if o.Kind == "service" {
+		kind, base.Thing = providerLeasedIP, o.SharingKey
+		part = p.portOf(o.SharingKey, PortKey(o.Port.Protocol, o.Port.ExternalPort))
+		for _, c := range p.byKey[o.SharingKey] {
+			if c.Part(PortKey(o.Port.Protocol, o.Port.ExternalPort)) != nil {
+				base.Thing = c.Thing
+			}
+		}
+	} else {
+		if len(o.Uses) != 1 || o.Uses[0].Path != "/" || o.Uses[0].Redirect {
+			return
+		}
+		base.Thing = o.Uses[0].Host
+		part = p.claims[claimName(o.Uses[0])].Part(RouteKey("/"))
+	}
+	if part == nil || part.Run != "" || part.Lease.Group() != o.Lease.Group() || p.Now.Sub(o.Since) < p.CrashedAfter {
+		return
+	}
+	for i := range p.Objects {
+		d := &p.Objects[i]
+		if d.Kind == kind && d.of(o.Lease.Group()) && (kind == providerHost && d.Name == base.Thing ||
+			kind == providerLeasedIP && d.SharingKey == o.SharingKey && d.Port.Protocol == o.Port.Protocol && d.Port.ExternalPort == o.Port.ExternalPort) {
+			return
+		}
+	}
+	base.Problem, base.Message = NotDeclared, fmt.Sprintf("%s serves it, and no %s stands for it: Akash's provider has purged it, or somebody has deleted it", o, kind)
+	if o.Ours {
+		p.add(base.byDefinition(o.Lease.Group()))
+		return
+	}
+	base.Message += ". Its operator was down then, and does not remove what it has made"
+	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}
+	p.add(base.byName())
+}
+
+// operated looks at a route or a Service that Akash's operators have made, of what a lease holds.
+func (p *problems) operated(base Problem, o *OwnObject) {
+	if o.Kind == "service" {
+		part := p.portOf(o.SharingKey, PortKey(o.Port.Protocol, o.Port.ExternalPort))
+		switch {
+		case part == nil || part.Run != "":
+		case part.Lease.Group() != o.Lease.Group():
+			p.elsewhereByAkash(base, o, o.SharingKey, part)
+		case part.Service != o.Port.Service || part.Port != o.Port.Port:
+			base.Thing = o.SharingKey
+			p.notCaughtUp(base, o, fmt.Sprintf("%s leads port %s of it to %s:%d, the claim says %s:%d", o, part.PortText(), o.Port.Service, o.Port.Port, part.Service, part.Port))
+		}
+		p.declared(base, o)
+		return
+	}
+	for _, u := range o.Uses {
+		part := p.claims[claimName(u)].Part(RouteKey(u.Path))
+		switch {
+		case part == nil || part.Run != "" || o.Kind == providerHost && part.Lease.Group() == o.Lease.Group():
+		case part.Lease.Group() != o.Lease.Group():
+			p.elsewhereByAkash(base, o, u.Host, part)
+		case !part.leadsTo(o.Kind, u.Service, u.Port):
+			base.Thing = u.Host
+			p.notCaughtUp(base, o, fmt.Sprintf("%s routes it to %s:%d, the claim says %s:%d", o, u.Service, u.Port, part.Service, part.Port))
+		}
+	}
+	if o.Kind != providerHost && o.Kind != providerLeasedIP {
+		p.declared(base, o)
+	}
+}
+
+// notCaughtUp notes an object that an operator has made and not changed since the claim changed.
+func (p *problems) notCaughtUp(base Problem, o *OwnObject, message string) {
+	base.Problem, base.Message = RouteDiffers, message+". Akash's operator has made it, and has not caught up: its log and its /ignore-list say why"
+	base.Plan, base.Mend = fmt.Sprintf("start the operator; without it, delete %s: the lease's next apply waits for a new one", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}
+	p.add(base.byName())
+}
+
+// elsewhereByAkash notes what Akash's provider has moved to another deployment than the claim's holder.
+// What it wrote is its own: the claim follows, or the provider takes it back.
+func (p *problems) elsewhereByAkash(base Problem, o *OwnObject, thing string, part *Part) {
+	if slices.ContainsFunc(p.found, func(x Problem) bool { return x.Problem == StrayRoute && x.Thing == thing }) {
+		return
+	}
+	base.Problem, base.Thing, base.Manual = StrayRoute, thing, true
+	base.Message = fmt.Sprintf("%s serves it, which Akash's provider or its operator wrote, and %s holds it", o, part.Lease.Group())
+	base.Plan, base.Command = "let the claim follow", fmt.Sprintf("kubectl akash-net transfer %s --to %s", thing, o.Lease)
+	if part.Lease.Owner != o.Lease.Owner {
+		base.Plan, base.Command = "two owners want it: one of them releases it", "kubectl akash-net release "+part.Lease.Group().String()+" "+thing
+	}
+	p.add(base)
+}
