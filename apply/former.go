@@ -69,10 +69,10 @@ func (r *run) claimsNear(o owned) []string {
 func standsFor(o owned, c *state.Claim, p state.Part) bool {
 	switch {
 	case o.kind == render.Service:
-		return c.Kind == state.Address && servesPort(o.live, p)
+		return c.Kind.HasPorts() && servesPort(o.live, p)
 	case o.kind == render.ProviderLeasedIP:
 		port := state.PortObjectOf(o.live)
-		return c.Kind == state.Address && state.PortKey(port.Protocol, port.Port) == p.Key
+		return c.Kind.HasPorts() && state.PortKey(port.Protocol, port.Port) == p.Key
 	case slices.Contains(kinds.Hosts, o.kind):
 		return slices.ContainsFunc(state.HostUses(o.live), func(u state.Use) bool { return u.Redirect || state.RouteKey(u.Path) == p.Key })
 	}

@@ -66,16 +66,16 @@ func (r *run) keysOf(o owned, c *state.Claim) (keys []string) {
 		}
 	}
 	switch {
-	case o.kind == render.Service && c.Kind == state.Address:
+	case o.kind == render.Service && c.Kind.HasPorts():
 		service := state.ServiceObjectOf(o.live)
-		if slices.Contains(service.Granted, c.Addr()) || slices.Contains(service.Asked, c.Addr()) {
+		if c.Kind == state.Endpoint && service.SharingKey == c.SharingKey || slices.Contains(service.Granted, c.Addr()) || slices.Contains(service.Asked, c.Addr()) {
 			add(state.PortKey(service.Protocol, service.Port))
 		}
-	case o.kind == render.ProviderLeasedIP && c.Kind == state.Address:
+	case o.kind == render.ProviderLeasedIP && c.Kind.HasPorts():
 		if port := state.PortObjectOf(o.live); port.SharingKey == c.SharingKey {
 			add(state.PortKey(port.Protocol, port.Port))
 		}
-	case c.Kind != state.Address && o.kind != render.Service:
+	case !c.Kind.HasPorts() && o.kind != render.Service:
 		for _, u := range state.HostUses(o.live) {
 			if u.Host == c.Thing {
 				add(state.RouteKey(u.Path))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -213,7 +214,9 @@ func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bo
 	}
 	conflict.Differs = !cluster.Contains(live.Object, cluster.Rendered(o).Object)
 	id, labelled := lease.IDFromLabels(live.GetLabels())
-	if r.adopts(o, live, id, labelled) {
+	// What Akash's provider has moved to this lease still has the fields of the deployment that had it.
+	former := r.opts.DryRun == "" && labelled && id.Group() == r.group && slices.Contains(kinds.ClaimLike, o.Kind) && r.ofFormer(cluster.Owners(err))
+	if former || r.adopts(o, live, id, labelled) {
 		err := r.seize(ctx, o, live)
 		if cluster.IsOvertaken(err) || cluster.IsOwned(err) {
 			return false, conflict
@@ -232,6 +235,15 @@ func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bo
 		kind = state.Address
 	}
 	return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: kind, Thing: o.Name, By: holder}}}
+}
+
+// ofFormer is true where the managers that are in the way are all those of other deployments of the owner.
+func (r *run) ofFormer(managers []string) bool {
+	return len(managers) > 0 && !slices.ContainsFunc(managers, func(manager string) bool {
+		text, ours := strings.CutPrefix(manager, lease.FieldManager+"/")
+		g, err := lease.ParseGroup(text)
+		return !ours || err != nil || g.Owner != r.group.Owner
+	})
 }
 
 // adopts is true for an object of the lease's own owner that this run may take over.

@@ -11,6 +11,9 @@ func (p *problems) pooledPort(base Problem, o *OwnObject) {
 	group, key := o.Lease.Group(), PortKey(o.Port.Protocol, o.Port.ExternalPort)
 	base.Thing = o.SharingKey
 	part := p.portOf(o.SharingKey, key)
+	if p.claims[EndpointName(o.SharingKey)].servesFor(group, key, false) != nil {
+		return
+	}
 	switch {
 	case part == nil && o.Kind == providerLeasedIP && !p.serviceFor(o):
 		p.stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o))
@@ -65,7 +68,7 @@ func (p *problems) declared(base Problem, o *OwnObject) {
 		base.Thing = o.Uses[0].Host
 		part = p.claims[claimName(o.Uses[0])].Part(RouteKey("/"))
 	}
-	if part == nil || part.Run != "" || part.Lease.Group() != o.Lease.Group() || p.Now.Sub(o.Since) < p.CrashedAfter {
+	if part == nil || part.Run != "" || part.Lease.Group() != o.Lease.Group() || !o.Ours && p.Now.Sub(o.Since) < p.CrashedAfter {
 		return
 	}
 	for i := range p.Objects {
@@ -91,6 +94,8 @@ func (p *problems) operated(base Problem, o *OwnObject) {
 		part := p.portOf(o.SharingKey, PortKey(o.Port.Protocol, o.Port.ExternalPort))
 		switch {
 		case part == nil || part.Run != "":
+		case p.claims[EndpointName(o.SharingKey)].servesFor(o.Lease.Group(), part.Key, false) != nil:
+			return
 		case part.Lease.Group() != o.Lease.Group():
 			p.elsewhereByAkash(base, o, o.SharingKey, part)
 		case part.Service != o.Port.Service || part.Port != o.Port.Port:
@@ -104,6 +109,8 @@ func (p *problems) operated(base Problem, o *OwnObject) {
 		part := p.claims[claimName(u)].Part(RouteKey(u.Path))
 		switch {
 		case part == nil || part.Run != "" || o.Kind == providerHost && part.Lease.Group() == o.Lease.Group():
+		case p.claims[claimName(u)].servesFor(o.Lease.Group(), part.Key, u.Redirect) != nil:
+			return
 		case part.Lease.Group() != o.Lease.Group():
 			p.elsewhereByAkash(base, o, u.Host, part)
 		case !part.leadsTo(o.Kind, u.Service, u.Port):

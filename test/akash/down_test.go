@@ -87,17 +87,22 @@ func TestDropWhileTheOperatorIsDown(t *testing.T) {
 	w.settled("dropped", []string{stays}, d)
 }
 
-// A release of what Akash's provider declared does not wait for a route that stays.
+// A release of what Akash's provider declared does not wait for a route that stays: the host goes on being
+// served, and is kept until the provider has purged it.
 func TestReleaseOfWhatAkashDeclared(t *testing.T) {
 	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 	host := newHost("declared")
 	d := workload(w.blue, []string{host})
 	must(t, w.akash.Deploy(t.Context(), d))
 	w.apply(d).exits(t, 0)
-	w.operated("release", "--timeout=2s", w.blue.Group().String()).exits(t, 0).says(t, "host/"+host+" released", "2 objects")
+	w.operated("release", "--timeout=30s", w.blue.Group().String()).exits(t, 4).says(t, "host "+host+" is kept")
 	if find(t, operators.Ingresses, w.blue.Namespace(), host) == nil || find(t, operators.Hosts, manifests, host) == nil {
 		t.Error("what Akash declared is gone")
 	}
+	must(t, w.akash.PurgeDeclaredHostnames(t.Context(), w.blue))
+	eventually(t, "the operator removes the route", func() bool { return find(t, operators.Ingresses, w.blue.Namespace(), host) == nil })
+	w.operated("release", w.blue.Group().String()).exits(t, 0)
+	w.settled("released", nil)
 }
 
 // A transfer to a lease that the operator would ignore fails before the claim moves.

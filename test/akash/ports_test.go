@@ -1,0 +1,65 @@
+package akash_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
+)
+
+// Where MetalLB chooses the addresses, a port of an endpoint is one deployment's all the same: the second
+// is withheld it, check says so, a transfer moves it, and what Akash declared for another is not taken.
+func TestPortsOfAnEndpoint(t *testing.T) {
+	o, spec := pooled(t, "")
+	w := newWorld(t, o, spec, "--operators=off") // their Deployments are not here
+	w.running.Stop()
+	first, second := workload(w.blue, nil, "public:TCP:443:web"), workload(w.green, nil, "public:TCP:443:web")
+	key := lease.SharingKey(w.owner, "public")
+	w.apply(first).exits(t, 0).says(t, "endpoint/"+key+" claimed")
+	w.settled("applied", []string{"ep"}, first)
+	w.run("check", "-f", w.define(second)).says(t, "withheld", w.blue.Group().String())
+	w.apply(second).exits(t, 0).says(t, key+" 443/tcp withheld", w.blue.Group().String())
+	w.settled("withheld", []string{"ep"}, first, second)
+	w.run("state", "ips").says(t, "Withheld", "Active")
+	w.run("explain", key).says(t, "is held by "+w.blue.Group().String())
+	w.operated("transfer", "public", "--to", w.green.String()).exits(t, 0).says(t, "endpoint/"+key+" transferred")
+	w.apply(first).exits(t, 0).says(t, "withheld")
+	w.apply(second).exits(t, 0)
+	w.settled("transferred", []string{"ep"}, first, second)
+	w.operated("release", w.green.Group().String(), "public").exits(t, 0).says(t, "endpoint/"+key+" released")
+	w.settled("released", nil)
+
+	// A port that Akash's provider declared for another deployment.
+	must(t, w.akash.DeclareIP(t.Context(), w.green, "web", 9000, 443, "TCP", key, false))
+	w.apply(first).exits(t, 0).says(t, "withheld", w.green.Group().String())
+	if n := len(list(t, claims, "net.akash.network/owner="+w.owner)); n > 0 {
+		t.Errorf("there are %d claims", n)
+	}
+	must(t, w.akash.PurgeDeclaredIP(t.Context()))
+}
+
+// What Akash's provider purges while what this program made still serves is a problem, which the lease's
+// definition mends.
+func TestPurgedByAkash(t *testing.T) {
+	o, spec := pooled(t, "")
+	w := newWorld(t, o, spec, "--operators=off")
+	w.running.Stop()
+	host := newHost("purged")
+	d := workload(w.blue, []string{host}, "public:TCP:443:web")
+	w.apply(d).exits(t, 0)
+	must(t, w.akash.PurgeDeclaredIP(t.Context()))
+	must(t, w.akash.PurgeDeclaredHostnames(t.Context(), w.blue))
+	if found := w.audits("purged"); len(found) != 2 {
+		t.Errorf("the audit finds %v", found)
+	}
+	if shown := w.problems(); !slices.ContainsFunc(shown, func(p string) bool { return strings.HasPrefix(p, "NotDeclared "+host) }) {
+		t.Errorf("the problems are %q", shown)
+	}
+	w.run("repair", "--operators=off", "--assume-crashed", "-f", w.define(d)).says(t, "NotDeclared/"+host)
+	w.settled("repaired", []string{"ep", host}, d)
+	if find(t, operators.Hosts, manifests, host) == nil {
+		t.Error("the host is not declared")
+	}
+}
