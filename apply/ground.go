@@ -49,13 +49,20 @@ func groundsOf(o owned, claims []*state.Claim) []ground {
 	switch o.kind {
 	case render.Service:
 		port := state.ServiceObjectOf(o.live)
-		for _, u := range state.AddressUses(o.live) {
+		uses := state.AddressUses(o.live)
+		if !slices.ContainsFunc(uses, func(u state.Use) bool { return !u.Granted }) { // MetalLB chooses its address
+			if port.SharingKey != "" {
+				add(state.EndpointName(port.SharingKey), state.Served{Group: o.group, Key: state.PortKey(port.Protocol, port.Port), SharingKey: port.SharingKey}, "")
+			}
+			return out
+		}
+		for _, u := range uses {
 			add(state.AddressName(u.Address), state.Served{Group: o.group, Key: state.PortKey(port.Protocol, port.Port), SharingKey: u.SharingKey}, "")
 		}
 	case render.ProviderLeasedIP:
 		port := state.PortObjectOf(o.live)
 		for _, c := range claims {
-			if c.Kind == state.Address && c.SharingKey == port.SharingKey {
+			if c.Kind.HasPorts() && c.SharingKey == port.SharingKey {
 				add(c.Name(), state.Served{Group: o.group, Key: state.PortKey(port.Protocol, port.Port), SharingKey: port.SharingKey}, "")
 			}
 		}

@@ -174,6 +174,9 @@ func (r *repair) unmoved(ctx context.Context, thing string) error {
 	} else if over := state.WildcardOver(thing); over != "" && r.snapshot.claims[names[0]] == nil {
 		names = append(names, state.HostName(over))
 	}
+	if r.snapshot.claims[state.EndpointName(thing)] != nil {
+		names = []string{state.EndpointName(thing)}
+	}
 	for _, name := range names {
 		now, err := readClaim(ctx, r.ledger, name)
 		if err != nil {
