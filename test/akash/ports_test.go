@@ -23,7 +23,7 @@ func TestPortsOfAnEndpoint(t *testing.T) {
 	w.apply(second).exits(t, 0).says(t, key+" 443/tcp withheld", w.blue.Group().String())
 	w.settled("withheld", []string{"ep"}, first, second)
 	w.run("state", "ips").says(t, "Withheld", "Active")
-	w.run("explain", key).says(t, "is held by "+w.blue.Group().String())
+	w.run("explain", "endpoint/public").says(t, "is held by "+w.blue.Group().String())
 	w.operated("transfer", "public", "--to", w.green.String()).exits(t, 0).says(t, "endpoint/"+key+" transferred")
 	w.apply(first).exits(t, 0).says(t, "withheld")
 	w.apply(second).exits(t, 0)
