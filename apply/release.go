@@ -130,8 +130,11 @@ func (c choice) claim(claim *state.Claim) bool {
 }
 
 // endpoint is true for an address whose IP endpoint is chosen, or for the endpoint itself, as
-// "endpoint/NAME" or by its name alone.
+// "endpoint/NAME", by its name alone, or by its sharing key, as it is printed.
 func (c choice) endpoint(claim *state.Claim) bool {
+	if c.things[claim.SharingKey] || c.things["endpoint/"+claim.SharingKey] {
+		return true
+	}
 	name, ok := strings.CutPrefix(claim.SharingKey, claim.Owner+"-ip-")
 	return ok && (c.things[name] || c.things["endpoint/"+name])
 }

@@ -138,7 +138,8 @@ func (r *run) named(things []string) []*state.Claim {
 		}
 		found := false
 		for _, c := range r.snapshot.list() {
-			endpoint := c.Kind.HasPorts() && c.SharingKey == lease.SharingKey(r.group.Owner, strings.TrimPrefix(thing, "endpoint/"))
+			typed := strings.TrimPrefix(thing, "endpoint/")
+			endpoint := c.Kind.HasPorts() && (c.SharingKey == typed || c.SharingKey == lease.SharingKey(r.group.Owner, typed))
 			if (c.Thing == name || endpoint) && !c.Deleting && len(c.Parts) > 0 {
 				found = true
 				if !slices.Contains(out, c) {

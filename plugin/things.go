@@ -102,7 +102,7 @@ func (m *missing) event(e apply.Event) {
 	case apply.Failed, apply.Done:
 	default:
 		m.seen[e.Name] = true
-		if e.Kind == string(state.Address) {
+		if state.Kind(e.Kind).HasPorts() {
 			m.seen[string(thing.Endpoint)] = true
 		}
 	}

@@ -84,7 +84,7 @@ func (c *Circumstances) Endpoint(name string) Explanation {
 func (c *Circumstances) endpoints(name string) []*Claim {
 	var claims []*Claim
 	for _, claim := range c.Claims {
-		if claim.Kind.HasPorts() && claim.SharingKey == lease.SharingKey(claim.Owner, name) {
+		if claim.Kind.HasPorts() && (claim.SharingKey == name || claim.SharingKey == lease.SharingKey(claim.Owner, name)) {
 			claims = append(claims, claim)
 		}
 	}

@@ -23,7 +23,9 @@ func TestPortsOfAnEndpoint(t *testing.T) {
 	w.apply(second).exits(t, 0).says(t, key+" 443/tcp withheld", w.blue.Group().String())
 	w.settled("withheld", []string{"ep"}, first, second)
 	w.run("state", "ips").says(t, "Withheld", "Active")
-	w.run("explain", "endpoint/public").says(t, "is held by "+w.blue.Group().String())
+	for _, name := range []string{"endpoint/public", "endpoint/" + key} { // what is printed can be typed
+		w.run("explain", name).says(t, "is held by "+w.blue.Group().String())
+	}
 	w.operated("transfer", "public", "--to", w.green.String()).exits(t, 0).says(t, "endpoint/"+key+" transferred")
 	w.apply(first).exits(t, 0).says(t, "withheld")
 	w.apply(second).exits(t, 0)
