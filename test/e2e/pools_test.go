@@ -14,7 +14,7 @@ import (
 const metalLB = programs.MetalLBNamespace
 
 // In pool mode MetalLB picks the address from the administrator's pool; ports of one endpoint
-// share it, and the program makes no pool and no claim on an address.
+// share it. The program makes no pool, and claims the endpoint instead of an address.
 func TestPoolMode(t *testing.T) {
 	t.Parallel()
 	v4, _ := newRanges()
@@ -29,7 +29,7 @@ func TestPoolMode(t *testing.T) {
 	if !strings.HasPrefix(first, v4) || first != second {
 		t.Errorf("the two ports have %q and %q, want one address of %s64/28", first, second, v4)
 	}
-	if got := claimsOf(t, id.Owner); len(got) > 0 {
+	if got := claimsOf(t, id.Owner); len(got) != 1 || !strings.HasPrefix(got[0], "ep--") {
 		t.Errorf("claims %v", got)
 	}
 	for _, write := range writesOf(r.sent()) {
