@@ -138,11 +138,11 @@ func AddressName(a netip.Addr) string {
 	return "ip--" + strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
 }
 
-// endpointPrefix begins the name of the claim on an IP endpoint.
-const endpointPrefix = "ep--"
+// startOfEndpoint begins the name of the claim on an IP endpoint.
+const startOfEndpoint = "ep--"
 
 // EndpointName is the name of the claim on an IP endpoint.
-func EndpointName(sharingKey string) string { return endpointPrefix + lease.Hash(sharingKey) }
+func EndpointName(sharingKey string) string { return startOfEndpoint + lease.Hash(sharingKey) }
 
 // wildcardLabel stands for the asterisk in the name of a claim.
 const wildcardLabel = "wc--any"

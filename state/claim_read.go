@@ -41,7 +41,7 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 	} else if c.Kind == Address {
 		c.Unreadable = "its name is not that of an address"
 	}
-	switch isEndpoint := strings.HasPrefix(meta.Name, endpointPrefix); {
+	switch isEndpoint := strings.HasPrefix(meta.Name, startOfEndpoint); {
 	case isEndpoint && meta.Name == EndpointName(c.SharingKey):
 		c.Kind, c.Thing = Endpoint, c.SharingKey
 	case isEndpoint || c.Kind == Endpoint:

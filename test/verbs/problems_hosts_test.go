@@ -165,6 +165,15 @@ func hostProblems() []madeProblem {
 				after: func(t *testing.T) { need(t, ingresses, s.id.Namespace(), s.host) },
 			}
 		}},
+		{state.NotDeclared, byDefinition, func(t *testing.T, s scene) produced {
+			// Akash's provider has purged the ProviderHost; what this program made serves on.
+			s.apply(t, web("web", 8080, s.host))
+			remove(t, hosts, "lease", s.host)
+			return produced{
+				thing: s.host, definition: define(t, s.id, web("web", 8080, s.host)), touched: []string{"providerhosts lease/" + s.host},
+				after: func(t *testing.T) { need(t, hosts, "lease", s.host) },
+			}
+		}},
 		{state.BlockedHost, byName, func(t *testing.T, s scene) produced {
 			s.apply(t, web("web", 8080, s.host))
 			return produced{
