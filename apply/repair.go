@@ -59,27 +59,32 @@ func (a *Applier) Repair(ctx context.Context, opts RepairOptions) error {
 	if _, err := a.prepare(opts.Definitions); err != nil {
 		return err
 	}
-	snapshot, err := a.readWith(ctx, reading{addresses: true, further: kinds.Records, claimsFirst: true})
-	if err != nil {
-		return err
-	}
-	there, err := routers(ctx, a.cluster, snapshot)
-	if err != nil {
-		return err
-	}
-	facts, err := snapshot.facts(ctx, a, opts.CrashedAfter, there)
-	if err != nil {
-		return err
-	}
-	r := &repair{Applier: a, asked: opts, snapshot: snapshot, there: there, defs: map[lease.Group]*lease.Definition{}, ended: map[lease.Group]error{}}
+	r := &repair{Applier: a, asked: opts, defs: map[lease.Group]*lease.Definition{}, ended: map[lease.Group]error{}}
 	for _, def := range opts.Definitions {
 		r.defs[def.Lease.Group()] = def
 	}
-	problems, err := r.chosen(state.Problems(facts))
+	found, err := r.find(ctx)
+	if err != nil {
+		return err
+	}
+	problems, err := r.chosen(found)
 	if err != nil {
 		return err
 	}
 	return r.run(ctx, problems)
+}
+
+// find reads the cluster, and finds what is wrong.
+func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
+	var err error
+	if r.snapshot, err = r.readWith(ctx, reading{addresses: true, further: kinds.Records, claimsFirst: true}); err != nil {
+		return nil, err
+	}
+	if r.there, err = routers(ctx, r.cluster, r.snapshot); err != nil {
+		return nil, err
+	}
+	facts, err := r.snapshot.facts(ctx, r.Applier, r.asked.CrashedAfter, r.there)
+	return state.Problems(facts), err
 }
 
 // repair is the work on the problems of one moment.
@@ -92,7 +97,15 @@ type repair struct {
 	// ended are the deployment groups whose definition was applied, or whose routes were moved, with
 	// what came of it.
 	ended map[lease.Group]error
-	left  int
+	// mended are the problems of which the mend did not fail, with the lines that say so.
+	mended []mended
+	left   int
+}
+
+// mended is a problem that is repaired, unless another look still finds it.
+type mended struct {
+	problem state.Problem
+	event   Event
 }
 
 // chosen are the problems that are named; all where none is.
@@ -125,8 +138,33 @@ func (r *repair) run(ctx context.Context, problems []state.Problem) error {
 			}
 		}
 	}
+	if err := r.confirm(ctx); err != nil {
+		return err
+	}
 	if r.left > 0 {
 		return &Unmended{Problems: r.left}
+	}
+	return nil
+}
+
+// confirm looks again, and says of each problem that was mended whether it is gone: a write that changed
+// nothing, or that one of Akash's operators has undone, repairs nothing.
+func (r *repair) confirm(ctx context.Context) error {
+	if len(r.mended) == 0 {
+		return nil
+	}
+	found, err := r.find(ctx)
+	if err != nil {
+		return fmt.Errorf("%d problems were worked on, and whether they are gone cannot be seen: %w", len(r.mended), err)
+	}
+	for _, m := range r.mended {
+		p := m.problem
+		if i := slices.IndexFunc(found, func(now state.Problem) bool { return now.Same(p) }); i >= 0 {
+			r.left++
+			m.event.Action, m.event.Next = Left, cmp.Or(p.Command, "kubectl akash-net repair "+p.Name())
+			m.event.Message = fmt.Sprintf("it is still there after this: %s: %s", m.event.Message, found[i].Message)
+		}
+		r.send(m.event)
 	}
 	return nil
 }
@@ -155,8 +193,12 @@ func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
 			r.left++
 			e.Action, e.Message = Left, fmt.Sprintf("%s; this failed: %s: %s", p.Message, e.Message, strings.Join(strings.Fields(err.Error()), " "))
 			e.Next = cmp.Or(p.Command, "kubectl akash-net repair "+p.Name())
-		case note != "":
-			e.Message += "; " + note
+		default:
+			if note != "" {
+				e.Message += "; " + note
+			}
+			r.mended = append(r.mended, mended{p, e})
+			return nil
 		}
 	}
 	r.send(e)

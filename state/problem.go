@@ -79,6 +79,11 @@ type Problem struct {
 // Name is the problem as it is named to repair: "BlockedHost/bad.example.com".
 func (x Problem) Name() string { return x.Problem + "/" + x.Thing }
 
+// Same is true for a problem that another look has found again.
+func (x Problem) Same(y Problem) bool {
+	return x.Name() == y.Name() && x.Namespace == y.Namespace && x.Lease == y.Lease
+}
+
 // byName makes a problem wait for being named.
 func (x Problem) byName() Problem {
 	name := x.Name()
