@@ -52,12 +52,11 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 			break
 		}
 	}
+	a.endNamespaces(ctx, releases)
 	errs := make([]error, len(groups))
 	for i, r := range releases {
 		if errs[i] = r.unfinished(r.err); errs[i] != nil {
 			r.fail(errs[i])
-		} else {
-			r.tellLeft()
 		}
 	}
 	return failures(errs)

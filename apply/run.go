@@ -50,6 +50,9 @@ type Options struct {
 	// Prove is asked for every host that a lease wants, before anything is claimed for it; nil asks
 	// for no proof.
 	Prove Prove
+	// DeleteNamespace deletes the namespaces of the leases that are released, where this program made them and
+	// nothing else is in them.
+	DeleteNamespace bool
 	// Concurrency bounds the leases, and the objects of a lease, that are worked on at a time.
 	Concurrency int
 	// Report receives the events, one at a time.

@@ -93,10 +93,7 @@ func (r *run) makeNamespace(ctx context.Context) error {
 	case exists:
 		return nil
 	}
-	o := render.Object{
-		Kind: namespaceKind, Name: name,
-		Config: corev1.Namespace(name).WithLabels(state.LeaseNamespaceLabels(r.req.Lease)),
-	}
+	o := NamespaceOf(r.req.Lease)
 	if r.opts.DryRun != DryRunClient {
 		made, err := r.create(ctx, o)
 		if err != nil || !made {
@@ -105,6 +102,12 @@ func (r *run) makeNamespace(ctx context.Context) error {
 	}
 	r.event(Created, o.Kind.Singular, "", name, "")
 	return nil
+}
+
+// NamespaceOf is the namespace of a lease, with the labels that Akash's provider gives it.
+func NamespaceOf(id lease.ID) render.Object {
+	name := id.Namespace()
+	return render.Object{Kind: namespaceKind, Name: name, Config: corev1.Namespace(name).WithLabels(state.LeaseNamespaceLabels(id))}
 }
 
 // writeObject applies one object unless the cluster holds it already just so.

@@ -32,6 +32,8 @@ type releaseFlags struct {
 	all, yes    bool
 	// ignoreMissing takes what the lease does not hold for released.
 	ignoreMissing bool
+	// deleteNamespace deletes the leases' namespaces too.
+	deleteNamespace bool
 	// namespace is that of the leases to release, empty for all.
 	namespace string
 }
@@ -48,11 +50,17 @@ func newRelease(c *cli) *cobra.Command {
 
 			--all and -l also find leases whose claims are gone and whose objects are left.
 
-			To release a lease that holds nothing does nothing and says so; a thing that is named and that the
-			lease does not hold is exit code 1. Objects that Akash's provider wrote are
-			left.`,
+			Releasing a lease that holds nothing does nothing and says so; a thing that is named and that the
+			lease does not hold is exit code 1. Objects that Akash's provider wrote are left.
+
+			The lease's namespace stays, and a line says so where "apply" made it. With --delete-namespace it is
+			deleted last, if "apply" made it and nothing else is in it; otherwise a line says what is in it.
+			This needs the rights to delete namespaces and to list every kind, which no role of this program has.`,
 		Example: `
 			kubectl akash-net release akash1…/8438017/1
+
+			# A lease, and its namespace
+			kubectl akash-net release akash1…/8438017/1 --delete-namespace
 
 			# One host of a lease
 			kubectl akash-net release akash1…/8438017/1 blue.example.com
@@ -71,11 +79,12 @@ func newRelease(c *cli) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
 	addOperators(cmd, &f.operators)
-	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, before their claims are given up")
+	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, before their claims are given up; and for namespaces to be gone")
 	addConcurrency(cmd, &f.concurrency)
 	addIgnoreMissing(cmd, &f.ignoreMissing)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Release the leases whose labels (Akash's, akash.network/lease.id.…) match")
 	cmd.Flags().BoolVar(&f.all, "all", false, "Release all leases, after a question")
+	cmd.Flags().BoolVar(&f.deleteNamespace, "delete-namespace", false, "Delete the leases' namespaces too, if \"apply\" made them and nothing else is in them")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
 	return c.setScope(cmd, scope{namespace: onlyChosen})
 }
@@ -132,6 +141,9 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 	if err != nil {
 		return err
 	}
+	if f.deleteNamespace && len(things) > 0 {
+		return usage("--delete-namespace goes with whole leases, not with %s", things[0])
+	}
 	names, err := whole(things, "release")
 	if err != nil {
 		return err
@@ -161,6 +173,7 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 	watch := watchMissing(events.report)
 	err = apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: watch.event,
+		DeleteNamespace: f.deleteNamespace,
 	}).Release(ctx, groups, names...)
 	if err != nil || f.ignoreMissing {
 		return err

@@ -25,6 +25,8 @@ type renderFlags struct {
 	output     string
 	ledger     string
 	allowEmpty bool
+	// withNamespace prints each lease's namespace before its objects.
+	withNamespace bool
 	// pools prints the pools of addresses in place of the objects of leases.
 	pools bool
 }
@@ -48,6 +50,9 @@ func newRender(c *cli) *cobra.Command {
 			folder of YAML files, which give a lease the address that it has, or propose a free one. What is
 			printed claims nothing; "apply" does.
 
+			A lease's namespace is not among its objects either: Akash's provider makes it, or "apply" does. Where
+			neither does, --with-namespace prints it before them.
+
 			MetalLB's pools belong to all leases, so they are not among a lease's objects: whoever deletes one
 			tenant's objects must not take away everybody's addresses. "render pools" prints them: those of all
 			of ip.ranges, or with --filename those that the leases need.
@@ -56,8 +61,8 @@ func newRender(c *cli) *cobra.Command {
 			are joined by their objects, functionConfig may be the provider's configuration, and claims among
 			the items are the ledger.`,
 		Example: `
-			# The objects of an SDL, for kubectl
-			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… | kubectl apply --server-side -f -
+			# The objects of an SDL and the lease's namespace, for kubectl
+			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… --with-namespace | kubectl apply --server-side -f -
 
 			# All leases of a folder, for the Gateway API
 			kubectl akash-net render -R -f leases/ --target httproute
@@ -72,10 +77,16 @@ func newRender(c *cli) *cobra.Command {
 			return usage("render takes files with -f, and %q as its only argument, not %q", poolsArgument, strings.Join(args, " "))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.pools = len(args) == 1; f.pools && len(f.input.files) == 0 && !f.input.fromCluster {
+			if f.pools = len(args) == 1; f.pools && f.withNamespace {
+				return usage("--with-namespace goes with the objects of leases, not with %q", poolsArgument)
+			}
+			if f.pools && len(f.input.files) == 0 && !f.input.fromCluster {
 				return c.renderRangePools(cmd.Context(), f)
 			}
 			if !f.pools && c.resourceListOnStdin(f.input.files) {
+				if f.withNamespace {
+					return usage("--with-namespace is not for a KRM function")
+				}
 				return c.function(cmd.Context(), f)
 			}
 			o, err := f.toOptions(c)
@@ -91,6 +102,7 @@ func newRender(c *cli) *cobra.Command {
 	completeFlag(cmd, "output", render.FormatYAML, render.FormatJSON, render.FormatKYAML)
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "Where addresses come from: 'cluster', or a folder with the cluster's objects as YAML")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, when the leases need no object")
+	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false, "Print the leases' namespaces too, each before the objects of its lease")
 	return c.setScope(cmd, scope{offline: func() bool { return f.ledger != "cluster" && !f.input.fromCluster }})
 }
 
@@ -135,6 +147,9 @@ func (o *renderOptions) renderLeases(ctx context.Context, c *cli, r *renderer, e
 			return nil
 		}
 		c.warn(render.Warnings(def, r.cfg))
+		if o.withNamespace && len(objects) > 0 {
+			objects = slices.Insert(objects, 0, apply.NamespaceOf(def.Lease))
+		}
 		return emit(objects)
 	})
 	if err := joinProblems(err, r.problems); err != nil || !o.pools {

@@ -95,6 +95,24 @@ func (w *Ownership) writers(o *unstructured.Unstructured) (applied, moved bool) 
 	return applied, others && !applied && w.Shared
 }
 
+// MadeNamespace is true for the namespace of a lease that this program has made, and on which Akash's
+// provider has written nothing since: its name and its labels are those of the lease, and this program
+// wrote the labels.
+func MadeNamespace(o *unstructured.Unstructured) bool {
+	id, labelled := lease.IDFromLabels(o.GetLabels())
+	if !labelled || id.Namespace() != o.GetName() {
+		return false
+	}
+	made := false
+	for e := range managed.Of(o) {
+		if e.Manager == managed.Akash {
+			return false
+		}
+		made = made || e.Manager == lease.FieldManager && e.Owns("metadata", "labels", lease.LabelOwner)
+	}
+	return made
+}
+
 // leaseOfSpec is the lease that a ProviderHost or a ProviderLeasedIP stands for.
 func leaseOfSpec(o *unstructured.Unstructured) (lease.ID, bool) {
 	spec := field(o.Object, "spec")

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -43,14 +44,16 @@ func AkashResource(plural string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "akash.network", Version: "v2beta2", Resource: plural}
 }
 
-// Cluster is a connection to a cluster. It knows the kinds it works with and asks for no
-// discovery documents.
+// Cluster is a connection to a cluster. It knows the kinds it works with, and asks for discovery
+// documents only to see all that is in a namespace (Contents).
 type Cluster struct {
 	// Dynamic and Metadata are the clients for whole objects and for their metadata. What is done by them is
 	// wrapped in Read or Write.
 	Dynamic  dynamic.Interface
 	Metadata metadata.Interface
-	host     string
+	// discovery tells which kinds the cluster serves.
+	discovery *discovery.DiscoveryClient
+	host      string
 	// gate bounds the requests under way.
 	gate  chan struct{}
 	clock *clock
@@ -75,7 +78,11 @@ func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{Dynamic: objects, Metadata: meta, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, reach: reach}, nil
+	kinds, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{Dynamic: objects, Metadata: meta, discovery: kinds, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, reach: reach}, nil
 }
 
 // enter waits for a place among the requests under way.
@@ -204,6 +211,8 @@ func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionRe
 		return &MissingKindError{Resource: resource}
 	case IsPolicy(err):
 		return fmt.Errorf("the cluster's policy refuses to %s %s: %w", verb, resource.GroupResource(), err)
+	case apierrors.IsForbidden(err) && resource == Namespaces && verb == "delete":
+		return forbiddenNamespaces(err, verb, resource)
 	case apierrors.IsForbidden(err) && resource.Resource == "services/status":
 		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role for wrong grants as well:\n"+
 			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-grants --user=YOU", verb, resource.GroupResource(), err)

@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+)
+
+// contentsPage is how many objects of one resource are looked at: a namespace with more is not empty.
+const contentsPage = 50
+
+// derived are resources whose objects Kubernetes makes of others, or which only tell of them.
+var derived = []string{"events", "endpoints", "endpointslices.discovery.k8s.io", "events.events.k8s.io", "pods.metrics.k8s.io"}
+
+// usual are the objects that Kubernetes and OpenShift put into every namespace.
+var usual = map[string][]string{
+	"serviceaccounts":                        {"default", "builder", "deployer"},
+	"configmaps":                             {"kube-root-ca.crt", "openshift-service-ca.crt"},
+	"rolebindings.rbac.authorization.k8s.io": {"system:deployers", "system:image-builders", "system:image-pullers"},
+}
+
+// Contents names what is in a namespace, sorted, as "configmap/settings", beside what Kubernetes puts into
+// every namespace itself and the objects of the given UIDs. It looks at everything that the server serves,
+// and fails where it may not, or cannot, look at all of it.
+func (c *Cluster) Contents(ctx context.Context, namespace string, except map[types.UID]bool) ([]string, error) {
+	resources, err := c.namespaced(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := make([][]string, len(resources))
+	group, ctx := parallel.WithContext(ctx)
+	for i, r := range resources {
+		group.Go(func() (err error) {
+			found[i], err = c.contentsOf(ctx, r, namespace, except)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	names := slices.Concat(found...)
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// listed is a resource whose objects can be listed, and what one of them is called.
+type listed struct {
+	schema.GroupVersionResource
+	singular string
+}
+
+// namespaced are the resources of namespaces that can be listed, each once, in the version that the server
+// prefers.
+func (c *Cluster) namespaced(ctx context.Context) ([]listed, error) {
+	var lists []*metav1.APIResourceList
+	err := c.Read(ctx, func() (err error) {
+		lists, err = discovery.ServerPreferredNamespacedResourcesWithContext(ctx, c.discovery)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the kinds that this cluster serves cannot be listed: %w", err)
+	}
+	var out []listed
+	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list"}}, lists) {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list.APIResources {
+			resource := version.WithResource(r.Name)
+			if !slices.Contains(derived, resource.GroupResource().String()) {
+				out = append(out, listed{resource, strings.ToLower(r.Kind)})
+			}
+		}
+	}
+	return out, nil
+}
+
+// contentsOf names the objects of one resource in a namespace that somebody has put there.
+func (c *Cluster) contentsOf(ctx context.Context, r listed, namespace string, except map[types.UID]bool) (names []string, _ error) {
+	var page *metav1.PartialObjectMetadataList
+	err := c.ReadOf(ctx, r.GroupVersionResource, func() (err error) {
+		page, err = c.Metadata.Resource(r.GroupVersionResource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: contentsPage})
+		return err
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, forbiddenNamespaces(err, "list", r.GroupVersionResource)
+	case apierrors.IsMethodNotSupported(err) || IsMissingKind(err): // a kind that has gone since has no objects
+		return nil, nil
+	case err != nil:
+		return nil, c.Explain(err, "list", r.GroupVersionResource)
+	}
+	for i := range page.Items {
+		if m := &page.Items[i].ObjectMeta; !except[m.UID] && !isUsual(r.GroupResource(), m) {
+			names = append(names, r.singular+"/"+m.Name)
+		}
+	}
+	if page.Continue != "" {
+		names = append(names, "more "+r.Resource)
+	}
+	return names, nil
+}
+
+// isUsual is true for what Kubernetes or OpenShift puts into every namespace, and for the tokens of such
+// ServiceAccounts.
+func isUsual(resource schema.GroupResource, m *metav1.ObjectMeta) bool {
+	if resource.String() == "secrets" {
+		return slices.Contains(usual["serviceaccounts"], m.Annotations["kubernetes.io/service-account.name"])
+	}
+	return slices.Contains(usual[resource.String()], m.Name)
+}
+
+// forbiddenNamespaces explains that the right to delete namespaces, and to see what is in them, is missing.
+func forbiddenNamespaces(err error, verb string, resource schema.GroupVersionResource) error {
+	return fmt.Errorf("not allowed to %s %s: %w\nNo role of this program deletes namespaces, and who deletes one has to see all that is in it; "+
+		"let an administrator run the same command, or one with the rights to delete namespaces and to list every kind", verb, resource.GroupResource(), err)
+}

@@ -1,0 +1,182 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// namesTold is how many objects of a namespace that stays are named.
+const namesTold = 5
+
+// endNamespaces ends several releases: it tells what they leave, and deletes the leases' namespaces or
+// tells that they stay.
+func (a *Applier) endNamespaces(ctx context.Context, releases []*releasing) {
+	work := parallel.New(a.opts.Concurrency)
+	for _, r := range releases {
+		if r.err != nil {
+			continue
+		}
+		r.tellLeft()
+		if !r.chosen.all {
+			continue
+		}
+		work.Go(func() error {
+			r.err = parallel.Guard(func() error { return r.endAll(ctx) })
+			return nil
+		})
+	}
+	_ = work.Wait() // each release keeps its error
+}
+
+// endAll deletes the namespaces of the released leases, or tells why they stay.
+func (r *releasing) endAll(ctx context.Context) error {
+	for _, name := range r.snapshot.namespacesOf(r.group) {
+		if err := r.endNamespace(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namespacesOf are the namespaces of a deployment group's leases, sorted.
+func (s *snapshot) namespacesOf(group lease.Group) []string {
+	var names []string
+	for name, id := range s.tenants {
+		if id.Group() == group && id.Namespace() == name {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// endNamespace deletes a namespace of the released lease, or tells why it stays. What decides is read
+// after the namespace, and the delete is pinned to it: the objects first, then the claims, so that an apply
+// that has begun since is seen by its claim.
+func (r *releasing) endNamespace(ctx context.Context, name string) error {
+	for range looks {
+		live, err := r.cluster.Get(ctx, namespaceKind, "", name)
+		switch {
+		case err != nil:
+			return err
+		case live == nil:
+			return nil
+		case live.GetDeletionTimestamp() != nil && r.opts.DeleteNamespace:
+			return r.awaitNamespace(ctx, live, "is being deleted already")
+		case live.GetDeletionTimestamp() != nil:
+			return nil
+		case !r.opts.DeleteNamespace:
+			r.tellNamespace(live)
+			return nil
+		}
+		why, err := r.namespaceStays(ctx, live)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			r.event(Left, namespaceKind.Singular, "", name, why)
+			return nil
+		}
+		if r.opts.DryRun != DryRunClient {
+			err = r.cluster.DeletePinned(ctx, namespaceKind, "", name, live.GetUID(), live.GetResourceVersion(), r.opts.DryRun == DryRunServer)
+		}
+		switch {
+		case err == nil:
+			return r.awaitNamespace(ctx, live, "")
+		case !cluster.IsOvertaken(err):
+			return r.cluster.Explain(err, "delete", cluster.Namespaces)
+		}
+	}
+	return fmt.Errorf("namespace %s changes faster than it can be deleted; release lease %s again", name, r.group)
+}
+
+// tellNamespace tells that a namespace which this program has made stays, and what deletes it.
+func (r *releasing) tellNamespace(live *unstructured.Unstructured) {
+	if !state.MadeNamespace(live) {
+		return // it goes when Akash's provider deletes it
+	}
+	r.send(Event{
+		Time: time.Now(), Action: Left, Lease: r.req.Lease, Kind: namespaceKind.Singular, Name: live.GetName(),
+		Message: "to delete it", Next: fmt.Sprintf("kubectl akash-net release %s --delete-namespace", r.group),
+	})
+}
+
+// namespaceStays says why the namespace of the released lease is not deleted; it is empty where nothing
+// is in the way.
+func (r *releasing) namespaceStays(ctx context.Context, live *unstructured.Unstructured) (why string, err error) {
+	if !state.MadeNamespace(live) {
+		return "kubectl akash-net did not make it, or another program has written its labels since", nil
+	}
+	except := map[types.UID]bool{}
+	if r.opts.DryRun != "" { // what the release would delete is still there
+		for _, o := range r.snapshot.written[r.group] {
+			except[o.live.GetUID()] = true
+		}
+	}
+	names, err := r.cluster.Contents(ctx, live.GetName(), except)
+	if err != nil {
+		return "", err
+	}
+	if len(names) > 0 {
+		told := strings.Join(names[:min(len(names), namesTold)], ", ")
+		if more := len(names) - namesTold; more > 0 {
+			told += fmt.Sprintf(" and %d more", more)
+		}
+		return "it is not empty: " + told, nil
+	}
+	if theirs := r.snapshot.writtenByOthers(r.group); theirs > 0 {
+		return "Akash's provider serves the lease", nil
+	}
+	claimed, err := r.claimedAgain(ctx)
+	if claimed && r.opts.DryRun == "" {
+		return "the lease is being applied again", err
+	}
+	return "", err
+}
+
+// claimedAgain is true where the ledger names the lease.
+func (r *releasing) claimedAgain(ctx context.Context) (bool, error) {
+	claims, err := r.ledger.ListOwner(ctx, r.group.Owner)
+	return slices.ContainsFunc(claims, func(c *state.Claim) bool { return slices.Contains(c.Writers(), r.group) }), err
+}
+
+// awaitNamespace waits until a namespace that is being deleted is gone, and tells so. An apply that has
+// begun meanwhile has written into a namespace that goes: the error says that it is to be run again.
+func (r *releasing) awaitNamespace(ctx context.Context, live *unstructured.Unstructured, message string) error {
+	name := live.GetName()
+	if r.opts.DryRun == "" && r.opts.Wait > 0 {
+		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.opts.Wait, true, func(ctx context.Context) (bool, error) {
+			now, err := r.cluster.Get(ctx, namespaceKind, "", name)
+			return now == nil || now.GetUID() != live.GetUID(), err
+		})
+		if wait.Interrupted(err) && ctx.Err() == nil {
+			return &TimeoutError{After: r.opts.Wait, Waiting: []string{fmt.Sprintf("namespace %s to be gone; its deletion goes on without this command", name)}}
+		}
+		if err != nil {
+			return err
+		}
+		message = ""
+	} else if r.opts.DryRun == "" {
+		message = "it goes as soon as Kubernetes has emptied it"
+	}
+	r.event(Deleted, namespaceKind.Singular, "", name, message)
+	if r.opts.DryRun != "" {
+		return nil
+	}
+	if claimed, err := r.claimedAgain(ctx); err != nil || !claimed {
+		return err
+	}
+	return fmt.Errorf("lease %s was applied while its namespace %s was deleted; apply it again", r.group, name)
+}

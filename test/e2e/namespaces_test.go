@@ -1,0 +1,136 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+)
+
+// A release says that the lease's namespace stays and what deletes it, and --delete-namespace deletes it,
+// also when the lease was released before. The lease can be applied again at once.
+func TestReleaseDeletesTheNamespace(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newTenant(), 1), newHost("ends")
+	definition, group, namespace := define(t, id, web(host)), id.Group().String(), "namespace/"+id.Namespace()
+	admin().do(t, "apply", "-f", definition).prints(t, namespace+" created")
+	admin().do(t, "release", group).prints(t, "host/"+host+" released",
+		namespace+" left (to delete it): kubectl akash-net release "+group+" --delete-namespace")
+	need(t, cluster.Namespaces, "", id.Namespace())
+	admin().do(t, "release", group, "--delete-namespace").prints(t, "holds nothing", namespace+" deleted")
+	absent(t, cluster.Namespaces, "", id.Namespace())
+
+	admin().do(t, "apply", "-f", definition).prints(t, namespace+" created")
+	for _, mode := range []string{"client", "server"} {
+		admin().do(t, "release", group, "--delete-namespace", "--dry-run="+mode).prints(t, "host/"+host+" released", namespace+" deleted (")
+		need(t, claims, ledger, host)
+		need(t, cluster.Namespaces, "", id.Namespace())
+	}
+	admin().do(t, "release", group, "--delete-namespace").prints(t, "host/"+host+" released", namespace+" deleted")
+	absent(t, cluster.Namespaces, "", id.Namespace())
+	if r := admin().do(t, "release", group); strings.Contains(r.stdout, "namespace/") {
+		t.Errorf("a release tells of a namespace that is gone: %s", r)
+	}
+}
+
+// A namespace stays with what others have put into it, and with who made it.
+func TestReleaseKeepsTheNamespace(t *testing.T) {
+	t.Parallel()
+	t.Run("not empty", func(t *testing.T) {
+		id := leaseOf(newTenant(), 1)
+		admin().do(t, "apply", "-f", define(t, id, web(newHost("full"))))
+		kubectl(t, "-n", id.Namespace(), "create", "configmap", "settings").exits(t, 0)
+		admin().do(t, "release", id.Group().String(), "--delete-namespace").prints(t,
+			"namespace/"+id.Namespace()+" left (it is not empty: configmap/settings)")
+		need(t, cluster.Namespaces, "", id.Namespace())
+	})
+	t.Run("somebody else's", func(t *testing.T) {
+		id := leaseOf(newTenant(), 1)
+		definition := define(t, id, web(newHost("theirs")))
+		namespace, _, _ := strings.Cut(admin().do(t, "render", "-f", definition, "--with-namespace").stdout, "\n---\n")
+		kubectl(t, "apply", "--server-side", "-f", file(t, namespace)).exits(t, 0)
+		admin().do(t, "apply", "-f", definition)
+		admin().do(t, "release", id.Group().String(), "--delete-namespace").prints(t, "namespace/"+id.Namespace()+" left (kubectl akash-net did not make it")
+		need(t, cluster.Namespaces, "", id.Namespace())
+		if r := admin().do(t, "release", id.Group().String()); strings.Contains(r.stdout, "namespace/") {
+			t.Errorf("a release offers to delete a namespace of somebody else's: %s", r)
+		}
+	})
+	t.Run("one host", func(t *testing.T) {
+		id, host := leaseOf(newTenant(), 1), newHost("one")
+		admin().do(t, "apply", "-f", define(t, id, web(host)))
+		admin().run(t, "release", id.Group().String(), host, "--delete-namespace").exits(t, 2).says(t, "--delete-namespace", host)
+		if r := admin().do(t, "release", id.Group().String(), host); strings.Contains(r.stdout, "namespace/") {
+			t.Errorf("the release of a host tells of the namespace: %s", r)
+		}
+	})
+}
+
+// The operator's role deletes no namespace: the release is done, the message says what is missing, and the
+// administrator's same command finishes it.
+func TestOperatorDeletesNoNamespace(t *testing.T) {
+	t.Parallel()
+	name := fmt.Sprint("operator-", number.Add(1))
+	config, path, err := plane.AddUser(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bind(t, config, name, "akash-net-operator", "patch")
+	u, id, host := user{kubeconfig: path}, leaseOf(newTenant(), 1), newHost("role")
+	u.do(t, "apply", "-f", define(t, id, web(host)))
+	u.run(t, "release", id.Group().String(), "--delete-namespace").exits(t, 1).
+		prints(t, "host/"+host+" released").says(t, "not allowed to", "delete namespaces", "list every kind")
+	need(t, cluster.Namespaces, "", id.Namespace())
+	admin().do(t, "release", id.Group().String(), "--delete-namespace").prints(t, "namespace/"+id.Namespace()+" deleted")
+	absent(t, cluster.Namespaces, "", id.Namespace())
+}
+
+// The first example of `render --help` works as it is printed, for a lease without a namespace.
+func TestFirstExampleOfRender(t *testing.T) {
+	t.Parallel()
+	id := leaseOf(newTenant(), 1)
+	_, examples, _ := strings.Cut(admin().do(t, "render", "--help").stdout, "Examples:")
+	var example string
+	for line := range strings.Lines(examples) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "kubectl ") {
+			example = line
+			break
+		}
+	}
+	const named = "akash1…/8438017/1/1/akash1…"
+	if !strings.Contains(example, named) || !strings.Contains(example, "deploy.yaml") {
+		t.Fatalf("the example is %q", example)
+	}
+	const sdl = `
+version: "2.0"
+services:
+  web:
+    image: registry.example.com/web:1
+    expose:
+    - {port: 8080, as: 80, accept: [%s], to: [{global: true}]}
+profiles:
+  compute: {web: {resources: {cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}}}}
+  placement: {any: {pricing: {web: {denom: uakt, amount: 100}}}}
+deployment: {web: {any: {profile: web, count: 1}}}
+`
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "deploy.yaml"), []byte(fmt.Sprintf(sdl, newHost("example"))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path, err := programs.Path("kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", strings.ReplaceAll(example, named, id.String()))
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig, "PATH="+binaries+":"+filepath.Dir(path)+":"+os.Getenv("PATH"))
+	finish(cmd).exits(t, 0)
+	if got := objectsOf(t, id); len(got) == 0 {
+		t.Error("the example applied nothing")
+	}
+}
