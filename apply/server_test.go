@@ -107,7 +107,7 @@ func (s *server) read(w http.ResponseWriter, path string) {
 	}
 	parts := strings.Split(path, "/")
 	plurals := []string{"leases", "namespaces"}
-	for _, kind := range slices.Concat(kinds.OfLease, kinds.Pools) {
+	for _, kind := range slices.Concat(kinds.OfLease, kinds.Others, kinds.Pools) {
 		plurals = append(plurals, kind.Plural)
 	}
 	for _, plural := range plurals {
