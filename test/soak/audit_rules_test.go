@@ -86,6 +86,9 @@ func TestAudit(t *testing.T) {
 		"other lease": {func(w *world) {
 			w.leases[0] = lease("a.example.com", "host", one, map[string]part{root: {Lease: one + "/2/1/1/p", Path: "/"}})
 		}, []string{"another lease's claim"}},
+		"served from there": {func(w *world) {
+			w.leases[0] = lease("a.example.com", "host", one, map[string]part{root: {Lease: one + "/2/1/1/p", Path: "/", From: one + "/1/1"}})
+		}, nil},
 		"other path":    {func(w *world) { w.routes[1].key = "/v1" }, []string{"another lease's claim", "half"}},
 		"other port":    {func(w *world) { w.routes[3].key = "tcp-80" }, []string{"another lease's claim", "half"}},
 		"backend":       {func(w *world) { w.routes[1].port = 81 }, []string{"backend"}},

@@ -33,9 +33,11 @@ type claim struct {
 // part is what a deployment group holds.
 type part struct {
 	Lease, Path, Service, Run, Expires string
-	Port                               int64
-	Bound                              bool
-	group                              string
+	// From is the deployment group that serves the part since a transfer, until its lease is applied.
+	From  string
+	Port  int64
+	Bound bool
+	group string
 }
 
 // route is an object of a lease that the program wrote: it serves a host or a port of an address,
@@ -222,6 +224,7 @@ func (a *audit) judgeRoute(r route) {
 		a.find("no claim", r.thing, r.group, "%s serves it, or stands for it", r)
 	case c.owner != r.owner:
 		a.find("another's claim", r.thing, r.group, "%s serves what %s holds", r, c.owner)
+	case held && p.From == r.group:
 	case !held || p.group != r.group:
 		a.find("another lease's claim", r.thing, r.group, "%s serves what the lease does not hold (%q)", r, p.group)
 	case p.Service != "" && (p.Service != r.service || p.Port != r.port) && r.kind != "ProviderHost" && r.kind != "ProviderLeasedIP":
