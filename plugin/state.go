@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -23,7 +24,10 @@ const stateRequests = 8
 type stateFlags struct {
 	print    bookPrintFlags
 	subjects []state.Subject
-	selector string
+	// things choose rows by name.
+	things        []thing.Thing
+	ignoreMissing bool
+	selector      string
 	// matches is the selector as it was understood.
 	matches labels.Selector
 	// namespace is that of the one lease to show, empty for all.
@@ -42,11 +46,15 @@ type stateFlags struct {
 func newState(c *cli) *cobra.Command {
 	f := &stateFlags{print: newBookPrintFlags()}
 	cmd := &cobra.Command{
-		Use:   "state [hosts|ips|leases|pools|routes|dns]...",
+		Use:   "state [hosts|ips|leases|pools|routes|dns]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
 		Short: "Show who holds which hosts and addresses",
 		Long: `
 			Show who holds which hosts and addresses: the claims of the ledger, and what Akash's provider
 			has written without a claim. Without a subject all are shown but routes and dns.
+
+			Names after the subjects choose rows: hosts and paths of them (for hosts, routes and dns), addresses
+			and IP endpoints (for ips), leases. Names with their kind need no subject: host/shop.example.com,
+			as "-o name" prints them. Exit code 1 tells that there is no row of one that is named.
 
 			A host is Active when a route of its holder serves it, an address when MetalLB has granted it.
 			Reserved is held and not used; Expired was held for a time that is over; Pending waits for
@@ -61,6 +69,10 @@ func newState(c *cli) *cobra.Command {
 		Example: `
 			# Who holds which host
 			kubectl akash-net state hosts
+
+			# The same of some hosts, and the ports of an address
+			kubectl akash-net state hosts shop.example.com api.example.com
+			kubectl akash-net state address/203.0.113.5
 
 			# The addresses of one owner, with all columns
 			kubectl akash-net state ips -o wide -l akash.network/lease.id.owner=akash1…
@@ -83,7 +95,7 @@ func newState(c *cli) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.run(cmd.Context(), c)
 		},
-		ValidArgsFunction: completeSubjects,
+		ValidArgsFunction: c.completeState,
 	}
 	f.print.addFlags(cmd)
 	f.files.add(cmd, "Files, or folders with files, that hold Kubernetes objects, to be read in place of the cluster; - is standard input")
@@ -92,6 +104,7 @@ func newState(c *cli) *cobra.Command {
 	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Rows of all leases; --namespace shows those of one lease's namespace, or the routes in it")
 	cmd.Flags().BoolVar(&f.problems, "problems", false, "Show what is not as it should be, and what mends it; exit code 1 when there is anything")
 	addCrashedAfter(cmd, &f.crashedAfter)
+	addIgnoreMissing(cmd, &f.ignoreMissing)
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After the rows of one subject, show each that changes")
 	return c.setScope(cmd, scope{namespace: f.namespaceUse, offline: func() bool { return len(f.files.files) > 0 }})
 }
@@ -99,36 +112,9 @@ func newState(c *cli) *cobra.Command {
 // namespaceUse is nothing against --namespace: it chooses rows, and problems.
 func (f *stateFlags) namespaceUse([]string) string { return "" }
 
-// subjectNames are the words by which a subject is asked for.
-var subjectNames = map[string]state.Subject{
-	"hosts": state.SubjectHosts, "host": state.SubjectHosts,
-	"ips": state.SubjectIPs, "ip": state.SubjectIPs,
-	"leases": state.SubjectLeases, "lease": state.SubjectLeases,
-	"pools": state.SubjectPools, "pool": state.SubjectPools,
-	"routes": state.SubjectRoutes, "route": state.SubjectRoutes,
-	"dns": state.SubjectDNS,
-}
-
-// parseSubjects reads subjects, separated by commas or given one by one; each is shown once.
-func parseSubjects(args []string) ([]state.Subject, error) {
-	var subjects []state.Subject
-	for _, arg := range args {
-		for _, word := range strings.Split(arg, ",") {
-			s, ok := subjectNames[strings.ToLower(word)]
-			if !ok {
-				return nil, usage("there is no subject %q; hosts, ips, leases, pools, routes and dns are known", word)
-			}
-			if !slices.Contains(subjects, s) {
-				subjects = append(subjects, s)
-			}
-		}
-	}
-	return subjects, nil
-}
-
 // check reads the words of the command line.
 func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
-	if f.subjects, err = parseSubjects(args); err != nil {
+	if f.subjects, f.things, err = parseStateArgs(args); err != nil {
 		return err
 	}
 	if f.matches, err = labels.Parse(f.selector); err != nil {
@@ -139,6 +125,10 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		f.namespace = ""
 	}
 	switch {
+	case f.selector != "" && len(f.things) > 0:
+		return usage("--selector chooses rows by their labels, names by themselves: give one of them")
+	case f.ignoreMissing && len(f.things) == 0:
+		return usage("--ignore-not-found is about names, and none is given")
 	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, state.SubjectPools):
 		return usage("pools belong to no lease: --namespace and --selector do not choose among them")
 	case cmd.Flags().Changed("all-namespaces") && !f.allNamespaces && f.namespace == "":
@@ -226,7 +216,10 @@ func (f *stateFlags) offline(ctx context.Context, c *cli, show bookPrinter) erro
 func (f *stateFlags) show(c *cli, book *state.Book, show bookPrinter) error {
 	f.filter(book)
 	f.tellEmpty(c, book)
-	return show(book)
+	if err := show(book); err != nil {
+		return err
+	}
+	return f.absent(book)
 }
 
 // follow shows the rows, then each that changes, until it is interrupted.
@@ -237,6 +230,8 @@ func (f *stateFlags) follow(ctx context.Context, cluster *cluster.Cluster, cfg *
 		changed := book
 		if earlier != nil {
 			changed = book.Changes(earlier)
+		} else if err := f.absent(book); err != nil {
+			return err
 		}
 		earlier = book
 		if changed.Empty() {
@@ -250,7 +245,7 @@ func (f *stateFlags) follow(ctx context.Context, cluster *cluster.Cluster, cfg *
 	return err
 }
 
-// filter keeps the rows that --selector, --namespace and --shard choose.
+// filter keeps the rows that --selector, --namespace, --shard and names choose.
 func (f *stateFlags) filter(book *state.Book) {
 	if !f.matches.Empty() || f.namespace != "" {
 		book.Select(f.matches, f.namespace)
@@ -258,6 +253,7 @@ func (f *stateFlags) filter(book *state.Book) {
 	if f.shard != "" {
 		book.SelectShard(f.shard)
 	}
+	f.choose(book)
 }
 
 // nothing says of a subject that its table would be empty.
@@ -273,28 +269,10 @@ var nothing = map[state.Subject]string{
 // tellEmpty says that there is nothing to show, where people look for rows.
 func (f *stateFlags) tellEmpty(c *cli, book *state.Book) {
 	switch {
-	case !book.Empty() || !f.print.isTable():
+	case !book.Empty() || !f.print.isTable() || len(f.things) > 0:
 	case len(f.subjects) == 1:
 		fmt.Fprintln(c.ErrOut, nothing[f.subjects[0]])
 	default:
 		fmt.Fprintln(c.ErrOut, "Nothing is held.")
 	}
-}
-
-// completeSubjects completes the subjects that are not named yet.
-func completeSubjects(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	named, _ := parseSubjects(args)
-	before := ""
-	if i := strings.LastIndex(toComplete, ","); i >= 0 {
-		before = toComplete[:i+1]
-		more, _ := parseSubjects([]string{toComplete[:i]})
-		named = append(named, more...)
-	}
-	var out []string
-	for _, s := range append(slices.Clone(state.Subjects), state.SubjectDNS) {
-		if word := before + string(s); !slices.Contains(named, s) && strings.HasPrefix(word, toComplete) {
-			out = append(out, word)
-		}
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
 }

@@ -81,9 +81,9 @@ func TestPrintedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	takes := map[string][]string{
-		"host":    {"explain NAME", "reserve NAME --lease LEASE", "check NAME --lease LEASE", "release LEASE NAME", "transfer NAME --to LEASE"},
-		"address": {"explain NAME", "reserve NAME --lease LEASE", "reserve --address NAME --lease LEASE", "release LEASE NAME", "transfer NAME --to LEASE"},
-		"lease":   {"explain NAME", "release NAME", "migrate --to route NAME"},
+		"host":    {"state NAME", "state hosts NAME", "explain NAME", "reserve NAME --lease LEASE", "check NAME --lease LEASE", "release LEASE NAME", "transfer NAME --to LEASE"},
+		"address": {"state NAME", "state ips NAME", "explain NAME", "reserve NAME --lease LEASE", "reserve --address NAME --lease LEASE", "release LEASE NAME", "transfer NAME --to LEASE"},
+		"lease":   {"state NAME", "state leases NAME", "explain NAME", "release NAME", "migrate --to route NAME"},
 		"problem": {"repair NAME"},
 	}
 	names := strings.Fields(out.String())

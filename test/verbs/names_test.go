@@ -28,6 +28,25 @@ func TestNames(t *testing.T) {
 	}
 	do(0, "explain", "lease/"+mine.String(), mine.Group().String()).prints(t, "lease "+mine.Group().String())
 
+	// state shows what is named, as it is printed or without its kind, and says what is not there.
+	shop := "host/shop." + domain + "\n"
+	for _, args := range [][]string{{"hosts", "Shop." + domain + "."}, {"host/shop." + domain}, {"hosts", "host/shop." + domain, "none." + domain, "--ignore-not-found"}} {
+		if r := do(0, append([]string{"state", "-o", "name"}, args...)...); r.stdout != shop {
+			t.Errorf("%s", r)
+		}
+	}
+	if r := do(0, "state", "ips", endpoint, "ip/"+address, "-o", "name"); r.stdout != "address/"+address+"\n" {
+		t.Errorf("%s", r)
+	}
+	if r := do(0, "state", "leases", mine.Group().String(), "-o", "name"); r.stdout != "lease/"+mine.String()+"\n" {
+		t.Errorf("%s", r)
+	}
+	if r := do(1, "state", "hosts", "shop."+domain, "none."+domain, "-o", "name").says(t, "Error: host/none."+domain+" is not found among hosts"); r.stdout != shop {
+		t.Errorf("%s", r)
+	}
+	do(1, "state", "leases", other.Group().String(), "--watch").says(t, "lease/"+other.Group().String()+" is not found among leases")
+	do(1, "state", "hosts", "shop."+domain, "-n", other.Namespace()).says(t, "is not found among hosts of namespace "+other.Namespace())
+
 	do(1, "explain", other.Group().String()).prints(t, "holds nothing").says(t, "Error: lease "+other.Group().String()+" holds nothing")
 	do(0, "explain", other.Group().String(), "--ignore-not-found")
 	do(1, "explain", "endpoint/nobody-has-this")
