@@ -205,15 +205,26 @@ func (r *run) strayFrom(o owned) mayGo {
 }
 
 // look reads all of a deployment group again, for a run that has read before: its claims first, then the
-// objects that may rest on them.
+// objects that may rest on them. It reads only what the labels of the group select, unless an object of
+// the group has lost its labels.
 func (a *Applier) look(ctx context.Context, before *snapshot, group lease.Group) (*snapshot, error) {
-	s, err := readBy(ctx, a.cluster, a.ledger, reading{addresses: true, further: recordsRead(before), claimsFirst: true, of: &group})
+	how := reading{addresses: true, further: recordsRead(before), claimsFirst: true}
+	if !before.unlabelled(group) {
+		how.of, how.before = &group, before
+	}
+	s, err := readBy(ctx, a.cluster, a.ledger, how)
 	if err != nil {
 		return nil, err
 	}
 	s.operators, s.manifests = before.operators, before.manifests
-	s.namespaces, s.tenants = before.namespaces, before.tenants
 	return s, nil
+}
+
+// unlabelled is true where an object of the group has lost the labels that name its lease.
+func (s *snapshot) unlabelled(group lease.Group) bool {
+	return slices.ContainsFunc(s.written[group], func(o owned) bool {
+		return slices.Contains(s.ownership(o.live).Lost, state.MarkLabels)
+	})
 }
 
 // recordsRead are the kinds of DNS records that a snapshot was read with.

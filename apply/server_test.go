@@ -32,6 +32,8 @@ type server struct {
 	// before is called for each write before it is done, after when it is done and not answered. It
 	// may answer in the server's place; a code of 0 ends the connection without an answer.
 	before, after func(s *server, method, path string) (code int, done bool)
+	// listed is called for each LIST, with its label selector.
+	listed func(path, selector string)
 	// silent is true while reads get a gateway's answer.
 	silent func() bool
 	url    string
@@ -61,6 +63,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if s.silent != nil && s.silent() {
 			reply(w, http.StatusServiceUnavailable, nil)
 			return
+		}
+		if s.listed != nil {
+			s.listed(r.URL.Path, r.URL.Query().Get("labelSelector"))
 		}
 		s.read(w, r.URL.Path)
 		return

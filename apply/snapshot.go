@@ -73,8 +73,10 @@ type reading struct {
 	// claimsFirst reads the claims before anything else: what is given up by them has then been looked
 	// at later than they were.
 	claimsFirst bool
-	// of reads only what belongs to one deployment group by its labels, and no namespaces.
-	of *lease.Group
+	// of reads only what belongs to one deployment group by its labels. The namespaces are then those of an
+	// earlier reading (before).
+	of     *lease.Group
+	before *snapshot
 }
 
 // selector selects what belongs to the deployment group.
@@ -158,6 +160,9 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 		for _, g := range c.Writers() {
 			s.held[g] = append(s.held[g], c)
 		}
+	}
+	if how.before != nil {
+		s.namespaces, s.tenants = how.before.namespaces, how.before.tenants
 	}
 	for _, m := range metas {
 		s.closing = s.closing || m.Name == l.Namespace && m.Annotations[lease.AnnotationClosing] != ""

@@ -1,0 +1,49 @@
+package apply
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// A second look at a lease shows an object that has lost its labels as the first does: its namespace names
+// the lease.
+func TestLookSeesObjectsWithoutLabels(t *testing.T) {
+	hasty(t)
+	s, c := newServer(t, 1)
+	id := someLease(someOwner, 1)
+	a, _ := applier(t, c)
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, "a.example.com")}); err != nil {
+		t.Fatal(err)
+	}
+	for path, o := range s.objects {
+		if strings.Contains(path, "/ingresses/") {
+			o.SetLabels(nil)
+		}
+	}
+	asked := 0
+	s.listed = func(path, selector string) {
+		if strings.HasSuffix(path, "/ingresses") && selector != "" {
+			asked++
+		}
+	}
+	before, err := readBy(t.Context(), a.cluster, a.ledger, reading{claimsFirst: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := a.look(t.Context(), before, id.Group())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, snapshot := range map[string]*snapshot{"first": before, "second": now} {
+		if !slices.ContainsFunc(snapshot.written[id.Group()], func(o owned) bool { return o.kind == render.Ingress }) {
+			t.Errorf("the %s reading does not show the Ingress as the lease's", name)
+		}
+	}
+	if asked > 0 {
+		t.Error("the second reading asks for Ingresses by labels that this one has lost")
+	}
+}
