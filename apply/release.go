@@ -145,9 +145,7 @@ func (c choice) object(o owned, s *snapshot) bool {
 		return true
 	}
 	if o.kind == render.ProviderLeasedIP {
-		return slices.ContainsFunc(s.list(), func(claim *state.Claim) bool {
-			return claim.Kind.HasPorts() && c.claim(claim) && strings.HasPrefix(o.live.GetName(), claim.SharingKey+"-")
-		})
+		return slices.ContainsFunc(s.claimsOfPort(o), c.claim)
 	}
 	if o.kind == render.Service && slices.ContainsFunc(s.list(), func(claim *state.Claim) bool {
 		return claim.Kind == state.Endpoint && c.claim(claim) && claim.SharingKey == state.ServiceObjectOf(o.live).SharingKey

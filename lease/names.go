@@ -116,6 +116,25 @@ func LeasedIPName(sharingKey string, protocol Protocol, externalPort uint16) str
 	return strings.ToLower(sharingKey + "-" + string(protocol) + "-" + strconv.Itoa(int(externalPort)))
 }
 
+// ParseLeasedIPName reads the name of a ProviderLeasedIP. ok is false for a name that LeasedIPName does not
+// give.
+func ParseLeasedIPName(name string) (sharingKey string, protocol Protocol, externalPort uint16, ok bool) {
+	at := strings.LastIndexByte(name, '-')
+	if at < 0 {
+		return "", "", 0, false
+	}
+	port, err := strconv.ParseUint(name[at+1:], 10, 16)
+	key, text := name[:at], ""
+	if at = strings.LastIndexByte(key, '-'); at >= 0 {
+		key, text = key[:at], strings.ToUpper(key[at+1:])
+	}
+	protocol = Protocol(text)
+	if err != nil || at < 0 || protocol != TCP && protocol != UDP || LeasedIPName(key, protocol, uint16(port)) != name {
+		return "", "", 0, false
+	}
+	return key, protocol, uint16(port), true
+}
+
 // IPServiceName is the name of the LoadBalancer Service for one port of an IP endpoint, and of
 // its port (provider: cluster/kube/operators/clients/metallb/client.go).
 func IPServiceName(service string, externalPort uint16, protocol Protocol) string {

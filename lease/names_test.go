@@ -113,3 +113,19 @@ func TestRouteNames(t *testing.T) {
 		}
 	}
 }
+
+func TestParseLeasedIPName(t *testing.T) {
+	for _, key := range []string{"akash1owner-ip-meow", "akash1owner-ip-a-tcp-1", "a"} {
+		for _, protocol := range []lease.Protocol{lease.TCP, lease.UDP} {
+			gotKey, gotProtocol, port, ok := lease.ParseLeasedIPName(lease.LeasedIPName(key, protocol, 53))
+			if !ok || gotKey != key || gotProtocol != protocol || port != 53 {
+				t.Errorf("%s %s: got %q, %s, %d, %v", key, protocol, gotKey, gotProtocol, port, ok)
+			}
+		}
+	}
+	for _, name := range []string{"", "a", "a-53", "a-tcp", "a-tcp-053", "a-tcp-65536", "a-sctp-53", "a-TCP-53", "-53"} {
+		if key, _, _, ok := lease.ParseLeasedIPName(name); ok {
+			t.Errorf("%q was read as of %q", name, key)
+		}
+	}
+}

@@ -76,16 +76,16 @@ type PortObject struct {
 	Service    string
 }
 
-// PortObjectOf reads a ProviderLeasedIP's metadata: its labels name the port, and its name begins
-// with the sharing key.
+// PortObjectOf reads a ProviderLeasedIP's metadata: its name says the sharing key, the protocol and the
+// port. Where it is not of that form the labels name protocol and port.
 func PortObjectOf(o metav1.Object) PortObject {
 	labels := o.GetLabels()
-	port, _ := strconv.ParseUint(labels["external-port"], 10, 16)
-	p := PortObject{
-		Labelled: labelled("ProviderLeasedIP", o), Service: labels["service-name"],
-		Protocol: lease.Protocol(strings.ToUpper(labels["proto"])), Port: uint16(port),
+	p := PortObject{Labelled: labelled("ProviderLeasedIP", o), Service: labels["service-name"]}
+	ok := false
+	if p.SharingKey, p.Protocol, p.Port, ok = lease.ParseLeasedIPName(p.Name); !ok {
+		port, _ := strconv.ParseUint(labels["external-port"], 10, 16)
+		p.SharingKey, p.Protocol, p.Port = p.Name, lease.Protocol(strings.ToUpper(labels["proto"])), uint16(port)
 	}
-	p.SharingKey = strings.TrimSuffix(p.Name, lease.LeasedIPName("", p.Protocol, p.Port))
 	return p
 }
 

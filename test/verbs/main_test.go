@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -165,8 +166,13 @@ func leased(service, endpoint string, port int) string {
 func define(t *testing.T, id lease.ID, services ...string) string {
 	t.Helper()
 	endpoints := ""
-	if strings.Contains(strings.Join(services, ""), "ip: public") {
-		endpoints = "  ipEndpoints: [{name: public}]\n"
+	for _, found := range regexp.MustCompile(`ip: ([a-z-]+)`).FindAllStringSubmatch(strings.Join(services, ""), -1) {
+		if item := "{name: " + found[1] + "}"; !strings.Contains(endpoints, item) {
+			endpoints += ", " + item
+		}
+	}
+	if endpoints != "" {
+		endpoints = "  ipEndpoints: [" + endpoints[2:] + "]\n"
 	}
 	return file(t, fmt.Sprintf(`apiVersion: net.akash.network/v1alpha1
 kind: LeaseDefinition
