@@ -19,9 +19,14 @@ import (
 // the server answers a read: else what it made would stay behind unknown.
 // Made is true where the object was not there before, as far as the answers tell.
 func (r *run) patch(ctx context.Context, o render.Object) (meta *metav1.PartialObjectMetadata, made bool, err error) {
+	return r.patchAs(ctx, o, r.manager(o))
+}
+
+// patchAs is patch under a field manager.
+func (r *run) patchAs(ctx context.Context, o render.Object, manager string) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	again := false
 	tried := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(context.Context) (bool, error) {
-		meta, made, err = r.cluster.Patch(ctx, o, r.manager(o), r.opts.DryRun == DryRunServer)
+		meta, made, err = r.cluster.Patch(ctx, o, manager, r.opts.DryRun == DryRunServer)
 		made = made || again // what is there may be what the first request has made
 		again = true
 		done := err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil

@@ -250,7 +250,7 @@ func (r *run) withdraw(ctx context.Context, o owned) error {
 		empty.SetName(o.live.GetName())
 		empty.SetUID(o.live.GetUID())
 		object := render.Object{Kind: o.kind, Namespace: o.live.GetNamespace(), Name: o.live.GetName(), Config: empty}
-		if _, _, err := r.patch(ctx, object); err != nil && !cluster.IsOvertaken(err) {
+		if _, _, err := r.patchAs(ctx, object, managerOf(o.kind, o.group)); err != nil && !cluster.IsOvertaken(err) {
 			return r.cluster.Explain(err, "patch", o.kind.Resource())
 		}
 	}

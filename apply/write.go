@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,11 +125,14 @@ func (r *run) writeObject(ctx context.Context, o render.Object) (Action, error) 
 	return action, err
 }
 
-// manager is the field manager of an object: Akash's claim-like objects are written by the
-// claimant, so that a second claimant's write is a conflict and not a silent overwrite.
-func (r *run) manager(o render.Object) string {
-	if slices.Contains(kinds.ClaimLike, o.Kind) {
-		return r.group.FieldManager()
+// manager is the field manager under which the run writes an object.
+func (r *run) manager(o render.Object) string { return managerOf(o.Kind, r.group) }
+
+// managerOf is the field manager of an object of a deployment group: Akash's claim-like objects are
+// written by the claimant, so that a second claimant's write is a conflict and not a silent overwrite.
+func managerOf(kind render.Kind, group lease.Group) string {
+	if slices.Contains(kinds.ClaimLike, kind) {
+		return group.FieldManager()
 	}
 	return lease.FieldManager
 }
@@ -218,7 +222,16 @@ func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bo
 	conflict.Differs = !cluster.Contains(live.Object, cluster.Rendered(o).Object)
 	id, labelled := lease.IDFromLabels(live.GetLabels())
 	// What Akash's provider has moved to this lease still has the fields of the deployment that had it.
-	former := r.opts.DryRun == "" && labelled && id.Group() == r.group && slices.Contains(kinds.ClaimLike, o.Kind) && r.ofFormer(cluster.Owners(err))
+	former := r.opts.DryRun == "" && labelled && id.Group() == r.group && slices.Contains(kinds.ClaimLike, o.Kind)
+	if former {
+		// Others may have written since the refusal: the managers that count are those of what was read.
+		now := r.cluster.Refusal(ctx, o, r.manager(o), live)
+		if now != nil && !cluster.IsOwned(now) {
+			return false, conflict
+		}
+		conflict.Managers, conflict.Err = cluster.Owners(now), cmp.Or(now, err)
+		former = r.ofFormer(conflict.Managers)
+	}
 	if former || r.adopts(o, live, id, labelled) {
 		err := r.seize(ctx, o, live)
 		if cluster.IsOvertaken(err) || cluster.IsOwned(err) {
@@ -240,9 +253,9 @@ func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bo
 	return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: kind, Thing: o.Name, By: holder}}}
 }
 
-// ofFormer is true where the managers that are in the way are all those of other deployments of the owner.
+// ofFormer is true where nobody is in the way but other deployments of the owner.
 func (r *run) ofFormer(managers []string) bool {
-	return len(managers) > 0 && !slices.ContainsFunc(managers, func(manager string) bool {
+	return !slices.ContainsFunc(managers, func(manager string) bool {
 		text, ours := strings.CutPrefix(manager, lease.FieldManager+"/")
 		g, err := lease.ParseGroup(text)
 		return !ours || err != nil || g.Owner != r.group.Owner

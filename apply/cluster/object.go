@@ -79,6 +79,23 @@ func (c *Cluster) Seize(ctx context.Context, o render.Object, manager string, li
 	})
 }
 
+// Refusal is the error with which the server would refuse an apply to the object as it was read; nil where
+// it would not. It says that the object was overtaken (IsOvertaken) where it has changed since.
+func (c *Cluster) Refusal(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
+	pinned := Rendered(o)
+	pinned.SetUID(live.GetUID())
+	pinned.SetResourceVersion(live.GetResourceVersion())
+	body, err := pinned.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: Unwarned, DryRun: []string{metav1.DryRunAll}}
+	return c.Write(ctx, func(write context.Context) error {
+		_, err := c.Metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, opts)
+		return err
+	})
+}
+
 // DeletePinned deletes an object that is the very one that was read. It is done when there is no
 // such object any more.
 func (c *Cluster) DeletePinned(ctx context.Context, kind render.Kind, namespace, name string, uid types.UID, resourceVersion string, dryRun bool) error {
