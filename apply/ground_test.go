@@ -47,3 +47,24 @@ func TestLookSeesObjectsWithoutLabels(t *testing.T) {
 		t.Error("the second reading asks for Ingresses by labels that this one has lost")
 	}
 }
+
+// What uses a host is read in one order, whichever answer comes first.
+func TestUsesHaveOneOrder(t *testing.T) {
+	hasty(t)
+	_, c := newServer(t, 4)
+	id := someLease(someOwner, 1)
+	a, _ := applier(t, c)
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, "a.example.com")}); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		now, err := readBy(t.Context(), a.cluster, a.ledger, reading{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		uses := now.hostUses["a.example.com"]
+		if len(uses) != 2 || uses[0].Kind != render.Ingress.Singular || uses[1].Kind != render.ProviderHost.Singular {
+			t.Fatalf("uses %v", uses)
+		}
+	}
+}

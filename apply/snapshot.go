@@ -177,7 +177,8 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 
 func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured.Unstructured) {
 	var addressUses []state.Use
-	for plural, list := range lists {
+	for _, plural := range sortedKeys(lists) { // what is printed of them has one order
+		list := lists[plural]
 		byName := make(map[string]*unstructured.Unstructured, len(list))
 		for _, o := range list {
 			byName[o.GetNamespace()+"/"+o.GetName()] = o

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -174,10 +175,22 @@ func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names [
 		}
 	}
 	events := newEvents(c, f.output, f.dryRun)
-	return apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: events.report,
+	var found atomic.Bool
+	err = apply.New(cluster, apply.Options{
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency,
+		Report: func(e apply.Event) {
+			found.Store(true)
+			events.report(e)
+		},
 	}).Repair(ctx, opts)
+	if err == nil && !found.Load() && f.output == "" {
+		c.noProblems()
+	}
+	return err
 }
+
+// noProblems says that there are none.
+func (c *cli) noProblems() { fmt.Fprintln(c.ErrOut, "No problems.") }
 
 // problemPrefix is the word before problems where names are printed.
 const problemPrefix = "problem/"
@@ -229,7 +242,7 @@ func (f *stateFlags) showProblems(ctx context.Context, c *cli, cluster *cluster.
 	if len(problems) == 0 {
 		book.Problems = []state.Problem{}
 		if f.print.isTable() {
-			fmt.Fprintln(c.ErrOut, "No problems.")
+			c.noProblems()
 		}
 	}
 	if err := show(book); err != nil {

@@ -31,7 +31,7 @@ func TestNamespaceLimits(t *testing.T) {
 	cfg := configure(t, "hosts: {blocked: ["+hosts[1]+"]}")
 	net(t, 0, "state", "--problems", "-n", mine.Namespace(), "--config", cfg).says(t, "No problems")
 	net(t, 1, "state", "--problems", "-n", other.Namespace(), "--config", cfg, "-o", "name").prints(t, "BlockedHost/"+hosts[1])
-	net(t, 0, "repair", "-n", mine.Namespace(), "--config", cfg)
+	net(t, 0, "repair", "-n", mine.Namespace(), "--config", cfg).says(t, "No problems")
 	net(t, 1, "repair", "-n", other.Namespace(), "--config", cfg).prints(t, hosts[1])
 }
 
