@@ -20,8 +20,9 @@ func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig
 	if err != nil {
 		return nil, err
 	}
+	contents := s.contents(c.Now())
 	around := &state.Circumstances{
-		Config: cfg, Claims: s.list(), Book: state.NewBook(cfg, s.contents(c.Now()), state.Holdings...), Uses: s.hostUses, AddressUses: s.addressUses,
+		Config: cfg, Claims: s.list(), Book: state.NewBook(cfg, contents, state.Holdings...), Pools: contents.Pools, Uses: s.hostUses, AddressUses: s.addressUses,
 		Backends: map[string]bool{}, Now: c.Now(),
 	}
 	there, err := routers(ctx, c, s)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,14 +18,19 @@ import (
 type pools struct {
 	applier  *Applier
 	snapshot *snapshot
-	// live are the pools that were read.
-	live func() []state.PoolObject
+	// live are the pools that were read, used the addresses in use.
+	live func() *state.PoolIndex
+	used func() []netip.Addr
 	mu   sync.Mutex
 	done map[string]error
 }
 
 func newPools(a *Applier, s *snapshot) *pools {
-	return &pools{applier: a, snapshot: s, live: sync.OnceValue(s.pools), done: map[string]error{}}
+	return &pools{
+		applier: a, snapshot: s, done: map[string]error{},
+		live: sync.OnceValue(func() *state.PoolIndex { return state.NewPoolIndex(s.pools()) }),
+		used: sync.OnceValue(func() []netip.Addr { return s.addresses.InUse() }),
+	}
 }
 
 // ensure makes the pools that serve the run's addresses. An address stays with the pool of ours that has
@@ -66,8 +70,7 @@ func (p *pools) wanted(r *run) ([]render.Object, error) {
 	var addresses []netip.Addr
 	for _, as := range r.addresses {
 		for _, a := range as {
-			name, pooled := r.opts.Config.PoolFor(a)
-			if pooled && !state.ServedByOurs(a, name, p.live()) || !pooled && !p.served(a) {
+			if needsPool(r.opts.Config, a, p.live()) {
 				addresses = append(addresses, a)
 			}
 		}
@@ -75,11 +78,10 @@ func (p *pools) wanted(r *run) ([]render.Object, error) {
 	return render.Pools(r.opts.Config, addresses)
 }
 
-// served is true for an address that some pool has.
-func (p *pools) served(a netip.Addr) bool {
-	return slices.ContainsFunc(p.live(), func(o state.PoolObject) bool {
-		return slices.ContainsFunc(o.Ranges, func(r config.Range) bool { return r.Contains(a) })
-	})
+// needsPool is true for an address that no pool has, or that only one of somebody else has where ours is to.
+func needsPool(cfg *config.ProviderConfig, a netip.Addr, live *state.PoolIndex) bool {
+	name, pooled := cfg.PoolFor(a)
+	return pooled && !state.ServedByOurs(a, name, live) || !pooled && live.Of(a) == nil
 }
 
 // fit is a rendered pool with the addresses that it is to have beside the other pools.
@@ -87,7 +89,7 @@ func (p *pools) fit(cfg *config.ProviderConfig, o render.Object) render.Object {
 	if o.Kind != render.IPAddressPool {
 		return o
 	}
-	ranges := state.PoolRanges(o.Name, poolRanges(cluster.Rendered(o)), p.live(), p.snapshot.addresses.InUse())
+	ranges := state.PoolRanges(o.Name, poolRanges(cluster.Rendered(o)), p.live(), p.used())
 	return render.Pool(cfg, o.Name, ranges)
 }
 
@@ -120,16 +122,8 @@ func (p *pools) overlap(o render.Object) error {
 	if o.Kind != render.IPAddressPool {
 		return nil
 	}
-	wanted := poolRanges(cluster.Rendered(o))
-	for _, live := range p.live() {
-		if live.Name == o.Name && live.Ref.Namespace == o.Namespace {
-			continue
-		}
-		for _, theirs := range live.Ranges {
-			if slices.ContainsFunc(wanted, theirs.Overlaps) {
-				return &PoolOverlapError{Pool: live.Name, Wanted: o.Name, Addresses: theirs.Text}
-			}
-		}
+	if pool, theirs, ok := p.live().Overlap(poolRanges(cluster.Rendered(o)), o.Namespace, o.Name); ok {
+		return &PoolOverlapError{Pool: pool.Name, Wanted: o.Name, Addresses: theirs.Text}
 	}
 	return nil
 }

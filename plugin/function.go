@@ -145,7 +145,7 @@ func functionLedger(ctx context.Context, items []*kyaml.RNode, folder string, li
 		if err != nil {
 			return nil, err
 		}
-		return state.NewPicker(known), nil
+		return state.NewPicker(known.Addresses), nil
 	}
 	found, err := ledgerIn(items)
 	if err != nil || len(found.claims) == 0 {

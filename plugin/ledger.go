@@ -11,14 +11,15 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// readLedger reads the claims and Services in the files of a folder: a Git repository, or what kubectl
+// readLedger reads the claims, Services and pools in the files of a folder: a Git repository, or what kubectl
 // get -o yaml wrote, is a ledger too.
-func readLedger(ctx context.Context, folder string, limits config.Limits) (*state.Addresses, error) {
+func readLedger(ctx context.Context, folder string, limits config.Limits) (*apply.Known, error) {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return nil, usage("--ledger must be 'cluster' or a folder; there is no folder %q", folder)
 	}
@@ -37,13 +38,14 @@ func readLedger(ctx context.Context, folder string, limits config.Limits) (*stat
 	if err != nil {
 		return nil, err
 	}
-	return state.NewAddresses(found.claims, found.uses), nil
+	return &apply.Known{Addresses: state.NewAddresses(found.claims, found.uses), Pools: found.pools}, nil
 }
 
-// addressLedger collects what addresses are decided by: claims, and Services that use addresses.
+// addressLedger collects what addresses are decided by: claims, Services that use addresses, and pools.
 type addressLedger struct {
 	claims []*state.Claim
 	uses   []state.Use
+	pools  []state.PoolObject
 }
 
 func (l *addressLedger) add(o *unstructured.Unstructured) {
@@ -58,6 +60,8 @@ func (l *addressLedger) add(o *unstructured.Unstructured) {
 		}
 	case "v1/Service":
 		l.uses = append(l.uses, state.ServiceUses(o)...)
+	case "metallb.io/v1beta1/IPAddressPool":
+		l.pools = append(l.pools, state.PoolObjectOf(o))
 	}
 }
 

@@ -55,7 +55,9 @@ func newRender(c *cli) *cobra.Command {
 
 			MetalLB's pools belong to all leases, so they are not among a lease's objects: whoever deletes one
 			tenant's objects must not take away everybody's addresses. "render pools" prints them: those of all
-			of ip.ranges, or with --filename those that the leases need.
+			of ip.ranges, or with --filename those that the leases need. An address never moves between pools: when
+			ranges have been widened, or the mode has changed, --ledger tells which pools there are, and what is
+			printed is what apply leaves beside them. Without it each range is printed whole.
 
 			With a ResourceList on standard input it is a KRM function: lease definitions among the items
 			are joined by their objects, functionConfig may be the provider's configuration, and claims among
@@ -103,7 +105,7 @@ func newRender(c *cli) *cobra.Command {
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "Where addresses come from: 'cluster', or a folder with the cluster's objects as YAML")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, when the leases need no object")
 	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false, "Print the leases' namespaces too, each before the objects of its lease")
-	return c.setScope(cmd, scope{offline: func() bool { return f.ledger != "cluster" && !f.input.fromCluster }})
+	return c.setScope(cmd, scope{offline: func() bool { return f.ledger != ledgerCluster && !f.input.fromCluster }})
 }
 
 func (f *renderFlags) toOptions(c *cli) (*renderOptions, error) {
@@ -219,7 +221,7 @@ func (o *renderOptions) each(ctx context.Context, c *cli, r *renderer, do func(*
 
 func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error) {
 	var cluster *cluster.Cluster
-	if o.ledger == "cluster" || o.input.fromCluster {
+	if o.ledger == ledgerCluster || o.input.fromCluster {
 		var err error
 		if cluster, err = c.connect(8); err != nil {
 			return nil, err
@@ -228,7 +230,7 @@ func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error)
 	r := newRenderer(nil)
 	r.cluster = cluster
 	configuredBy := cluster
-	if o.ledger != "cluster" {
+	if o.ledger != ledgerCluster {
 		configuredBy = nil
 	}
 	var err error
@@ -238,19 +240,11 @@ func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error)
 	if o.target != "" {
 		r.cfg.Target = o.target
 	}
-	switch {
-	case o.ledger == "cluster":
-		known, err := apply.Addresses(ctx, cluster, r.cfg.LedgerNamespace)
-		if err != nil {
-			return nil, err
-		}
-		r.picker = state.NewPicker(known)
-	case o.ledger != "":
-		known, err := readLedger(ctx, o.ledger, r.cfg.Limits)
-		if err != nil {
-			return nil, err
-		}
-		r.picker = state.NewPicker(known)
+	if r.known, err = o.known(ctx, cluster, r.cfg); err != nil {
+		return nil, err
+	}
+	if r.known != nil {
+		r.picker = state.NewPicker(r.known.Addresses)
 	}
 	return r, nil
 }

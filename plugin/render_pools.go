@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -11,18 +12,16 @@ import (
 // poolsArgument is the argument of render that asks for MetalLB's pools.
 const poolsArgument = "pools"
 
-// renderRangePools prints the pools of all ranges of the configuration, whatever the leases.
+// renderRangePools prints the pools of all ranges of the configuration, whatever the leases. With a ledger
+// they are as apply leaves them beside the pools that it has.
 func (c *cli) renderRangePools(ctx context.Context, f *renderFlags) error {
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	if f.ledger != "" && f.ledger != "cluster" {
-		return usage("--ledger FOLDER goes with -f: the pools of ip.ranges need no ledger")
-	}
 	var from *cluster.Cluster
-	if f.ledger == "cluster" {
+	if f.ledger == ledgerCluster {
 		var err error
-		if from, err = c.connect(1); err != nil {
+		if from, err = c.connect(8); err != nil {
 			return err
 		}
 	}
@@ -30,14 +29,38 @@ func (c *cli) renderRangePools(ctx context.Context, f *renderFlags) error {
 	if err != nil {
 		return err
 	}
-	if cfg.IP.Mode == config.ModeDedicated {
+	switch cfg.IP.Mode {
+	case config.ModeDedicated:
 		return usage("with ip.mode dedicated each leased address has a pool of its own: name the leases with -f")
+	case config.ModePool:
+		return f.emitAll(c, func(func([]render.Object) error) error { return nil })
+	}
+	known, err := f.known(ctx, from, cfg)
+	if err != nil {
+		return err
 	}
 	return f.emitAll(c, func(emit func([]render.Object) error) error {
 		pools, err := render.RangePools(cfg)
+		if known != nil {
+			pools, err = apply.RangePoolsBeside(cfg, known)
+		}
 		if err != nil {
 			return err
 		}
 		return emit(pools)
 	})
+}
+
+// ledgerCluster is the value of --ledger that stands for the cluster.
+const ledgerCluster = "cluster"
+
+// known is what the ledger that is named says of addresses and of pools; nil where none is.
+func (f *renderFlags) known(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig) (*apply.Known, error) {
+	switch f.ledger {
+	case "":
+		return nil, nil
+	case ledgerCluster:
+		return apply.KnownOf(ctx, from, cfg.LedgerNamespace, f.pools)
+	}
+	return readLedger(ctx, f.ledger, cfg.Limits)
 }

@@ -18,9 +18,11 @@ import (
 // renderer renders one lease after the other. What it remembers of each is a few bytes: which
 // things were claimed, to refuse a second claim, and which addresses need a pool.
 type renderer struct {
-	cfg      *config.ProviderConfig
-	cluster  *cluster.Cluster
-	picker   *state.Picker
+	cfg     *config.ProviderConfig
+	cluster *cluster.Cluster
+	picker  *state.Picker
+	// known is what the ledger says, nil where there is none.
+	known    *apply.Known
 	problems lease.Problems
 	// claimed are the leases, hosts, paths, addresses and ports so far, with their holders; files are
 	// those that its entries name.
@@ -215,7 +217,7 @@ func (r *renderer) entry(at lease.Place, holder uint32) entry {
 }
 
 func (r *renderer) usePool(name string, a netip.Addr) {
-	if !r.poolNames[name] {
+	if r.known != nil || !r.poolNames[name] { // known pools may have some addresses of a range
 		r.poolNames[name] = true
 		r.used[a] = true
 	}
@@ -228,5 +230,8 @@ func (r *renderer) pools() ([]render.Object, error) {
 		addresses = append(addresses, a)
 	}
 	slices.SortFunc(addresses, netip.Addr.Compare)
+	if r.known != nil {
+		return apply.PoolsBeside(r.cfg, addresses, r.known)
+	}
 	return render.Pools(r.cfg, addresses)
 }

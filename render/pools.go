@@ -68,6 +68,11 @@ func Pool(cfg *config.ProviderConfig, name string, ranges []config.Range) Object
 	return pool(cfg, name, texts(ranges))
 }
 
+// PoolPair renders an IPAddressPool with the addresses of ranges, and its L2Advertisement.
+func PoolPair(cfg *config.ProviderConfig, name string, ranges []config.Range) []Object {
+	return []Object{Pool(cfg, name, ranges), advertisement(cfg, name)}
+}
+
 func pool(cfg *config.ProviderConfig, name string, addresses []string) Object {
 	return newCustom(IPAddressPool, poolMeta(cfg, name), poolSpec{Addresses: addresses})
 }

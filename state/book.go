@@ -124,7 +124,7 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 		hosts = f.hosts(rows, in.Hosts)
 	}
 	if both || slices.Contains(subjects, SubjectIPs) {
-		ips = f.ips(in.Claims, in.Ports, in.Services)
+		ips = f.ips(in.Claims, in.Ports, in.Services, in.Pools)
 	}
 	for _, s := range subjects {
 		switch s {

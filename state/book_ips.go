@@ -67,6 +67,7 @@ type ipFold struct {
 	*folder
 	services map[portKey][]*ServiceObject
 	ports    map[portKey]*PortObject
+	pools    *PoolIndex
 	// shown are the addresses of a port that have a row.
 	shown map[portKey][]netip.Addr
 	rows  []IPRow
@@ -74,9 +75,9 @@ type ipFold struct {
 
 // ips lists the ports of leased addresses, by address and port; those without an address yet come
 // last.
-func (f *folder) ips(claims []*Claim, ports []PortObject, services []ServiceObject) []IPRow {
+func (f *folder) ips(claims []*Claim, ports []PortObject, services []ServiceObject, pools []PoolObject) []IPRow {
 	x := ipFold{
-		folder: f, services: map[portKey][]*ServiceObject{}, ports: map[portKey]*PortObject{},
+		folder: f, pools: NewPoolIndex(pools), services: map[portKey][]*ServiceObject{}, ports: map[portKey]*PortObject{},
 		shown: map[portKey][]netip.Addr{}, rows: []IPRow{},
 	}
 	for i, s := range services {
@@ -120,7 +121,7 @@ func (x *ipFold) claim(c *Claim) {
 	row := IPRow{
 		Address: a, Family: config.FamilyOf(a), SharingKey: c.SharingKey, Claimed: true, Since: metav1.NewTime(c.Created),
 	}
-	pool, _ := x.cfg.PoolFor(a)
+	pool := x.poolOf(a, nil)
 	if len(c.Parts) == 0 {
 		row.Pool = pool
 		row.Tenant, row.State, row.Message = &Tenant{Owner: c.Owner}, claimState(c, Part{}, StateReserved, x.now), c.Unreadable
@@ -137,7 +138,7 @@ func (x *ipFold) claim(c *Claim) {
 		for _, s := range x.services[key] {
 			if state, message := s.stands(a); state != "" && seen != StateActive {
 				seen, row.Message = state, cmp.Or(c.Unreadable, message)
-				row.Pool = cmp.Or(pool, s.Pool)
+				row.Pool = x.poolOf(a, s)
 			}
 		}
 		if former, ok := p.Former(); ok && seen == StateReserved {
@@ -188,6 +189,7 @@ func (x *ipFold) endpoint(c *Claim) {
 			for _, a := range granted {
 				served := row
 				served.Address, served.Family, served.State = a, config.FamilyOf(a), claimState(c, p, seen, x.now)
+				served.Pool = cmp.Or(x.poolOf(a, nil), row.Pool)
 				x.shown[key] = append(x.shown[key], a)
 				x.rows = append(x.rows, served)
 			}
@@ -205,6 +207,23 @@ func (x *ipFold) endpoint(c *Claim) {
 			Service: w.Service, ContainerPort: w.Port, Pool: x.cfg.IP.Pool, State: StateWithheld, Since: metav1.NewTime(c.Created), Message: c.withholder(w),
 		})
 	}
+}
+
+// poolOf is the name of the pool that serves an address: the one from which MetalLB says that it granted
+// the address to the Service (may be nil), the one that has it, else the one that the configuration
+// gives it. An address stays in its pool when ranges or modes change.
+func (x *ipFold) poolOf(a netip.Addr, s *ServiceObject) string {
+	asked := ""
+	if s != nil {
+		if asked = s.Pool; asked != "" && slices.Contains(s.Granted, a) {
+			return asked
+		}
+	}
+	if o := x.pools.Of(a); o != nil {
+		return o.Name
+	}
+	configured, _ := x.cfg.PoolFor(a)
+	return cmp.Or(configured, asked)
 }
 
 // stands says how a Service stands to an address that is claimed for its port; the state is empty
@@ -250,10 +269,7 @@ func (x *ipFold) service(s *ServiceObject) {
 		if slices.Contains(x.shown[key], a) {
 			continue
 		}
-		row.Address, row.Family, row.State = a, config.FamilyOf(a), StateActive
-		if pool, ok := x.cfg.PoolFor(a); ok && s.Pool == "" {
-			row.Pool = pool
-		}
+		row.Address, row.Family, row.State, row.Pool = a, config.FamilyOf(a), StateActive, x.poolOf(a, s)
 		x.shown[key] = append(x.shown[key], a)
 		x.rows = append(x.rows, row)
 	}

@@ -59,7 +59,7 @@ func TestBookIPs(t *testing.T) {
 			},
 			want: []ipLine{
 				{"203.0.113.7", bookAlice, lease.UDP, 53, "web", 8053, pool, StatePending, true, ""},
-				{"203.0.113.7", bookAlice, lease.TCP, 443, "web", 8443, pool, StateActive, true, ""},
+				{"203.0.113.7", bookAlice, lease.TCP, 443, "web", 8443, "public", StateActive, true, ""},
 			},
 		},
 		"no service yet": {
@@ -69,7 +69,7 @@ func TestBookIPs(t *testing.T) {
 		"a run's mark": {
 			claims:   []*Claim{marked},
 			services: []ServiceObject{bookService(bookShop, "web-ip-443-tcp", "public", "TCP", 443, "203.0.113.7", "203.0.113.7")},
-			want:     []ipLine{{"203.0.113.7", bookAlice, lease.TCP, 443, "web", 8443, pool, StateClaiming, true, ""}},
+			want:     []ipLine{{"203.0.113.7", bookAlice, lease.TCP, 443, "web", 8443, "public", StateClaiming, true, ""}},
 		},
 		"another address granted": {
 			claims:   []*Claim{bookAddressClaim("203.0.113.7", "public", bookShop, bookHTTPS())},
@@ -89,7 +89,7 @@ func TestBookIPs(t *testing.T) {
 				bookService(bookShop, "web-ip-443-tcp", "public", "TCP", 443, "203.0.113.7", "203.0.113.7"),
 			},
 			want: []ipLine{
-				{"203.0.113.7", bookAlice, lease.TCP, 443, "web", 8443, pool, StateActive, true, ""},
+				{"203.0.113.7", bookAlice, lease.TCP, 443, "web", 8443, "public", StateActive, true, ""},
 				{"2001:db8:10::7", bookAlice, lease.TCP, 443, "web", 8443, pool6, StatePending, true, ""},
 			},
 		},
@@ -136,6 +136,50 @@ func TestBookIPs(t *testing.T) {
 			b := NewBook(cfg, Contents{Claims: tc.claims, Ports: tc.ports, Services: tc.services}, SubjectIPs)
 			if diff := cmp.Diff(tc.want, ipLines(b)); diff != "" {
 				t.Errorf("ips (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The pool of an address is the one that serves it: that of MetalLB's grant, else the pool that has it, else
+// the one that the configuration gives it.
+func TestPoolOfAnAddress(t *testing.T) {
+	pool := func(name string, addresses ...string) PoolObject {
+		o := PoolObject{Name: name, Ours: true}
+		for _, text := range addresses {
+			r, err := config.ParseRange(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Ranges = append(o.Ranges, r)
+		}
+		return o
+	}
+	const configured = "akash-net-203-0-113-0-27"
+	old, next := pool("akash-net-203-0-113-0-28", "203.0.113.0/28"), pool(configured, "203.0.113.16/28")
+	claimed := bookAddressClaim("203.0.113.7", "public", bookShop, bookHTTPS())
+	granted := bookService(bookShop, "web-ip-443-tcp", "public", "TCP", 443, "203.0.113.7", "203.0.113.7")
+	granted.Pool = old.Name
+	asks := bookService(bookShop, "web-ip-443-tcp", "public", "TCP", 443, "203.0.113.7")
+	for name, tc := range map[string]struct {
+		pools    []PoolObject
+		services []ServiceObject
+		want     string
+	}{
+		"no pool is known":                     {want: configured},
+		"reserved, in the former pool":         {pools: []PoolObject{next, old}, want: old.Name},
+		"asked for, in the former pool":        {pools: []PoolObject{old, next}, services: []ServiceObject{asks}, want: old.Name},
+		"granted, and the pools were not read": {services: []ServiceObject{granted}, want: old.Name},
+		"granted, in the former pool":          {pools: []PoolObject{old, next}, services: []ServiceObject{granted}, want: old.Name},
+		"in an administrator's pool":           {pools: []PoolObject{{Name: "admin", Ranges: old.Ranges}}, want: "admin"},
+		"the pools do not have it, yet":        {pools: []PoolObject{next}, want: configured},
+		"in the configured pool, among many":   {pools: []PoolObject{pool("a", "203.0.113.0/30", "203.0.113.8/30"), pool("b", "10.0.0.0/8", "2001:db8::/64"), pool(configured, "203.0.113.4/30")}, want: configured},
+		"behind one that begins much lower":    {pools: []PoolObject{pool("low", "203.0.112.0-203.0.113.3"), pool("high", "203.0.113.6-203.0.113.8"), pool("last", "203.0.113.9/32")}, want: "high"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := NewBook(bookConfig(t, config.ModeRange, "203.0.113.0/27"), Contents{Claims: []*Claim{claimed}, Services: tc.services, Pools: tc.pools}, SubjectIPs)
+			if len(b.IPs) != 1 || b.IPs[0].Pool != tc.want {
+				t.Errorf("%+v, want pool %s", b.IPs, tc.want)
 			}
 		})
 	}

@@ -41,6 +41,8 @@ type Circumstances struct {
 	Unrecorded map[string]string
 	// Backends are the Services of leases that exist, as namespace/name.
 	Backends map[string]bool
+	// Pools are MetalLB's pools.
+	Pools []PoolObject
 	// Now is the API server's clock.
 	Now time.Time
 }
@@ -231,8 +233,13 @@ func (c *Circumstances) IP(a netip.Addr) Explanation {
 		x.Summary, x.Missing = a.String()+" is none of the provider's addresses", true
 		x.next("kubectl akash-net state pools")
 	}
-	if inPool {
-		x.fact("It belongs to pool %s.", pool)
+	switch served := NewPoolIndex(c.Pools).Of(a); {
+	case served != nil && inPool && served.Name != pool:
+		x.fact("Pool %s serves it. By ip.ranges it would be in pool %s: an address stays in the pool that has it.", served.Name, pool)
+	case served != nil:
+		x.fact("Pool %s serves it.", served.Name)
+	case inPool:
+		x.fact("It belongs to pool %s, which does not have it yet: apply brings it for the lease.", pool)
 	}
 	c.claimTroubles(&x, claim)
 	for _, r := range rows {

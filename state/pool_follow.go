@@ -10,33 +10,42 @@ import (
 
 // PoolRanges are the addresses that a pool of this program is to have, where the configuration asks for
 // wanted: those that no other of our pools has, for an address never moves to another pool, and those in
-// use that it serves already and nobody else does.
-func PoolRanges(name string, wanted []config.Range, pools []PoolObject, used []netip.Addr) []config.Range {
-	var live PoolObject
-	var elsewhere, theirs []config.Range
-	for _, o := range pools {
-		switch {
-		case !o.Ours:
-			theirs = append(theirs, o.Ranges...)
-		case o.Name == name:
-			live = o
-		default:
-			elsewhere = append(elsewhere, o.Ranges...)
-		}
+// use that it serves already and nobody else does. used are in order.
+func PoolRanges(name string, wanted []config.Range, pools *PoolIndex, used []netip.Addr) []config.Range {
+	var elsewhere []config.Range
+	for _, r := range wanted {
+		pools.overlapping(r, func(o *PoolObject, theirs config.Range) bool {
+			if o.Ours && o.Name != name {
+				elsewhere = append(elsewhere, theirs)
+			}
+			return true
+		})
 	}
 	ranges := PoolObject{Ranges: wanted}.without(elsewhere)
-	for _, a := range used {
-		has := func(r config.Range) bool { return r.Contains(a) }
-		if live.has(a) && !slices.ContainsFunc(slices.Concat(ranges, elsewhere, theirs), has) {
-			ranges = append(ranges, config.Range{First: a, Last: a})
+	live := pools.named(name)
+	if live == nil || !live.Ours {
+		return ranges
+	}
+	has := NewPoolIndex([]PoolObject{{Ranges: slices.Clone(ranges)}})
+	for _, r := range live.Ranges {
+		i, _ := slices.BinarySearchFunc(used, r.First, netip.Addr.Compare)
+		for ; i < len(used) && r.Contains(used[i]); i++ {
+			a := config.Range{First: used[i], Last: used[i]}
+			if has.Of(used[i]) == nil && !pools.other(a, live) {
+				ranges = append(ranges, a)
+			}
 		}
 	}
 	return ranges
 }
 
 // ServedByOurs is true for an address that another pool of this program serves than the one of the name.
-func ServedByOurs(a netip.Addr, name string, pools []PoolObject) bool {
-	return slices.ContainsFunc(pools, func(o PoolObject) bool { return o.Ours && o.Name != name && o.has(a) })
+func ServedByOurs(a netip.Addr, name string, pools *PoolIndex) (served bool) {
+	pools.overlapping(config.Range{First: a, Last: a}, func(o *PoolObject, _ config.Range) bool {
+		served = o.Ours && o.Name != name
+		return !served
+	})
+	return served
 }
 
 // differing finds pools of this program that do not follow the configuration. A pool that shares no address
@@ -80,13 +89,17 @@ func (p *problems) surplus(o PoolObject, used []netip.Addr) {
 	if len(o.shares(PoolObject{Ranges: configured})) == 0 {
 		return
 	}
-	for _, a := range used {
-		configured = append(configured, config.Range{First: a, Last: a})
-	}
-	for _, other := range p.Contents.Pools {
-		if !other.Ours {
-			configured = append(configured, other.Ranges...) // what overlaps is another problem
+	for _, r := range o.Ranges {
+		i, _ := slices.BinarySearchFunc(used, r.First, netip.Addr.Compare)
+		for ; i < len(used) && r.Contains(used[i]); i++ {
+			configured = append(configured, config.Range{First: used[i], Last: used[i]})
 		}
+		p.pools.overlapping(r, func(other *PoolObject, theirs config.Range) bool {
+			if !other.Ours {
+				configured = append(configured, theirs) // what overlaps is another problem
+			}
+			return true
+		})
 	}
 	extra := o.without(configured)
 	if len(extra) == 0 {

@@ -49,7 +49,7 @@ func TestPoolRanges(t *testing.T) {
 				used = append(used, netip.MustParseAddr(a))
 			}
 			var got []string
-			for _, r := range PoolRanges("new", ours("", tt.wanted...).Ranges, tt.pools, used) {
+			for _, r := range PoolRanges("new", ours("", tt.wanted...).Ranges, NewPoolIndex(tt.pools), used) {
 				got = append(got, r.MetalLB())
 			}
 			if !slices.Equal(got, tt.want) {

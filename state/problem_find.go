@@ -46,6 +46,7 @@ type problems struct {
 	// byKey are the claims on addresses by their sharing key, services the Services that ask with it.
 	byKey    map[string][]*Claim
 	services map[string][]ServiceObject
+	pools    *PoolIndex
 	// written are the UIDs of the objects that this program wrote.
 	written map[string]bool
 	// hashes are those of the definitions of which the objects of a deployment group are.
@@ -57,7 +58,7 @@ type problems struct {
 func newProblems(f ProblemFacts) *problems {
 	p := &problems{
 		ProblemFacts: f, claims: map[string]*Claim{}, byKey: map[string][]*Claim{}, services: map[string][]ServiceObject{}, written: map[string]bool{},
-		hashes: map[lease.Group]map[string]bool{},
+		hashes: map[lease.Group]map[string]bool{}, pools: NewPoolIndex(f.Contents.Pools),
 	}
 	for _, c := range f.Claims {
 		if p.claims[c.Name()] = c; c.Kind == Address {

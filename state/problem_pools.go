@@ -17,7 +17,7 @@ func (p *problems) addressPool(base Problem, c *Claim) {
 		return
 	}
 	p.grants(base, c)
-	served := slices.ContainsFunc(p.Contents.Pools, func(o PoolObject) bool { return o.has(c.Addr()) })
+	served := p.pools.Of(c.Addr()) != nil
 	used := slices.ContainsFunc(p.services[c.SharingKey], func(s ServiceObject) bool { return ofClaim(c, s) })
 	if served || !used {
 		return
@@ -39,11 +39,23 @@ func (o PoolObject) has(a netip.Addr) bool {
 // overlaps finds pools that share addresses. What is ours gives way.
 func (p *problems) overlaps() {
 	pools := slices.SortedFunc(slices.Values(p.Contents.Pools), func(a, b PoolObject) int { return cmp.Compare(a.Name, b.Name) })
+	at := make(map[*PoolObject]int, len(pools))
+	for i := range pools {
+		at[&pools[i]] = i
+	}
+	x := NewPoolIndex(pools)
 	for i, a := range pools {
-		for _, b := range pools[i+1:] {
-			if shared := a.shares(b); len(shared) > 0 {
-				p.overlap(a, b, shared)
+		var later []int
+		for _, r := range a.Ranges {
+			for _, o := range x.Sharing(r) {
+				if j := at[o]; j > i {
+					later = append(later, j)
+				}
 			}
+		}
+		slices.Sort(later)
+		for _, j := range slices.Compact(later) {
+			p.overlap(a, pools[j], a.shares(pools[j]))
 		}
 	}
 }

@@ -68,7 +68,7 @@ func bookKinds(subjects []state.Subject) []render.Kind {
 		}
 	}
 	of(state.SubjectHosts, slices.Concat(kinds.Hosts, []render.Kind{render.ProviderHost})...)
-	of(state.SubjectIPs, render.ProviderLeasedIP, render.Service)
+	of(state.SubjectIPs, render.ProviderLeasedIP, render.Service, render.IPAddressPool)
 	of(state.SubjectLeases, slices.Concat(kinds.Routes, kinds.ClaimLike)...)
 	of(state.SubjectPools, render.Service, render.IPAddressPool)
 	of(state.SubjectDNS, kinds.Records...)

@@ -123,24 +123,30 @@ func (rs Ranges) Find(a netip.Addr) (Range, bool) {
 // Pieces are the parts of a configured range that remain when the exclusions are cut out, in
 // order.
 func (rs Ranges) Pieces(r Range) []Range {
-	pieces := []Range{r}
+	var cuts []Range
 	for _, x := range rs.Exclude {
-		var next []Range
-		for _, p := range pieces {
-			if !p.Overlaps(x) {
-				next = append(next, p)
-				continue
-			}
-			if p.First.Less(x.First) {
-				next = append(next, Range{First: p.First, Last: x.First.Prev()})
-			}
-			if x.Last.Less(p.Last) {
-				next = append(next, Range{First: x.Last.Next(), Last: p.Last})
-			}
+		if r.Overlaps(x) {
+			cuts = append(cuts, x)
 		}
-		pieces = next
 	}
-	return pieces
+	if len(cuts) == 0 {
+		return []Range{r}
+	}
+	slices.SortFunc(cuts, func(a, b Range) int { return a.First.Compare(b.First) })
+	var pieces []Range
+	rest := r.First
+	for _, x := range cuts {
+		if rest.Less(x.First) {
+			pieces = append(pieces, Range{First: rest, Last: x.First.Prev()})
+		}
+		if !x.Last.Less(r.Last) {
+			return pieces
+		}
+		if !x.Last.Less(rest) {
+			rest = x.Last.Next()
+		}
+	}
+	return append(pieces, Range{First: rest, Last: r.Last})
 }
 
 // Addresses yields the addresses of a family, lowest first within each range, the ranges in

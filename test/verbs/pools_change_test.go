@@ -94,6 +94,27 @@ func TestWidenedRange(t *testing.T) {
 		t.Errorf("state pools counts %q", got)
 	}
 	net(t, 0, "state", "--problems")
+
+	// Each address is said to be in the pool that serves it, also where ip.ranges gives it another.
+	net(t, 0, "explain", subnet+"0").prints(t, "Pool "+rangePool(subnet, "0-31")+" serves it. By ip.ranges it would be in pool "+rangePool(subnet, "0-29"))
+	net(t, 0, "explain", subnet+"2").prints(t, "Pool "+rangePool(subnet, "0-29")+" serves it.\n")
+	net(t, 0, "release", first.Group().String()) // a reservation has no grant that names the pool
+	net(t, 0, "reserve", "--address", subnet+"0", "--endpoint", "public", "--lease", first.String())
+	for address, pool := range map[string]string{"0": "0-31", "1": "0-31", "2": "0-29"} {
+		r := net(t, 0, "state", "ips", subnet+address, "-o", "custom-columns=POOL:.pool", "--no-headers")
+		if got := strings.TrimSpace(r.stdout); got != rangePool(subnet, pool) {
+			t.Errorf("state names pool %s for %s%s, want %s", got, subnet, address, rangePool(subnet, pool))
+		}
+	}
+	// What is rendered from the cluster is what apply has left there.
+	before := addressesOf(t, rangePool(subnet, "0-29"))
+	r := net(t, 0, "render", "pools", "--ledger", "cluster")
+	for _, text := range append(before, rangePool(subnet, "0-31"), subnet+"0/31") {
+		r.prints(t, text)
+	}
+	if strings.Contains(r.stdout, subnet+"0/29") {
+		t.Errorf("the whole range is rendered beside the former pool: %s", r)
+	}
 }
 
 // In another mode an address stays with the pool that serves it; one that is leased anew gets the pool of
