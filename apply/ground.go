@@ -141,6 +141,16 @@ func ofTenant(before *unstructured.Unstructured) mayGo {
 // unwanted lets an object of the run's own group go that its definition does not have: unless another
 // run of the lease has taken what it serves since the claims were read.
 func (r *run) unwanted(o owned) mayGo {
+	return r.whileOf(o, func(grounds []ground) (bool, error) {
+		foreign := func(g ground) bool {
+			return slices.ContainsFunc(g.claim.PartsOf(r.group), func(p state.Part) bool { return !r.knows(g.name, p) })
+		}
+		return !slices.ContainsFunc(grounds, foreign), nil
+	})
+}
+
+// whileOf asks may of the claims on which an object rests, as long as the object has not changed hands.
+func (r *run) whileOf(o owned, may func(grounds []ground) (bool, error)) mayGo {
 	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
 		if !sameTenant(o.live, now) {
 			return false, nil
@@ -149,10 +159,7 @@ func (r *run) unwanted(o owned) mayGo {
 		if err != nil {
 			return false, err
 		}
-		foreign := func(g ground) bool {
-			return slices.ContainsFunc(g.claim.PartsOf(r.group), func(p state.Part) bool { return !r.knows(g.name, p) })
-		}
-		return !slices.ContainsFunc(grounds, foreign), nil
+		return may(grounds)
 	}
 }
 
@@ -180,14 +187,7 @@ func (r *run) replaceable(o owned) mayGo {
 // strayFrom lets an object of another group go that serves what the run's group holds. Where the group
 // holds it no more, the run was overtaken, and nothing may go.
 func (r *run) strayFrom(o owned) mayGo {
-	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
-		if !sameTenant(o.live, now) {
-			return false, nil
-		}
-		grounds, err := r.grounds(ctx, owned{o.kind, now, o.group})
-		if err != nil {
-			return false, err
-		}
+	return r.whileOf(o, func(grounds []ground) (bool, error) {
 		stray := false
 		for _, g := range grounds {
 			h := r.holds[g.name]
@@ -201,7 +201,7 @@ func (r *run) strayFrom(o owned) mayGo {
 		}
 		entitled := func(g ground) bool { return g.standing() == state.Entitled }
 		return stray && !slices.ContainsFunc(grounds, entitled), nil
-	}
+	})
 }
 
 // look reads all of a deployment group again, for a run that has read before: its claims first, then the

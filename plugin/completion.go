@@ -1,11 +1,16 @@
 package plugin
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 func newCompletion(c *cli) *cobra.Command {
@@ -67,4 +72,25 @@ func (c *cli) installCompletion() error {
 	}
 	fmt.Fprintf(c.Out, "%s created\n", link)
 	return nil
+}
+
+// complete offers what the cluster tells within a second; nothing where it does not.
+func (c *cli) complete(offer func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+		defer cancel()
+		cluster, err := c.connect(stateRequests)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		cfg, err := c.configuration(ctx, cluster)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		out, err := offer(ctx, cluster, cfg, toComplete)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
 }

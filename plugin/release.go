@@ -223,24 +223,12 @@ func (c *cli) completeRelease(cmd *cobra.Command, args []string, toComplete stri
 }
 
 // completeLeases offers the deployment groups that hold claims.
-func (c *cli) completeLeases(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
-	defer cancel()
-	cluster, err := c.connect(1)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	cfg, err := c.configuration(ctx, cluster)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	groups, err := apply.Groups(ctx, cluster, cfg.LedgerNamespace)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var out []string
-	for g, holding := range groups {
-		out = append(out, fmt.Sprintf("%s\t%s", g, count(holding.Claims, "claim")))
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+func (c *cli) completeLeases(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	return c.complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
+		groups, err := apply.Groups(ctx, cluster, cfg.LedgerNamespace)
+		for g, holding := range groups {
+			out = append(out, fmt.Sprintf("%s\t%s", g, count(holding.Claims, "claim")))
+		}
+		return out, err
+	})(cmd, args, toComplete)
 }

@@ -205,32 +205,20 @@ func problemName(name string) string {
 }
 
 // completeProblems offers the problems that there are.
-func (c *cli) completeProblems(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
-	defer cancel()
-	cluster, err := c.connect(stateRequests)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	cfg, err := c.configuration(ctx, cluster)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	crashedAfter, err := cmd.Flags().GetDuration(flagCrashedAfter)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	problems, err := apply.Problems(ctx, cluster, cfg, crashedAfter, "")
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var out []string
-	for _, p := range problems {
-		if !slices.Contains(args, p.Name()) {
-			out = append(out, p.Name()+"\t"+p.Message)
+func (c *cli) completeProblems(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	return c.complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
+		crashedAfter, err := cmd.Flags().GetDuration(flagCrashedAfter)
+		if err != nil {
+			return nil, err
 		}
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+		problems, err := apply.Problems(ctx, cluster, cfg, crashedAfter, "")
+		for _, p := range problems {
+			if !slices.Contains(args, p.Name()) {
+				out = append(out, p.Name()+"\t"+p.Message)
+			}
+		}
+		return out, err
+	})(cmd, args, toComplete)
 }
 
 func (f *stateFlags) showProblems(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, show bookPrinter) error {

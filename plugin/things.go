@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -136,23 +137,9 @@ func missingThings(things []thing.Thing, isMissing func(thing.Thing) bool, forma
 
 // completeThings offers what is held: leases, and with them the hosts and addresses.
 func (c *cli) completeThings(kinds ...thing.Kind) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
-		defer cancel()
-		cluster, err := c.connect(1)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		cfg, err := c.configuration(ctx, cluster)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		names, err := apply.HeldThings(ctx, cluster, cfg.LedgerNamespace)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var out []string
-		for _, t := range names {
+	return c.complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
+		things, err := apply.HeldThings(ctx, cluster, cfg.LedgerNamespace)
+		for _, t := range things {
 			name := t.Name()
 			if strings.HasPrefix(toComplete, string(t.Kind)+"/") {
 				name = t.String()
@@ -161,6 +148,6 @@ func (c *cli) completeThings(kinds ...thing.Kind) cobra.CompletionFunc {
 				out = append(out, name)
 			}
 		}
-		return out, cobra.ShellCompDirectiveNoFileComp
-	}
+		return out, err
+	})
 }

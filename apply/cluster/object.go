@@ -65,23 +65,17 @@ func (c *Cluster) Create(ctx context.Context, o render.Object, manager string, d
 
 // Seize applies an object by force, pinned to what was read.
 func (c *Cluster) Seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
-	pinned := Rendered(o)
-	pinned.SetUID(live.GetUID())
-	pinned.SetResourceVersion(live.GetResourceVersion())
-	body, err := pinned.MarshalJSON()
-	if err != nil {
-		return err
-	}
 	force := true
-	return c.Write(ctx, func(write context.Context) error {
-		_, err := c.Metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: Unwarned})
-		return err
-	})
+	return c.applyPinned(ctx, o, live, metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: Unwarned})
 }
 
 // Refusal is the error with which the server would refuse an apply to the object as it was read; nil where
 // it would not. It says that the object was overtaken (IsOvertaken) where it has changed since.
 func (c *Cluster) Refusal(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
+	return c.applyPinned(ctx, o, live, metav1.PatchOptions{FieldManager: manager, FieldValidation: Unwarned, DryRun: []string{metav1.DryRunAll}})
+}
+
+func (c *Cluster) applyPinned(ctx context.Context, o render.Object, live *unstructured.Unstructured, opts metav1.PatchOptions) error {
 	pinned := Rendered(o)
 	pinned.SetUID(live.GetUID())
 	pinned.SetResourceVersion(live.GetResourceVersion())
@@ -89,7 +83,6 @@ func (c *Cluster) Refusal(ctx context.Context, o render.Object, manager string, 
 	if err != nil {
 		return err
 	}
-	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: Unwarned, DryRun: []string{metav1.DryRunAll}}
 	return c.Write(ctx, func(write context.Context) error {
 		_, err := c.Metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, opts)
 		return err
