@@ -80,14 +80,20 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 	case m.Migrate != nil:
 		return "", r.dropOld(ctx, m)
 	case len(m.Reject) > 0:
-		return "", r.reject(ctx, work, m.Reject)
+		if err := r.reject(ctx, work, m.Reject); err != nil {
+			return "", err
+		}
+		return "", r.reserved(ctx, m)
 	}
 	for _, also := range m.Also {
 		if _, err := r.do(ctx, also); err != nil {
 			return "", err
 		}
 	}
-	return "", r.remove(ctx, work, m)
+	if err := r.remove(ctx, work, m); err != nil {
+		return "", err
+	}
+	return "", r.reserved(ctx, m)
 }
 
 // leave gives up parts of a claim that are as they were read, with what stands for them. A run that
@@ -145,12 +151,30 @@ func (r *repair) knows(name string, now *state.Claim) {
 
 // unmark ends the run of a group on a claim that stands as it was read.
 func (r *repair) unmark(ctx context.Context, m state.Mend) error {
-	claim := r.snapshot.claims[m.Unmark.Name()] // as it was read, or as an earlier mend has left it
-	entries := claim.Entries(m.Group)
+	return r.change(ctx, m.Unmark, m, func(p *state.Part) { p.Run = "" })
+}
+
+// reserved makes parts a reservation of which this call has deleted all that stood for them: that nothing is
+// left is no news then.
+func (r *repair) reserved(ctx context.Context, m state.Mend) error {
+	if m.Reserve == nil {
+		return nil
+	}
+	return r.change(ctx, m.Reserve, m, func(p *state.Part) { p.Applied = false })
+}
+
+// change changes parts of a claim that stands as it was read.
+func (r *repair) change(ctx context.Context, claim *state.Claim, m state.Mend, set func(*state.Part)) error {
+	claim = r.snapshot.claims[claim.Name()] // as it was read, or as an earlier mend has left it
+	entries, changed := claim.Entries(m.Group), false
 	for i := range entries {
-		if slices.Contains(m.Keys, entries[i].Key) {
-			entries[i].Run = ""
+		if was := entries[i]; slices.Contains(m.Keys, was.Key) {
+			set(&entries[i])
+			changed = changed || !samePart(was, entries[i])
 		}
+	}
+	if !changed {
+		return nil
 	}
 	now, err := r.ledger.Put(ctx, claim, m.Group, entries)
 	if errors.Is(err, ledger.ErrAgain) {
@@ -325,6 +349,9 @@ func (r *run) takeServed(ctx context.Context, m state.Mend) error {
 	}
 	if err != nil {
 		return r.giveUp(ctx, err)
+	}
+	for _, p := range want.Parts {
+		r.standsFor(want.Name(), p.Key)
 	}
 	return r.settle(ctx)
 }

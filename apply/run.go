@@ -174,6 +174,8 @@ type run struct {
 	quiet bool
 	// grants are the addresses that MetalLB chose, in pool mode.
 	grants []string
+	// stands are the parts, by the name of their claim and their key, for which the run has written objects.
+	stands map[string]map[string]bool
 	// kept are the things that the run was to give up and that Akash's provider declares.
 	kept []KeptThing
 	// made are the objects that this run has created, altered those that it has changed, removed those that
@@ -217,6 +219,9 @@ func (r *run) apply(ctx context.Context) error {
 	}
 	if pruned == nil {
 		pruned = r.movePorts(ctx, moved)
+	}
+	if pruned == nil {
+		r.standFor(desired)
 	}
 	if overtaken := (*OvertakenError)(nil); errors.As(pruned, &overtaken) {
 		return r.giveUp(ctx, pruned)

@@ -160,12 +160,13 @@ func (r *run) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
 	for _, own := range claim.Entries(r.group) {
 		i := slices.IndexFunc(h.want.Parts, func(p state.Part) bool { return p.Key == own.Key })
 		if i >= 0 {
-			expires, bound, from := own.Expires, own.Bound, own.From
+			was := own
 			own = h.want.Parts[i]
-			if own.Bound, own.From = bound, from; r.followed && !slices.Contains(r.routeless[h.want.Name()], own.Key) {
+			own.Applied = r.appliedAs(h, was, own)
+			if own.Bound, own.From = was.Bound, was.From; r.followed && !slices.Contains(r.routeless[h.want.Name()], own.Key) {
 				own.From = ""
 			}
-			if expires == "" {
+			if was.Expires == "" {
 				own.Expires = "" // what is held for good does not become a hold
 			}
 		}

@@ -158,7 +158,7 @@ func (r *run) named(things []string) []*state.Claim {
 func (r *run) taken(claim *state.Claim, p state.Part) state.Part {
 	out := p
 	out.Lease, out.Run = r.req.Lease, r.nonce
-	out.Expires, out.From = "", r.formerOf(claim, p)
+	out.Expires, out.From, out.Applied = "", r.formerOf(claim, p), false
 	if claim.Kind == state.Wildcard && !p.Bound {
 		r.pend(&out, claim)
 	}

@@ -49,6 +49,7 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 				return err
 			}
 		}
+		r.standFor(desired)
 		r.tellUnknown()
 	}
 	if err := r.settle(ctx); err != nil {

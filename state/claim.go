@@ -117,6 +117,9 @@ type Part struct {
 	// Bound is true once a wildcard is known to have no host of another owner below it. Until
 	// then the wildcard is pending: it yields to such a host.
 	Bound bool `json:"bound,omitempty"`
+	// Applied is true once a run has written the objects of Lease that stand for the part. What was only
+	// reserved, handed on, or applied by a version that did not note it, does not say so.
+	Applied bool `json:"applied,omitempty"`
 }
 
 // RouteKey is the annotation key for a path of a host. The root path may be written "" or "/".
@@ -262,7 +265,7 @@ func (c *Claim) Entries(g lease.Group) []Part {
 
 // Wait is the note that a deployment group would hold the part.
 func (p Part) Wait(definition string, http *lease.HTTPOptions) Part {
-	p.For, p.Run, p.Expires, p.From, p.Bound = p.Key, "", "", "", false
+	p.For, p.Run, p.Expires, p.From, p.Bound, p.Applied = p.Key, "", "", "", false, false
 	p.Key = waitPrefix + lease.Hash(p.Lease.Group().String()+" "+p.Key)
 	p.Definition, p.HTTP = definition, http
 	return p

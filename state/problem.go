@@ -41,6 +41,7 @@ const (
 	RecordDiffers      = "RecordDiffers"
 	MigrationUnderWay  = "MigrationUnderWay"
 	NotDeclared        = "NotDeclared"
+	NothingLeft        = "NothingLeft"
 	TerminatingClaim   = "TerminatingClaim"
 	AddressSquatted    = "AddressSquatted"
 )
@@ -51,7 +52,7 @@ var ProblemKinds = []string{
 	RouteDiffers, MixedDefinitions, HoldEnded, BlockedHost, PoolOverlap, PoolDiffers, PoolExhausted,
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
-	AddressSquatted, NotDeclared,
+	AddressSquatted, NotDeclared, NothingLeft,
 }
 
 // Problem is one thing that is not as it should be, and what mends it.
@@ -118,6 +119,8 @@ type Mend struct {
 	Delete []ObjectRef
 	// Reject are routes of whoever that go, unless they have changed.
 	Reject []ObjectRef
+	// Reserve is a claim of which the Keys of Group are a mere reservation once Delete or Reject are gone.
+	Reserve *Claim
 	// Namespace is that of a lease whose parts Leave gives up because it is gone; empty where they go for
 	// another reason.
 	Namespace string

@@ -52,6 +52,8 @@ type problems struct {
 	// hashes are those of the definitions of which the objects of a deployment group are.
 	hashes map[lease.Group]map[string]bool
 	signs  signsOfLife
+	// served are the parts of things that objects of deployment groups serve or stand for.
+	stands map[servedPart]bool
 	found  []Problem
 }
 
@@ -80,6 +82,7 @@ func newProblems(f ProblemFacts) *problems {
 		p.hashes[g][o.Definition] = true
 	}
 	p.signs = newSignsOfLife(f.Claims, f.Objects)
+	p.stands = servedParts(f)
 	return p
 }
 
@@ -157,7 +160,7 @@ func refusedBackend(cfg *config.ProviderConfig, host string, id lease.ID, servic
 }
 
 func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
-	var ended, marked, gone []string
+	var ended, marked, gone, left []string
 	var id lease.ID
 	for _, part := range c.PartsOf(g) {
 		id = part.Lease
@@ -166,8 +169,10 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 			ended = append(ended, part.Key)
 		case part.Run != "" && p.Now.Sub(p.signs.last(part)) > p.CrashedAfter:
 			marked = append(marked, part.Key)
-		case part.Run == "" && p.hadNamespace(c, g) && !p.Namespaces[part.Lease.Namespace()]:
+		case part.Run == "" && !p.Namespaces[part.Lease.Namespace()] && (part.Applied || p.hadNamespace(c, g)):
 			gone = append(gone, part.Key)
+		case p.nothingLeft(c, part):
+			left = append(left, part.Key)
 		}
 	}
 	base.Lease, base.Namespace = id.String(), id.Namespace()
@@ -198,6 +203,9 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 		x.Problem, x.Message = NamespaceGone, "the namespace of the lease is gone"
 		x.Plan, x.Mend = "give it up, with what stands for it", Mend{Leave: c, Group: g, Keys: gone, Namespace: id.Namespace(), Delete: p.standFor(c, g)}
 		p.add(x)
+	}
+	if len(left) > 0 {
+		p.addNothingLeft(base, c, g, len(left))
 	}
 }
 

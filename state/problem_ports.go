@@ -10,7 +10,7 @@ import (
 func (p *problems) pooledPort(base Problem, o *OwnObject) {
 	group, key := o.Lease.Group(), PortKey(o.Port.Protocol, o.Port.ExternalPort)
 	base.Thing = o.SharingKey
-	part := p.portOf(o.SharingKey, key)
+	c, part := p.portOf(o.SharingKey, key)
 	if p.claims[EndpointName(o.SharingKey)].servesFor(group, key, false) != nil {
 		return
 	}
@@ -25,18 +25,18 @@ func (p *problems) pooledPort(base Problem, o *OwnObject) {
 	case part.Lease.Group() != group:
 		p.stray(base, o, fmt.Sprintf("%s serves port %s of it, and %s holds it", o, part.PortText(), part.Lease.Group()))
 	case o.Kind == providerLeasedIP && !p.serviceFor(o):
-		p.notServed(base, o, part)
+		p.notServed(base, o, c, part)
 	}
 }
 
 // portOf is the part of a port of an endpoint, on the claim on the endpoint or on one of its addresses.
-func (p *problems) portOf(sharingKey, key string) *Part {
+func (p *problems) portOf(sharingKey, key string) (*Claim, *Part) {
 	for _, c := range append([]*Claim{p.claims[EndpointName(sharingKey)]}, p.byKey[sharingKey]...) {
 		if part := c.Part(key); part != nil && c.Unreadable == "" {
-			return part
+			return c, part
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // serviceFor is true where some Service of its lease serves the port of a ProviderLeasedIP.
@@ -51,22 +51,22 @@ func (p *problems) serviceFor(o *OwnObject) bool {
 // has deleted its ProviderHost or ProviderLeasedIP. Akash's operators leave such an object when they were
 // down then, and their provider believes that what it serves is free.
 func (p *problems) declared(base Problem, o *OwnObject) {
+	var c *Claim
 	var part *Part
 	kind := providerHost
 	if o.Kind == "service" {
 		kind, base.Thing = providerLeasedIP, o.SharingKey
-		part = p.portOf(o.SharingKey, PortKey(o.Port.Protocol, o.Port.ExternalPort))
-		for _, c := range p.byKey[o.SharingKey] {
-			if c.Part(PortKey(o.Port.Protocol, o.Port.ExternalPort)) != nil {
-				base.Thing = c.Thing
-			}
+		c, part = p.portOf(o.SharingKey, PortKey(o.Port.Protocol, o.Port.ExternalPort))
+		if c != nil {
+			base.Thing = c.Thing
 		}
 	} else {
 		if len(o.Uses) != 1 || o.Uses[0].Path != "/" || o.Uses[0].Redirect {
 			return
 		}
 		base.Thing = o.Uses[0].Host
-		part = p.claims[claimName(o.Uses[0])].Part(RouteKey("/"))
+		c = p.claims[claimName(o.Uses[0])]
+		part = c.Part(RouteKey("/"))
 	}
 	if part == nil || part.Run != "" || part.Lease.Group() != o.Lease.Group() || !o.Ours && p.Now.Sub(o.Since) < p.CrashedAfter {
 		return
@@ -84,14 +84,14 @@ func (p *problems) declared(base Problem, o *OwnObject) {
 		return
 	}
 	base.Message += ". Its operator was down then, and does not remove what it has made"
-	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}
+	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Reserve: c, Group: o.Lease.Group(), Keys: []string{part.Key}}
 	p.add(base.byName())
 }
 
 // operated looks at a route or a Service that Akash's operators have made, of what a lease holds.
 func (p *problems) operated(base Problem, o *OwnObject) {
 	if o.Kind == "service" {
-		part := p.portOf(o.SharingKey, PortKey(o.Port.Protocol, o.Port.ExternalPort))
+		_, part := p.portOf(o.SharingKey, PortKey(o.Port.Protocol, o.Port.ExternalPort))
 		switch {
 		case part == nil || part.Run != "":
 		case p.claims[EndpointName(o.SharingKey)].servesFor(o.Lease.Group(), part.Key, false) != nil:

@@ -100,7 +100,7 @@ func (p *problems) served(base Problem, o *OwnObject) {
 		route := func(v Use) bool { return v.Kind != providerHost && v.Of(o.Lease.Group()) }
 		if part != nil && part.Lease.Group() == o.Lease.Group() && !slices.ContainsFunc(p.Uses[u.Host], route) {
 			base.Thing = c.Thing
-			p.notServed(base, o, part)
+			p.notServed(base, o, c, part)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (p *problems) leasedIP(base Problem, o *OwnObject) {
 		}
 		if o.standsForPort(c) {
 			if base.Thing = c.Thing; !service {
-				p.notServed(base, o, c.Part(key))
+				p.notServed(base, o, c, c.Part(key))
 			}
 			return
 		}
@@ -144,14 +144,14 @@ func (p *problems) isServed(c *Claim, g lease.Group, stands []ObjectRef) bool {
 
 // notServed says that one of Akash's objects stands alone. While the part has a run's mark, the mark
 // is the problem; a run that is under way has just made the object.
-func (p *problems) notServed(base Problem, o *OwnObject, part *Part) {
+func (p *problems) notServed(base Problem, o *OwnObject, c *Claim, part *Part) {
 	if part.Run != "" || part.Ended(p.Now) || p.Now.Sub(o.Since) < p.CrashedAfter || !p.Namespaces[part.Lease.Namespace()] {
 		return // a namespace that is gone is a problem of its own
 	}
 	base.Problem, base.Message = NotServed, fmt.Sprintf("%s stands for it, and nothing serves it: what served it was deleted, or a run did not end", o)
 	if o.ForOperator {
 		base.Message = fmt.Sprintf("%s stands for it, and Akash's hostname operator has not routed it: its log and its /ignore-list say why", o)
-		base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o), Mend{Delete: []ObjectRef{o.ObjectRef}, Unserved: true}
+		base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o), Mend{Delete: []ObjectRef{o.ObjectRef}, Unserved: true, Reserve: c, Group: part.Lease.Group(), Keys: []string{part.Key}}
 		p.add(base.byName())
 		return
 	}

@@ -114,6 +114,9 @@ func live(w *world, akashFirst bool) {
 		eventually(w.T, "the operators remove what was purged", func() bool {
 			return len(list(w.T, operators.Services, lease.LabelOwner+"="+w.owner))+len(list(w.T, operators.Ingresses, lease.LabelOwner+"="+w.owner))+len(list(w.T, operators.HTTPRoutes, lease.LabelOwner+"="+w.owner)) == 0
 		})
+		if found := w.audits("Akash has purged all"); len(found) != 3 {
+			w.Errorf("the audit finds %v", found)
+		}
 	}
 	w.operated("release", w.blue.Group().String(), w.green.Group().String()).exits(w.T, 0)
 	w.settled("released", nil)

@@ -93,13 +93,22 @@ func hostProblems() []madeProblem {
 			removeNamespace(t, s.id.Namespace())
 			return produced{thing: s.host, touched: []string{"leases " + ledger + "/" + s.host, "providerhosts lease/" + s.host}}
 		}},
+		{state.NamespaceGone, byItself, func(t *testing.T, s scene) produced {
+			// Nothing but the claim is left of the lease.
+			s.apply(t, web("web", 8080, s.host))
+			remove(t, ingresses, s.id.Namespace(), s.host)
+			remove(t, hosts, "lease", s.host)
+			removeNamespace(t, s.id.Namespace())
+			return produced{thing: s.host, touched: []string{"leases " + ledger + "/" + s.host}, after: func(t *testing.T) { held(t, s.host) }}
+		}},
 		{state.NotServed, byName, func(t *testing.T, s scene) produced {
 			s.apply(t, web("web", 8080, s.host))
 			remove(t, ingresses, s.id.Namespace(), s.host)
 			change(t, hosts, "lease", s.host, func(o *object) {
 				o.SetAnnotations(with(o.GetAnnotations(), lease.AnnotationUpdatedAt, "2026-11-21T10:00:00Z"))
 			})
-			return produced{thing: s.host, touched: []string{"providerhosts lease/" + s.host}}
+			// The claim is a reservation again, as the line says.
+			return produced{thing: s.host, touched: []string{"providerhosts lease/" + s.host, "leases " + ledger + "/" + s.host}}
 		}},
 		{state.OldManagedFields, byItself, func(t *testing.T, s scene) produced {
 			s.apply(t, web("web", 8080, s.host))
@@ -171,6 +180,16 @@ func hostProblems() []madeProblem {
 			remove(t, hosts, "lease", s.host)
 			return produced{
 				thing: s.host, definition: define(t, s.id, web("web", 8080, s.host)), touched: []string{"providerhosts lease/" + s.host},
+				after: func(t *testing.T) { need(t, hosts, "lease", s.host) },
+			}
+		}},
+		{state.NothingLeft, byDefinition, func(t *testing.T, s scene) produced {
+			// Akash's provider has purged the lease, and its namespace stays.
+			s.apply(t, web("web", 8080, s.host))
+			remove(t, ingresses, s.id.Namespace(), s.host)
+			remove(t, hosts, "lease", s.host)
+			return produced{
+				thing: s.host, definition: define(t, s.id, web("web", 8080, s.host)), touched: []string{"providerhosts lease/" + s.host, "ingresses " + s.id.Namespace() + "/" + s.host},
 				after: func(t *testing.T) { need(t, hosts, "lease", s.host) },
 			}
 		}},
