@@ -18,6 +18,9 @@ func (m *migration) bring(ctx context.Context) error {
 		return err
 	}
 	m.plan()
+	if err := m.findKinds(); err != nil {
+		return err
+	}
 	var errs []error
 	seen := map[string]bool{}
 	for _, c := range m.routes {
@@ -109,6 +112,28 @@ func (m *migration) plan() {
 			m.event(Lacks, o.Kind.Singular, o.Namespace, o.Name, lost.String())
 		}
 	}
+}
+
+// findKinds refuses, before anything is written, what the cluster has no kind for.
+func (m *migration) findKinds() error {
+	m.kinds = nil
+	for _, c := range m.routes {
+		if c.why != "" { // be it that the new kind cannot have it: where there is none that matters more
+			m.kinds = append(m.kinds, kindsOf(m.opts.Config.Target)[0])
+			break
+		}
+	}
+	for _, c := range m.routes {
+		for _, o := range c.objects {
+			if !slices.Contains(m.kinds, o.Kind) {
+				m.kinds = append(m.kinds, o.Kind)
+			}
+		}
+	}
+	if slices.ContainsFunc(m.routes, func(c *crossing) bool { return c.why == "" }) {
+		m.kinds = append(m.kinds, render.RecordKinds(m.opts.Config)...)
+	}
+	return m.run.findKinds()
 }
 
 // main is the route itself among the objects of its new form.

@@ -83,8 +83,8 @@ func noted(claim *state.Claim, p state.Part, owner string) lease.Service {
 	return lease.Service{Name: p.Service, Expose: []lease.Expose{e}}
 }
 
-// fitsMoved refuses, before any claim moves, routes that Akash's operators would choke on: those of the
-// definition, or those that the lease is known to wait for.
+// fitsMoved refuses, before any claim moves, routes for which the cluster has no kind, or that Akash's
+// operators would choke on: those of the definition, or those that the lease is known to wait for.
 func (r *run) fitsMoved(moves []*move, def *lease.Definition) error {
 	if def == nil {
 		def = &lease.Definition{Lease: r.req.Lease}
@@ -98,6 +98,10 @@ func (r *run) fitsMoved(moves []*move, def *lease.Definition) error {
 	}
 	if !def.Exposes() {
 		return nil
+	}
+	r.kinds = render.Kinds(def, r.opts.Config)
+	if err := r.findKinds(); err != nil {
+		return err
 	}
 	next := r.newRun(def, state.Request{Lease: def.Lease})
 	if req, problems := state.NewRequest(def, r.opts.Config); len(problems.Errors()) == 0 {

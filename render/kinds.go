@@ -32,12 +32,18 @@ func Kinds(def *lease.Definition, cfg *config.ProviderConfig) []Kind {
 		}
 	}
 	if len(routes) > 0 || leased {
-		switch cfg.DNS.Form {
-		case config.DNSGardener:
-			add(DNSRecord)
-		case config.DNSEndpoint:
-			add(DNSEndpoint)
-		}
+		add(RecordKinds(cfg)...)
 	}
 	return all
+}
+
+// RecordKinds are the kinds of the DNS records that are written.
+func RecordKinds(cfg *config.ProviderConfig) []Kind {
+	switch cfg.DNS.Form {
+	case config.DNSGardener:
+		return []Kind{DNSRecord}
+	case config.DNSEndpoint:
+		return []Kind{DNSEndpoint}
+	}
+	return nil
 }

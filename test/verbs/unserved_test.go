@@ -93,6 +93,40 @@ func TestAKindThatIsNotServed(t *testing.T) {
 	}
 }
 
+// Routes that move, and claims that change hands with their routes, do neither where the cluster has no kind
+// for them: it is found before the first write.
+func TestAMoveToAKindThatIsNotServed(t *testing.T) {
+	host, owner := "shop."+newDomain(), newOwner()
+	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
+	later := define(t, green, web("green", 8080, host))
+	net(t, 0, "apply", "-f", define(t, blue, web("blue", 8080, host)))
+	net(t, 0, "apply", "-f", later).prints(t, "host/"+host+" withheld") // noted: a transfer knows its routes
+	ngf := configure(t, "target: httproute", "gateway: {implementation: nginx-gateway-fabric, proxyBufferSize: 8k}")
+	route, policy := "this cluster does not serve routes.route.openshift.io", "this cluster does not serve proxysettingspolicies.gateway.nginx.org"
+	before := fingerprint(t)
+	for _, tt := range []struct {
+		want string
+		args []string
+	}{
+		{route, []string{"transfer", host, "--to", green.String(), "--target", "route", "-f", later}},
+		{route, []string{"transfer", host, "--to", green.String(), "--target", "route"}},
+		{policy, []string{"transfer", host, "--to", green.String(), "--config", ngf}},
+		{route, []string{"migrate", blue.Group().String(), "--to", "route"}},
+		{policy, []string{"migrate", blue.Group().String(), "--to", "httproute", "--config", ngf}},
+	} {
+		for _, dry := range []string{"none", "client", "server"} {
+			r := net(t, 1, append(tt.args, "--dry-run="+dry)...).says(t, tt.want)
+			if contains(r.stdout, "transferred", "created", "configured", "deleted") {
+				t.Errorf("it is found late: %s", r)
+			}
+		}
+	}
+	if d := changed(before, fingerprint(t)); len(d) > 0 {
+		t.Errorf("changed: %v", d)
+	}
+	held(t, host, "1 /")
+}
+
 // contains is true for a text that has one of the parts.
 func contains(text string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
