@@ -45,6 +45,8 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 	switch {
 	case m.Leave != nil:
 		return "", r.leave(ctx, work, m)
+	case m.Follow != nil:
+		return "", r.follow(ctx, m)
 	case m.Unmark != nil:
 		return "", r.unmark(ctx, m)
 	case m.Release != nil:

@@ -225,6 +225,9 @@ func (r *run) judge() state.Judge {
 // ProviderLeasedIP of another deployment of the owner, is withheld as if it were claimed.
 func (r *run) decide(h state.Hold, p state.Part, claim *state.Claim, uses []state.Use) state.Finding {
 	f := r.judge().Decide(h, p.Key, claim, uses)
+	if by, moved := r.movedAway(h, p); moved && f.Verdict == state.Mine && !r.opts.Adopt {
+		return state.Finding{Verdict: state.Held, By: by}
+	}
 	if f.Verdict != state.Free || !h.Kind.HasPorts() || r.opts.Adopt {
 		return f
 	}

@@ -38,6 +38,9 @@ type Ownership struct {
 	Shared bool
 	// Declared is true where Akash's provider made the object.
 	Declared bool
+	// MovedFrom are the deployment groups for which this program applied the object before Akash's provider
+	// wrote it for the lease that it names now.
+	MovedFrom []lease.Group
 }
 
 // OwnershipOf says whose an object is. The namespace's lease is the zero ID where the namespace is none
@@ -55,8 +58,8 @@ func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 		w.Lease, w.HasLease = namespace, true
 	}
 	annotated := o.GetAnnotations()[lease.AnnotationDefinition] != ""
-	applied, moved := w.writers(o)
-	w.Ours = w.HasLease && !moved && (applied || annotated)
+	applied := w.writers(o)
+	w.Ours = w.HasLease && len(w.MovedFrom) == 0 && (applied || annotated)
 	if !w.Ours {
 		return w
 	}
@@ -72,14 +75,13 @@ func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 	return w
 }
 
-// writers reads the managed fields. applied is true where this program has applied what the object says,
-// moved where it has done so for other deployment groups only, from which Akash's provider has moved the
-// object.
-func (w *Ownership) writers(o *unstructured.Unstructured) (applied, moved bool) {
+// writers reads the managed fields. applied is true where this program has applied what the object says.
+// Where it has done so for other deployment groups only, Akash's provider has moved the object from them.
+func (w *Ownership) writers(o *unstructured.Unstructured) (applied bool) {
 	if !managed.Names(o, lease.FieldManager) && !managed.Names(o, managed.Akash) {
-		return false, false
+		return false
 	}
-	others := false
+	var others []lease.Group
 	for e := range managed.Of(o) {
 		switch group, ofGroup := e.Group(); {
 		case e.Manager == managed.Akash:
@@ -87,12 +89,15 @@ func (w *Ownership) writers(o *unstructured.Unstructured) (applied, moved bool) 
 			w.Declared = w.Declared || e.Owns("metadata", "labels", lease.LabelManaged)
 		case !e.Ours() || !e.Owns("spec") && !e.Owns("metadata", "labels", lease.LabelOwner): // a note on somebody's object
 		case ofGroup && group != w.Lease.Group():
-			others = true
+			others = append(others, group)
 		default:
 			applied = true
 		}
 	}
-	return applied, others && !applied && w.Shared
+	if !applied && w.Shared {
+		w.MovedFrom = others
+	}
+	return applied
 }
 
 // MadeNamespace is true for the namespace of a lease that this program has made, and on which Akash's

@@ -73,7 +73,7 @@ func TestOwnership(t *testing.T) {
 		{name: "a ProviderHost of ours without labels", kind: "ProviderHost", annotations: hash, unlabelled: true, spec: spec, managers: []string{ofLease}, want: Ownership{Ours: true, Lost: []string{MarkLabels}}, goes: true, goesWithAkashs: true},
 		{name: "a ProviderLeasedIP of ours without labels", kind: "ProviderLeasedIP", annotations: hash, unlabelled: true, spec: "{lease_id: " + strings.Replace(spec, "dseq: 7", `dseq: "7"`, 1) + "}", managers: []string{ofLease}, want: Ownership{Ours: true, Lost: []string{MarkLabels}}, goes: true, goesWithAkashs: true},
 		{name: "a ProviderHost of Akash's that we applied too", kind: "ProviderHost", annotations: hash, managers: []string{ofLease, akashMade}, want: Ownership{Ours: true, Shared: true, Declared: true}},
-		{name: "a ProviderHost that Akash has moved here from another lease of the owner", kind: "ProviderHost", managers: []string{ofOther, akashWrote}, want: Ownership{Shared: true}},
+		{name: "a ProviderHost that Akash has moved here from another lease of the owner", kind: "ProviderHost", managers: []string{ofOther, akashWrote}, want: Ownership{Shared: true, MovedFrom: []lease.Group{other.Group()}}},
 		{name: "a ProviderHost that a transfer has moved here", kind: "ProviderHost", annotations: hash, managers: []string{ofOther, ofLease}, want: Ownership{Ours: true}, goes: true, goesWithAkashs: true},
 		{name: "a ProviderHost that a transfer has moved here and a restore has touched", kind: "ProviderHost", annotations: hash, managers: []string{ofOther}, want: Ownership{Ours: true, Lost: []string{MarkFields}}, goes: true, goesWithAkashs: true},
 		{name: "Akash's ProviderHost", kind: "ProviderHost", managers: []string{akashMade}, want: Ownership{Shared: true, Declared: true}},

@@ -121,6 +121,10 @@ type Mend struct {
 	Reject []ObjectRef
 	// Reserve is a claim of which the Keys of Group are a mere reservation once Delete or Reject are gone.
 	Reserve *Claim
+	// Follow is a claim of which the Keys of Group go to the lease of the same owner that Declared name, which
+	// are objects of Akash's provider, one for each key.
+	Follow   *Claim
+	Declared []ObjectRef
 	// Namespace is that of a lease whose parts Leave gives up because it is gone; empty where they go for
 	// another reason.
 	Namespace string

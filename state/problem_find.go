@@ -52,7 +52,9 @@ type problems struct {
 	// hashes are those of the definitions of which the objects of a deployment group are.
 	hashes map[lease.Group]map[string]bool
 	signs  signsOfLife
-	// served are the parts of things that objects of deployment groups serve or stand for.
+	// declarations are Akash's objects that stand for hosts and ports.
+	declarations map[string]*OwnObject
+	// stands are the parts of things that objects of deployment groups serve or stand for.
 	stands map[servedPart]bool
 	found  []Problem
 }
@@ -82,7 +84,7 @@ func newProblems(f ProblemFacts) *problems {
 		p.hashes[g][o.Definition] = true
 	}
 	p.signs = newSignsOfLife(f.Claims, f.Objects)
-	p.stands = servedParts(f)
+	p.stands, p.declarations = servedParts(f), declarations(f.Objects)
 	return p
 }
 
@@ -280,20 +282,4 @@ func (p *problems) object(o *OwnObject) {
 	case providerLeasedIP:
 		p.leasedIP(base, o)
 	}
-}
-
-// staleReports finds what routers that are gone have left in a route's status.
-func (p *problems) staleReports(base Problem, o *OwnObject) {
-	var stale, by []string
-	for _, r := range o.Reports {
-		if r.Stale != "" && (o.Labelled || o.Ours) {
-			stale, by = append(stale, r.String()), append(by, r.By)
-		}
-	}
-	if len(stale) == 0 {
-		return
-	}
-	base.Problem, base.Message = StaleReport, strings.Join(stale, "; ")
-	base.Plan, base.Mend = "take the report of "+strings.Join(by, ", ")+" out of its status", Mend{Clear: &o.ObjectRef}
-	p.add(base)
 }

@@ -71,12 +71,9 @@ func (p *problems) declared(base Problem, o *OwnObject) {
 	if part == nil || part.Run != "" || part.Lease.Group() != o.Lease.Group() || !o.Ours && p.Now.Sub(o.Since) < p.CrashedAfter {
 		return
 	}
-	for i := range p.Objects {
-		d := &p.Objects[i]
-		if d.Kind == kind && d.of(o.Lease.Group()) && (kind == providerHost && d.Name == base.Thing ||
-			kind == providerLeasedIP && d.SharingKey == o.SharingKey && d.Port.Protocol == o.Port.Protocol && d.Port.ExternalPort == o.Port.ExternalPort) {
-			return
-		}
+	// One that names another lease is Akash's migration, a problem of its own.
+	if d := p.declaration(kind, base.Thing, o.SharingKey, part.Key); d != nil && (d.of(o.Lease.Group()) || slices.Contains(d.MovedFrom, o.Lease.Group())) {
+		return
 	}
 	base.Problem, base.Message = NotDeclared, fmt.Sprintf("%s serves it, and no %s stands for it: Akash's provider has purged it, or somebody has deleted it", o, kind)
 	if o.Ours {
@@ -90,35 +87,39 @@ func (p *problems) declared(base Problem, o *OwnObject) {
 
 // operated looks at a route or a Service that Akash's operators have made, of what a lease holds.
 func (p *problems) operated(base Problem, o *OwnObject) {
-	if o.Kind == "service" {
-		_, part := p.portOf(o.SharingKey, PortKey(o.Port.Protocol, o.Port.ExternalPort))
+	if o.Kind == "service" || o.Kind == providerLeasedIP {
+		c, part := p.portOf(o.SharingKey, PortKey(o.Port.Protocol, o.Port.ExternalPort))
 		switch {
 		case part == nil || part.Run != "":
 		case p.claims[EndpointName(o.SharingKey)].servesFor(o.Lease.Group(), part.Key, false) != nil:
 			return
 		case part.Lease.Group() != o.Lease.Group():
-			p.elsewhereByAkash(base, o, o.SharingKey, part)
+			p.elsewhereByAkash(base, o, o.SharingKey, c, part)
+		case o.Kind == providerLeasedIP: // it does not name the port of the containers
 		case part.Service != o.Port.Service || part.Port != o.Port.Port:
 			base.Thing = o.SharingKey
 			p.notCaughtUp(base, o, fmt.Sprintf("%s leads port %s of it to %s:%d, the claim says %s:%d", o, part.PortText(), o.Port.Service, o.Port.Port, part.Service, part.Port))
 		}
-		p.declared(base, o)
+		if o.Kind == "service" {
+			p.declared(base, o)
+		}
 		return
 	}
 	for _, u := range o.Uses {
-		part := p.claims[claimName(u)].Part(RouteKey(u.Path))
+		c := p.claims[claimName(u)]
+		part := c.Part(RouteKey(u.Path))
 		switch {
 		case part == nil || part.Run != "" || o.Kind == providerHost && part.Lease.Group() == o.Lease.Group():
-		case p.claims[claimName(u)].servesFor(o.Lease.Group(), part.Key, u.Redirect) != nil:
+		case c.servesFor(o.Lease.Group(), part.Key, u.Redirect) != nil:
 			return
 		case part.Lease.Group() != o.Lease.Group():
-			p.elsewhereByAkash(base, o, u.Host, part)
+			p.elsewhereByAkash(base, o, u.Host, c, part)
 		case !part.leadsTo(o.Kind, u.Service, u.Port):
 			base.Thing = u.Host
 			p.notCaughtUp(base, o, fmt.Sprintf("%s routes it to %s:%d, the claim says %s:%d", o, u.Service, u.Port, part.Service, part.Port))
 		}
 	}
-	if o.Kind != providerHost && o.Kind != providerLeasedIP {
+	if o.Kind != providerHost {
 		p.declared(base, o)
 	}
 }
@@ -130,15 +131,55 @@ func (p *problems) notCaughtUp(base Problem, o *OwnObject, message string) {
 	p.add(base.byName())
 }
 
+// declaration is the ProviderHost of a host, or the ProviderLeasedIP of a port of an endpoint.
+func (p *problems) declaration(kind, host, sharingKey, key string) *OwnObject {
+	if kind == providerHost {
+		return p.declarations[kind+" "+host]
+	}
+	return p.declarations[kind+" "+sharingKey+" "+key]
+}
+
+// declarations are the ProviderHosts and the ProviderLeasedIPs by what declaration asks for.
+func declarations(objects []OwnObject) map[string]*OwnObject {
+	found := map[string]*OwnObject{}
+	for i := range objects {
+		switch o := &objects[i]; o.Kind {
+		case providerHost:
+			found[o.Kind+" "+o.Name] = o
+		case providerLeasedIP:
+			found[o.Kind+" "+o.SharingKey+" "+PortKey(o.Port.Protocol, o.Port.ExternalPort)] = o
+		}
+	}
+	return found
+}
+
 // elsewhereByAkash notes what Akash's provider has moved to another deployment than the claim's holder.
-// What it wrote is its own: the claim follows, or the provider takes it back.
-func (p *problems) elsewhereByAkash(base Problem, o *OwnObject, thing string, part *Part) {
-	if slices.ContainsFunc(p.found, func(x Problem) bool { return x.Problem == StrayRoute && x.Thing == thing }) {
+// What it wrote is its own: the claim follows, or the provider takes it back. Where the provider has moved the
+// declaration that this program wrote for the holder, to a lease of the same owner, it is known which is later.
+func (p *problems) elsewhereByAkash(base Problem, o *OwnObject, thing string, c *Claim, part *Part) {
+	kind := providerHost
+	if c.Kind.HasPorts() {
+		kind = providerLeasedIP
+	}
+	d := p.declaration(kind, thing, o.SharingKey, part.Key)
+	follows := d != nil && d.Lease.Owner == part.Lease.Owner && slices.Contains(d.MovedFrom, part.Lease.Group())
+	if i := slices.IndexFunc(p.found, func(x Problem) bool { return x.Problem == StrayRoute && x.Thing == thing }); i >= 0 {
+		if m := &p.found[i].Mend; follows && m.Follow == c && m.Group == part.Lease.Group() && p.found[i].Lease == d.Lease.String() && !slices.Contains(m.Keys, part.Key) {
+			m.Declared, m.Keys = append(m.Declared, d.ObjectRef), append(m.Keys, part.Key)
+		}
 		return
 	}
 	base.Problem, base.Thing, base.Manual = StrayRoute, thing, true
 	base.Message = fmt.Sprintf("%s serves it, which Akash's provider or its operator wrote, and %s holds it", o, part.Lease.Group())
 	base.Plan, base.Command = "let the claim follow", fmt.Sprintf("kubectl akash-net transfer %s --to %s", thing, o.Lease)
+	if follows {
+		base.Manual, base.Command, base.Lease, base.Namespace = false, "", d.Lease.String(), d.Lease.Namespace()
+		base.Message = fmt.Sprintf("Akash's provider has moved it to %s (%s), and %s holds it", d.Lease.Group(), d, part.Lease.Group())
+		base.Plan = "let the claim follow to " + d.Lease.Group().String()
+		base.Mend = Mend{Follow: c, Declared: []ObjectRef{d.ObjectRef}, Group: part.Lease.Group(), Keys: []string{part.Key}}
+		p.add(base)
+		return
+	}
 	if part.Lease.Owner != o.Lease.Owner {
 		base.Plan, base.Command = "two owners want it: one of them releases it", "kubectl akash-net release "+part.Lease.Group().String()+" "+thing
 	}

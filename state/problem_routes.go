@@ -121,3 +121,19 @@ func (p *problems) migrating(host string, serving []Use) bool {
 		Mend:    Mend{Group: g, Definition: true, Migration: true}}.byName())
 	return true
 }
+
+// staleReports finds what routers that are gone have left in a route's status.
+func (p *problems) staleReports(base Problem, o *OwnObject) {
+	var stale, by []string
+	for _, r := range o.Reports {
+		if r.Stale != "" && (o.Labelled || o.Ours) {
+			stale, by = append(stale, r.String()), append(by, r.By)
+		}
+	}
+	if len(stale) == 0 {
+		return
+	}
+	base.Problem, base.Message = StaleReport, strings.Join(stale, "; ")
+	base.Plan, base.Mend = "take the report of "+strings.Join(by, ", ")+" out of its status", Mend{Clear: &o.ObjectRef}
+	p.add(base)
+}

@@ -1,0 +1,100 @@
+package akash_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
+)
+
+// What Akash's provider migrates to another deployment of its owner is a problem. Until the claim has followed
+// the former deployment is refused it, and nothing is written over what Akash wrote; repair lets it follow.
+func TestClaimsFollowMigrations(t *testing.T) {
+	for name, flag := range map[string]string{"beside operators": "on", "without operators": "off"} {
+		t.Run(name, func(t *testing.T) {
+			o, spec := pooled(t, "")
+			w := newWorld(t, o, spec, "--operators="+flag)
+			if flag == "off" {
+				w.running.Stop()
+			}
+			host := newHost("migrates")
+			blue := workload(w.blue, []string{host}, "public:TCP:443:web", "public:UDP:53:web")
+			green := workload(w.green, []string{host}, "public:TCP:443:api", "public:UDP:53:api")
+			green.Services[0].Name = "api"
+			green.Services[0].Expose = append(green.Services[0].Expose, green.Services[1].Expose...)
+			green.Services = green.Services[:1]
+			w.apply(blue).exits(t, 0)
+			w.settled("applied", []string{"ep", host}, blue)
+
+			key := lease.SharingKey(w.owner, "public")
+			must(t, w.akash.SendManifest(t.Context(), green))
+			must(t, w.akash.TransferHostname(t.Context(), w.green, host, "api", 80))
+			must(t, w.akash.DeclareIP(t.Context(), w.green, "api", 9000, 443, "TCP", key, true))
+			must(t, w.akash.DeclareIP(t.Context(), w.green, "api", 9000, 53, "UDP", key, true))
+			if flag == "on" {
+				eventually(t, "the operators move what serves", func() bool {
+					return find(t, operators.Ingresses, w.green.Namespace(), host) != nil &&
+						find(t, operators.Services, w.green.Namespace(), "api-ip-443-tcp") != nil && find(t, operators.Services, w.green.Namespace(), "api-ip-53-udp") != nil
+				})
+			}
+			w.audits("migrated")
+			before := find(t, operators.Hosts, manifests, host)
+			w.proxy.sent()
+			w.operated("apply", "-f", w.define(blue)).exits(t, 4).says(t, "Akash's provider has moved providerhost lease/"+host+" there", w.green.Group().String())
+			if writes := w.proxy.sent(); len(writes) > 0 {
+				t.Errorf("the apply of the former deployment writes %q", writes)
+			}
+			if now := find(t, operators.Hosts, manifests, host); now.GetResourceVersion() != before.GetResourceVersion() {
+				t.Error("what Akash wrote is written over")
+			}
+
+			w.run("repair", "--operators="+flag, "--crashed-after=0s", "--assume-crashed", "StrayRoute/"+host, "StrayRoute/"+key).exits(t, 0).
+				says(t, "StrayRoute/"+host+" repaired (let the claim follow to "+w.green.Group().String(), "StrayRoute/"+key+" repaired")
+			if flag == "on" {
+				w.settled("followed", []string{"ep", host})
+			}
+			w.apply(blue).exits(t, 0).says(t, "withheld", w.green.Group().String())
+			w.apply(green).exits(t, 0)
+			w.settled("applied again", []string{"ep", host}, blue, green)
+			if errs := w.running.Errors(); len(errs) > 0 {
+				t.Errorf("the operators' loops ended: %v", errs)
+			}
+		})
+	}
+}
+
+// A host that goes to another owner is left, with the command: nobody but they can say whose it is. One that
+// Akash has declared back for its holder is no problem any more.
+func TestMigrationsThatAreLeft(t *testing.T) {
+	w := newWorld(t, operators.Options{}, "{}", "--operators=off")
+	w.running.Stop()
+	host, back := newHost("seized"), newHost("back")
+	d := workload(w.blue, []string{host, back})
+	w.apply(d).exits(t, 0)
+	other := leaseOf(newTenant(), 1)
+	must(t, w.akash.SendManifest(t.Context(), workload(w.green, []string{back})))
+	must(t, w.akash.DeclareHostname(t.Context(), other, host, "web", 80))
+	must(t, w.akash.TransferHostname(t.Context(), w.green, back, "web", 80))
+	must(t, w.akash.TransferHostname(t.Context(), w.blue, back, "web", 80))
+	r := w.run("repair", "--operators=off", "--crashed-after=0s", "--assume-crashed", "StrayRoute/"+host)
+	r.exits(t, 1).says(t, "StrayRoute/"+host+" left (", "two owners want it", "kubectl akash-net release "+w.blue.Group().String()+" "+host)
+	w.proxy.sent()
+	w.operated("apply", "-f", w.define(d)).exits(t, 4).says(t, "Akash's provider has moved providerhost lease/"+host, "another owner", other.Owner)
+	if writes := w.proxy.sent(); len(writes) > 0 {
+		t.Errorf("the apply writes %q", writes)
+	}
+	for _, name := range []string{host, back} {
+		if c := find(t, claims, ledger, name); c.GetLabels()["net.akash.network/owner"] != w.owner || !strings.Contains(strings.Join(slices.Collect(maps.Values(c.GetAnnotations())), " "), w.blue.String()) {
+			t.Errorf("the claim on %s has changed: %v", name, c.GetAnnotations())
+		}
+	}
+	if p := w.problems(); slices.ContainsFunc(p, func(p string) bool { return strings.Contains(p, back) }) {
+		t.Errorf("the problems are %q", p)
+	}
+	must(t, objects.Resource(operators.Hosts).Namespace(manifests).Delete(t.Context(), host, metav1.DeleteOptions{}))
+}
