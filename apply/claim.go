@@ -111,9 +111,7 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 		r.event(action, string(want.Kind), "", want.Thing, "")
 		return true, nil
 	}
-	if _, known := r.before[want.Name()]; !known {
-		r.before[want.Name()] = claim.Entries(r.group)
-	}
+	r.remember(want.Name(), claim)
 	now, err := r.ledger.Put(ctx, claim, r.group, parts)
 	if err != nil {
 		if cluster.IsUnclear(err) {
@@ -136,6 +134,19 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 	}
 	r.event(Claimed, string(want.Kind), "", want.Thing, "")
 	return true, nil
+}
+
+// remember notes what the group has on a claim before the run's write, for a rollback: as it was read last
+// without the run's own mark. What the lease had before that, and has given up since, is not brought back.
+func (r *run) remember(name string, claim *state.Claim) {
+	entries := claim.Entries(r.group)
+	if _, known := r.before[name]; known && slices.ContainsFunc(entries, func(p state.Part) bool { return p.Run == r.nonce }) {
+		return
+	}
+	if h := r.holds[name]; h != nil && h.took {
+		return
+	}
+	r.before[name] = entries
 }
 
 // evict removes a hold whose time is over, pinned to what was read; then the claim is to be
@@ -209,7 +220,7 @@ func (r *run) rollback(ctx context.Context) error {
 			// or it finds out when it settles. To put its mark back could leave a claim to nobody.
 			before = slices.DeleteFunc(slices.Clone(before), func(p state.Part) bool { return p.Run != "" })
 		}
-		left, err := r.ledger.Restore(ctx, name, r.group, r.nonce, before)
+		left, err := r.giveBack(ctx, h, before)
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s %s could not be given back: %w", h.want.Kind, h.want.Thing, err))
@@ -221,4 +232,17 @@ func (r *run) rollback(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// giveBack leaves of a claim what the group had written on it before. Where the run's mark has gone already
+// the claim is given back as the run has left it: what somebody has written on since stays.
+func (r *run) giveBack(ctx context.Context, h *held, before []state.Part) (left bool, err error) {
+	if h.settled == nil {
+		return r.ledger.Restore(ctx, h.want.Name(), r.group, r.nonce, before)
+	}
+	_, err = r.ledger.Shrink(ctx, h.settled, r.group, before)
+	if errors.Is(err, ledger.ErrAgain) {
+		return false, nil
+	}
+	return err == nil && len(before) == 0, err
 }

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
@@ -20,6 +22,9 @@ import (
 
 // writeRoute writes a route's new form, in the order in which it works from its first moment on.
 func (m *migration) writeRoute(ctx context.Context, c *crossing, seen map[string]bool) error {
+	if err := m.readAgain(ctx, c); err != nil {
+		return err
+	}
 	if m.superseded(c) {
 		o := c.main()
 		m.event(Unchanged, o.Kind.Singular, o.Namespace, o.Name, "it is there already")
@@ -33,11 +38,42 @@ func (m *migration) writeRoute(ctx context.Context, c *crossing, seen map[string
 				objects = append(objects, o)
 			}
 		}
-		if err := m.writeAll(ctx, objects); err != nil {
+		if err := m.writeAll(ctx, objects); cluster.IsOvertaken(err) {
+			return c.changed()
+		} else if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readAgain reads the new form of a route, and then the old one, from which it is rendered: what another
+// run has written since the migration has read is not to be written over. The write is pinned to the new
+// form as it is now.
+func (m *migration) readAgain(ctx context.Context, c *crossing) error {
+	o := c.main()
+	now, err := m.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	if err != nil {
+		return err
+	}
+	delete(m.snapshot.live[o.Kind.Plural], o.Namespace+"/"+o.Name)
+	if now != nil {
+		m.snapshot.live[o.Kind.Plural][o.Namespace+"/"+o.Name] = now
+	}
+	if m.opts.DryRun != "" {
+		return nil
+	}
+	m.pins[o.String()] = pinOf(now)
+	old, err := m.cluster.Get(ctx, c.old.kind, c.old.live.GetNamespace(), c.old.live.GetName())
+	if err == nil && (old == nil || old.GetUID() != c.old.live.GetUID() || !sameRoute(old, c.old.live)) && !m.superseded(c) {
+		err = c.changed()
+	}
+	return err
+}
+
+// changed says that a route is not as it was read.
+func (c *crossing) changed() error {
+	return fmt.Errorf("%s %s/%s was changed meanwhile; the same command carries the change over", c.old.kind.Singular, c.old.live.GetNamespace(), c.old.live.GetName())
 }
 
 // superseded is true where the new form is there and is not this run's to write: Akash's provider wrote
@@ -126,24 +162,39 @@ func (m *migration) confirm(ctx context.Context) error {
 	}
 	var errs []error
 	for _, c := range m.routes {
-		before := m.snapshot.claims[state.HostName(c.use.Host)]
-		if c.why != "" || before == nil || len(m.made) == 0 {
+		if c.why != "" || len(m.made) == 0 {
 			continue
 		}
-		claim, err := readClaim(ctx, m.ledger, before.Name())
+		still, err := m.stillHeld(ctx, c)
 		if err != nil {
 			c.ready = false
 			errs = append(errs, err)
 			continue
 		}
-		part := claim.Part(state.RouteKey(c.use.Path))
-		if part != nil && !claim.Deleting && part.Lease.Group() == m.group {
+		if still {
 			continue
 		}
 		c.ready = false
-		errs = append(errs, m.takeBack(ctx, c), m.overtaken(&held{want: state.Hold{Kind: before.Kind, Thing: before.Thing}}))
+		errs = append(errs, m.takeBack(ctx, c), m.overtaken(&held{want: state.Hold{Kind: state.Host, Thing: c.use.Host}}))
 	}
 	return errors.Join(errs...)
+}
+
+// stillHeld is true for a route that its lease holds. One that nobody has claimed has moved rightly while
+// the old route stands.
+func (m *migration) stillHeld(ctx context.Context, c *crossing) (bool, error) {
+	claim, err := readClaim(ctx, m.ledger, state.HostName(c.use.Host))
+	if err != nil {
+		return false, err
+	}
+	if part := claim.Part(state.RouteKey(c.use.Path)); part != nil {
+		return !claim.Deleting && part.Lease.Group() == m.group, nil
+	}
+	if m.snapshot.claims[state.HostName(c.use.Host)] != nil || claim != nil {
+		return false, nil
+	}
+	old, err := m.cluster.Get(ctx, c.old.kind, c.old.live.GetNamespace(), c.old.live.GetName())
+	return old != nil && old.GetUID() == c.old.live.GetUID() && old.GetDeletionTimestamp() == nil, err
 }
 
 // takeBack deletes what the run has made for a route.

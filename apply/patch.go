@@ -25,10 +25,11 @@ func (r *run) patch(ctx context.Context, o render.Object) (meta *metav1.PartialO
 // patchAs is patch under a field manager.
 func (r *run) patchAs(ctx context.Context, o render.Object, manager string) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	again := false
+	pinned := r.pinned(o)
 	tried := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(context.Context) (bool, error) {
-		meta, made, err = r.cluster.Patch(ctx, o, manager, r.opts.DryRun == DryRunServer)
+		meta, made, err = r.cluster.Patch(ctx, pinned, manager, r.opts.DryRun == DryRunServer)
 		made = made || again // what is there may be what the first request has made
-		again = true
+		again, pinned = true, o
 		done := err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil
 		if !done {
 			if _, gone := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name); cluster.IsAway(gone) {
@@ -70,4 +71,24 @@ func (r *run) seize(ctx context.Context, o render.Object, live *unstructured.Uns
 		now, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 		return err == nil && now != nil && cluster.Unchanged(o, now, r.manager(o)), err
 	})
+}
+
+// pinOf is the resource version to which the write of an object is pinned. Where there is none it is one that
+// no object has: the write then makes the object, and fails on one that is there.
+func pinOf(live *unstructured.Unstructured) string {
+	if live == nil {
+		return "1"
+	}
+	return live.GetResourceVersion()
+}
+
+// pinned is the object with the resource version that its write is pinned to, if it is to any.
+func (r *run) pinned(o render.Object) render.Object {
+	pin := r.pins[o.String()]
+	if pin == "" {
+		return o
+	}
+	body := cluster.Rendered(o)
+	body.SetResourceVersion(pin)
+	return render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}
 }

@@ -183,6 +183,8 @@ type run struct {
 	made    []madeObject
 	altered []alteredObject
 	removed map[types.UID]bool
+	// pins are the resource versions to which the writes of some objects are pinned, by the object.
+	pins map[string]string
 	// keptFor are objects of the lease that stay because they serve for another.
 	keptFor map[types.UID]bool
 	dns     recordWork

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,10 +41,13 @@ func (r *run) settle(ctx context.Context) error {
 	return errors.Join(err, r.noteWaits(ctx))
 }
 
-// settleHolds settles the claims. A run that was overtaken takes back what it wrote.
+// settleHolds settles the claims: those first that the run has only relied on, for what it has taken can be
+// given back by its marks, which go. A run that was overtaken takes back what it wrote.
 func (r *run) settleHolds(ctx context.Context) error {
 	var errs []error
-	for _, h := range r.sortedHolds() {
+	holds := r.sortedHolds()
+	slices.SortStableFunc(holds, func(a, b *held) int { return cmp.Compare(a.order(), b.order()) })
+	for _, h := range holds {
 		err := r.settleOne(ctx, h)
 		if overtaken := (*OvertakenError)(nil); errors.As(err, &overtaken) {
 			return r.giveUp(ctx, err)
@@ -54,6 +58,14 @@ func (r *run) settleHolds(ctx context.Context) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// order is that in which claims are settled.
+func (h *held) order() int {
+	if h.took {
+		return 1
+	}
+	return 0
 }
 
 // noteWaits writes on the claims of other deployments of the owner what they withhold from this
@@ -124,8 +136,10 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 		if slices.EqualFunc(parts, claim.Entries(r.group), samePart) {
 			return true, nil
 		}
-		_, err := r.ledger.Put(ctx, claim, r.group, parts)
-		r.wrote(err)
+		now, err := r.ledger.Put(ctx, claim, r.group, parts)
+		if r.wrote(err); err == nil {
+			h.settled = now
+		}
 		return ledger.Retry(err)
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {

@@ -233,6 +233,9 @@ func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bo
 		former = r.ofFormer(conflict.Managers)
 	}
 	if former || r.adopts(o, live, id, labelled) {
+		if err := r.stillHolds(ctx, o.Kind, live); err != nil {
+			return false, err
+		}
 		err := r.seize(ctx, o, live)
 		if cluster.IsOvertaken(err) || cluster.IsOwned(err) {
 			return false, conflict
