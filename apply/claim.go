@@ -9,6 +9,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -108,6 +109,7 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 		if r.opts.Check {
 			action = Free
 		}
+		r.planned(planClaim(plan.Claim, claim, claim.PartsOf(r.group), parts))
 		r.event(action, string(want.Kind), "", want.Thing, "")
 		return true, nil
 	}

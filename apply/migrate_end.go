@@ -8,9 +8,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -107,6 +107,6 @@ func (m *migration) removeOld(ctx context.Context, c *crossing) error {
 
 // sameRoute is true where nothing but the status has changed.
 func sameRoute(a, b *unstructured.Unstructured) bool {
-	return cluster.Contains(a.Object["spec"], b.Object["spec"]) && cluster.Contains(b.Object["spec"], a.Object["spec"]) &&
+	return plan.Contains(a.Object["spec"], b.Object["spec"]) && plan.Contains(b.Object["spec"], a.Object["spec"]) &&
 		maps.Equal(a.GetAnnotations(), b.GetAnnotations()) && maps.Equal(a.GetLabels(), b.GetLabels())
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -211,6 +212,7 @@ func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told stri
 		}
 		if r.opts.DryRun == DryRunClient {
 			r.removed[live.GetUID()] = true
+			r.planned(plan.Remove(o.kind.Singular, live, told))
 			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
 			return true, nil
 		}
@@ -297,6 +299,7 @@ func (r *run) leaveClaim(ctx context.Context, c *state.Claim, drop func(state.Pa
 		}
 	}
 	if r.opts.DryRun == DryRunClient {
+		r.planned(planClaim(plan.GiveUp, c, c.PartsOf(r.group), slices.DeleteFunc(c.PartsOf(r.group), drop)))
 		r.event(action, string(c.Kind), "", c.Thing, "")
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -57,6 +58,8 @@ type Options struct {
 	Concurrency int
 	// Report receives the events, one at a time.
 	Report func(Event)
+	// Plan receives what would be changed, one change at a time; it goes with DryRunClient.
+	Plan func(lease.ID, plan.Change)
 }
 
 // Applier drives the cluster to definitions.
@@ -298,6 +301,15 @@ func (r *run) event(action Action, kind, namespace, name, message string) {
 		r.mu.Unlock()
 	}
 	r.send(e)
+}
+
+// planned reports a change that a run which changes nothing would make.
+func (r *run) planned(c plan.Change) {
+	if r.opts.Plan != nil && !r.quiet {
+		r.report.Lock()
+		defer r.report.Unlock()
+		r.opts.Plan(r.req.Lease, c)
+	}
 }
 
 func (r *run) fail(err error) {

@@ -32,6 +32,7 @@ func (e *OvertakenError) Error() string {
 // what the definition says, and the run's mark goes.
 func (r *run) settle(ctx context.Context) error {
 	if r.opts.DryRun != "" {
+		r.planHolds()
 		return nil
 	}
 	err := r.settleHolds(ctx)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -31,6 +32,7 @@ func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
 	if by.Lease != (lease.ID{}) {
 		message = "held by deployment " + by.Lease.Group().String()
 	}
+	r.planned(plan.Change{Action: plan.Withhold, Kind: string(h.Kind), Name: name, Why: message})
 	r.event(Withheld, string(h.Kind), "", name, message)
 }
 

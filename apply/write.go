@@ -19,6 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -100,6 +101,8 @@ func (r *run) makeNamespace(ctx context.Context) error {
 		if err != nil || !made {
 			return err
 		}
+	} else {
+		r.planned(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, nil, r.manager(o)))
 	}
 	r.event(Created, o.Kind.Singular, "", name, "")
 	return nil
@@ -143,7 +146,11 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	if live == nil {
 		action = Created
 	}
-	if r.opts.DryRun == DryRunClient || r.unchecked(o) != "" {
+	if r.opts.DryRun == DryRunClient {
+		r.planned(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, r.manager(o)))
+		return action, nil
+	}
+	if r.unchecked(o) != "" {
 		return action, nil
 	}
 	meta, made, err := r.patch(ctx, o)
@@ -219,7 +226,7 @@ func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bo
 	if getErr != nil || live == nil {
 		return false, conflict
 	}
-	conflict.Differs = !cluster.Contains(live.Object, cluster.Rendered(o).Object)
+	conflict.Differs = !plan.Contains(live.Object, cluster.Rendered(o).Object)
 	id, labelled := lease.IDFromLabels(live.GetLabels())
 	// What Akash's provider has moved to this lease still has the fields of the deployment that had it.
 	former := r.opts.DryRun == "" && labelled && id.Group() == r.group && slices.Contains(kinds.ClaimLike, o.Kind)

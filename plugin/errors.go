@@ -26,6 +26,8 @@ const (
 	exitInvalid = 3
 	exitHeld    = 4
 	exitTimeout = 5
+	// exitDiff is that of a diff that could not find out whether there are differences.
+	exitDiff = 6
 	// exitInterrupted is that of a command that an interrupt (SIGINT) ended; another signal has another.
 	exitInterrupted = 130
 )
@@ -49,6 +51,9 @@ func (c *cli) end(ctx context.Context, err error) int {
 	rest, ended := oneEnd(failures)
 	for _, e := range rest {
 		code = max(code, c.print(e))
+	}
+	if failed := (*diffError)(nil); errors.As(err, &failed) {
+		code = exitDiff
 	}
 	switch {
 	case ended > 0 && each && c.leases > 1:
@@ -94,6 +99,7 @@ func (c *cli) print(err error) int {
 	var settling *apply.SettlingError
 	var wrong *usageError
 	var found *problemsFound
+	var different *differs
 	if found := (*parallel.FaultError)(nil); errors.As(err, &found) {
 		return c.report(found)
 	}
@@ -128,7 +134,7 @@ func (c *cli) print(err error) int {
 	case errors.As(err, &settling):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nThe same command removes them then; with --timeout=%s it waits for that now.\n", err, (settling.After + time.Second).Round(time.Second))
 		return exitTimeout
-	case errors.As(err, &found): // they stand on stdout
+	case errors.As(err, &found), errors.As(err, &different): // they stand on stdout
 		return exitFailed
 	case errors.As(err, &wrong):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nSee 'kubectl akash-net --help' for usage.\n", err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -179,6 +180,14 @@ func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 		}
 	}
 	c.printExplanation(state.Explanation{Summary: "s" + escape, Facts: []string{"f" + escape}, Next: []string{"n" + escape}})
+	value := map[string]any{"a" + escape: "v" + escape}
+	out.Write(planText(plan.New([]plan.Lease{{Lease: "l" + escape, Refused: "r" + escape, Changes: []plan.Change{
+		{Action: plan.Claim, Kind: "k" + escape, Name: "n" + escape, After: value},
+		{Action: plan.Withhold, Why: "w" + escape},
+		{Action: plan.Delete, Why: "w" + escape},
+		{Action: plan.Create, After: value},
+		{Action: plan.Update, Fields: []plan.Field{{Path: plan.Path{"p" + escape, "q" + escape}, Before: "b" + escape, After: value, Conflict: true, Owners: []plan.Owner{{Manager: "m" + escape}}}}},
+	}}}), false))
 	if r, found := obeys(out.String() + errOut.String()); found {
 		t.Errorf("%U is printed:\n%q\n%q", r, out.String(), errOut.String())
 	}

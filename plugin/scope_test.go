@@ -23,6 +23,7 @@ var commandLines = map[string]string{
 	"completion bash":                     "",
 	"convert -f a.yaml":                   "config",
 	"convert --from-cluster":              "connection config",
+	"diff -f a.yaml":                      "connection config",
 	"explain a.example.com":               "connection config",
 	"install":                             "connection config",
 	"migrate --to httproute --all":        "connection config namespace",

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"encoding/json"
-	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -10,6 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -21,7 +21,7 @@ func Unchanged(o render.Object, live *unstructured.Unstructured, manager string)
 		return false
 	}
 	desired := Rendered(o).Object
-	if !Contains(live.Object, desired) {
+	if !plan.Contains(live.Object, desired) {
 		return false
 	}
 	entry, ok := managed.Applied(live, manager)
@@ -37,38 +37,8 @@ func Rendered(o render.Object) *unstructured.Unstructured {
 	return u
 }
 
-// Contains is true when every field of want stands in have with the same value. Lists have the
-// same length; the maps in them may have further fields (defaults).
-func Contains(have, want any) bool {
-	switch want := want.(type) {
-	case map[string]any:
-		have, ok := have.(map[string]any)
-		if !ok {
-			return false
-		}
-		for k, v := range want {
-			if !Contains(have[k], v) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		have, ok := have.([]any)
-		if !ok || len(have) != len(want) {
-			return false
-		}
-		for i := range want {
-			if !Contains(have[i], want[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	return reflect.DeepEqual(have, want)
-}
-
 // ownsNoMore is true when each field that a manager owns is one that it sends. Members of lists were
-// compared by Contains.
+// compared by plan.Contains.
 func ownsNoMore(entry managed.Entry, desired map[string]any) bool {
 	set, ok := entry.Set()
 	set.Iterate(func(path fieldpath.Path) { ok = ok && sends(desired, path) })

@@ -1,0 +1,130 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// planClaim is the change of what a lease holds of a thing.
+func planClaim(action plan.Action, c *state.Claim, before, after []state.Part) plan.Change {
+	return plan.Change{
+		Action: action, Kind: string(c.Kind), Name: c.Thing, UID: c.UID, ResourceVersion: c.ResourceVersion,
+		Before: planParts(before), After: planParts(after),
+	}
+}
+
+// planHolds plans the claims that stay the lease's and are to say something else, such as another backend.
+func (r *run) planHolds() {
+	for _, h := range r.sortedHolds() {
+		parts, ok := r.final(h, h.claim)
+		if ok && !h.took && !slices.EqualFunc(parts, h.claim.Entries(r.group), samePart) {
+			r.planned(planClaim(plan.Claim, h.claim, h.claim.PartsOf(r.group), parts))
+		}
+	}
+}
+
+// planParts are the parts of a claim as a plan shows them: the path or the port, and where it leads; nil
+// for none.
+func planParts(parts []state.Part) map[string]any {
+	out := map[string]any{}
+	for _, p := range parts {
+		if p.For != "" { // a note holds nothing
+			continue
+		}
+		name, backend := p.Path, ""
+		if _, port := p.ProtocolPort(); port != 0 {
+			name = p.PortText()
+		} else if name == "" {
+			name = "/"
+		}
+		if p.Service != "" {
+			backend = fmt.Sprintf("%s:%d", p.Service, p.Port)
+		}
+		out[name] = backend
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// Plan is what an apply of the definitions would change, lease by lease in their order; nothing is written.
+// A lease that would be refused says so in the plan. The error is of what could not be found out.
+func Plan(ctx context.Context, c *cluster.Cluster, opts Options, defs []*lease.Definition) (plan.Plan, error) {
+	byLease := map[lease.ID][]plan.Change{}
+	opts.DryRun, opts.Wait, opts.Report = DryRunClient, 0, nil
+	opts.Plan = func(id lease.ID, change plan.Change) { byLease[id] = append(byLease[id], change) }
+	refused, err := refusals(New(c, opts).Apply(ctx, defs))
+	leases := make([]plan.Lease, 0, len(defs))
+	for _, def := range defs {
+		l := plan.Lease{Lease: def.Lease.String(), Changes: byLease[def.Lease]}
+		if held := refused[def.Lease]; held != nil {
+			l.Changes, l.Refused = nil, held.Error()
+		}
+		if l.Changes == nil {
+			l.Changes = []plan.Change{}
+		}
+		slices.SortStableFunc(l.Changes, compareChanges)
+		leases = append(leases, l)
+	}
+	return plan.New(leases), err
+}
+
+// refusals tells the leases that others are in the way of from what went wrong.
+func refusals(err error) (refused map[lease.ID]error, rest error) {
+	refused = map[lease.ID]error{}
+	failed := Failures{err}
+	_ = errors.As(err, &failed)
+	var others []error
+	for _, e := range failed {
+		var held *HeldError
+		var exhausted *ExhaustedError
+		switch {
+		case errors.As(e, &held):
+			refused[held.Lease] = held
+		case errors.As(e, &exhausted):
+			refused[exhausted.Lease] = exhausted
+		case e != nil:
+			others = append(others, e)
+		}
+	}
+	return refused, failures(others)
+}
+
+// compareChanges orders changes as an apply makes them; those that it makes side by side, by name.
+func compareChanges(a, b plan.Change) int {
+	return cmp.Or(cmp.Compare(orderOf(a), orderOf(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// orderOf is when an apply makes a change: claims, what is written by its stage, what goes, what is given up.
+func orderOf(c plan.Change) int {
+	first := len(kinds.Stages)
+	switch c.Action {
+	case plan.Claim, plan.Withhold:
+		return -first - 2
+	case plan.Delete:
+		return 1
+	case plan.GiveUp:
+		return 2
+	case plan.Create, plan.Update:
+	}
+	for i, stage := range kinds.Stages {
+		if slices.ContainsFunc(stage, func(k render.Kind) bool { return k.Singular == c.Kind }) {
+			return i - first
+		}
+	}
+	if slices.ContainsFunc(kinds.Records, func(k render.Kind) bool { return k.Singular == c.Kind }) {
+		return 0
+	}
+	return -first - 1 // pools and the namespace
+}

@@ -1,0 +1,197 @@
+package plan
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
+)
+
+// Field is a field that would change.
+type Field struct {
+	Path Path `json:"path"`
+	// Before is the value that is there, After the one that would be; nil where there is none.
+	Before any `json:"before,omitempty"`
+	After  any `json:"after,omitempty"`
+	// Owners are the field managers that own the value that is there.
+	Owners []Owner `json:"owners,omitempty"`
+	// Conflict is true where another manager owns the value: the API server would refuse the write.
+	Conflict bool `json:"conflict,omitempty"`
+}
+
+// Owner is a field manager that owns a field.
+type Owner struct {
+	Manager string `json:"manager"`
+	// Since is when the manager last wrote the object.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// Fields are the fields of a live object that an apply under a field manager would change: those that it
+// sends with another value, and those that the manager alone owns and that it no longer sends (KEP-555).
+func Fields(live *unstructured.Unstructured, want map[string]any, manager string) []Field {
+	var fields []Field
+	compare(&fields, nil, live.Object, want)
+	if entry, ok := managed.Applied(live, manager); ok {
+		if set, ok := entry.Set(); ok {
+			set.Leaves().Iterate(func(path fieldpath.Path) { dropped(&fields, path, live.Object, want) })
+		}
+	}
+	var out []Field
+	for _, f := range fields {
+		f.own(live, manager)
+		if f.After == nil && slices.ContainsFunc(f.Owners, func(o Owner) bool { return o.Manager != manager }) {
+			continue // the other owner keeps it
+		}
+		f.Conflict = f.Before != nil && slices.ContainsFunc(f.Owners, func(o Owner) bool { return foreign(o.Manager, manager) })
+		out = append(out, f)
+	}
+	slices.SortFunc(out, func(a, b Field) int { return slices.Compare(a.Path, b.Path) })
+	return out
+}
+
+// foreign is true for a manager whose fields an apply under the other does not take over. Those of another
+// deployment of the same owner it does, once it holds the claim.
+func foreign(other, manager string) bool {
+	g, err := lease.ParseGroup(strings.TrimPrefix(other, lease.FieldManager+"/"))
+	own, ownErr := lease.ParseGroup(strings.TrimPrefix(manager, lease.FieldManager+"/"))
+	return other != manager && (err != nil || ownErr != nil || g.Owner != own.Owner)
+}
+
+// compare adds the fields that are sent with another value than is there.
+func compare(fields *[]Field, path Path, have, want any) {
+	wanted, ok := want.(map[string]any)
+	if !ok {
+		if !Contains(have, want) {
+			*fields = append(*fields, Field{Path: slices.Clone(path), Before: have, After: want})
+		}
+		return
+	}
+	there, _ := have.(map[string]any)
+	for name, value := range wanted {
+		if at := append(slices.Clone(path), name); !identity(at) {
+			compare(fields, at, there[name], value)
+		}
+	}
+}
+
+// identity is true for what names an object.
+func identity(path Path) bool {
+	switch path.String() {
+	case "apiVersion", "kind", "metadata.name", "metadata.namespace":
+		return true
+	}
+	return false
+}
+
+// Contains is true where every field of want stands in have with the same value. Lists have the same length;
+// what the maps in them, or have itself, say beyond that are defaults.
+func Contains(have, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		have, ok := have.(map[string]any)
+		if !ok {
+			return false
+		}
+		for k, v := range want {
+			if !Contains(have[k], v) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		have, ok := have.([]any)
+		if !ok || len(have) != len(want) {
+			return false
+		}
+		for i := range want {
+			if !Contains(have[i], want[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return reflect.DeepEqual(have, want)
+}
+
+// dropped adds a field that was sent before and is not any more. Items of lists are compared with the list.
+func dropped(fields *[]Field, owned fieldpath.Path, live, want map[string]any) {
+	var path Path
+	for _, element := range owned {
+		if element.FieldName == nil {
+			break
+		}
+		path = append(path, *element.FieldName)
+	}
+	if _, sent := at(want, path); sent {
+		return
+	}
+	before, there := at(live, path)
+	known := func(f Field) bool { return slices.Equal(f.Path, path) }
+	if there && !slices.ContainsFunc(*fields, known) {
+		*fields = append(*fields, Field{Path: path, Before: before})
+	}
+}
+
+// at is the value of a path.
+func at(from map[string]any, path Path) (value any, there bool) {
+	value = from
+	for _, name := range path {
+		m, ok := value.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if value, there = m[name]; !there {
+			return nil, false
+		}
+	}
+	return value, there
+}
+
+// own finds the owners of the value that is there.
+func (f *Field) own(live *unstructured.Unstructured, manager string) {
+	if f.Before == nil {
+		return
+	}
+	for e := range managed.Of(live) {
+		if !e.Owns(f.Path...) {
+			continue
+		}
+		o := Owner{Manager: e.Manager}
+		if e.Time != nil {
+			o.Since = e.Time.Time
+		}
+		f.Owners = append(f.Owners, o)
+	}
+	slices.SortFunc(f.Owners, func(a, b Owner) int {
+		if mine := a.Manager == manager; mine != (b.Manager == manager) {
+			if mine {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Manager, b.Manager)
+	})
+}
+
+// set makes the field what it would be.
+func (f Field) set(object map[string]any) {
+	for _, name := range f.Path[:len(f.Path)-1] {
+		next, ok := object[name].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			object[name] = next
+		}
+		object = next
+	}
+	last := f.Path[len(f.Path)-1]
+	if object[last] = f.After; f.After == nil {
+		delete(object, last)
+	}
+}

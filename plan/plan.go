@@ -1,0 +1,118 @@
+// Package plan says what a command would change, as a value: which things it would claim or give up, and
+// which objects it would create, change or delete, field by field. It is pure.
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Action is what would be done with one object or one thing.
+type Action string
+
+// The actions.
+const (
+	// Claim takes a thing, or parts of it, for the lease; GiveUp ends that.
+	Claim  Action = "claim"
+	GiveUp Action = "giveUp"
+	// Withhold leaves a thing to another deployment of the same owner, which holds it.
+	Withhold Action = "withhold"
+	Create   Action = "create"
+	Update   Action = "update"
+	Delete   Action = "delete"
+)
+
+// Change is one step of a plan.
+type Change struct {
+	Action Action `json:"action"`
+	// Kind and Name are the object, or the thing that is claimed; a thing has no namespace.
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// UID and ResourceVersion are those of the object, or of the claim, as it was read; empty where there
+	// is none.
+	UID             types.UID `json:"uid,omitempty"`
+	ResourceVersion string    `json:"resourceVersion,omitempty"`
+	// Before and After are the object as it is and as it would be, without managed fields and status; of a
+	// claim they are the parts that the lease holds. One that would be created has no Before, one that would
+	// be deleted no After.
+	Before map[string]any `json:"before,omitempty"`
+	After  map[string]any `json:"after,omitempty"`
+	// Fields are the fields that an update would change. There are none where it would only change who owns
+	// them.
+	Fields []Field `json:"fields,omitempty"`
+	// Why says more, where that is not plain.
+	Why string `json:"why,omitempty"`
+}
+
+// Lease is what would change for one lease.
+type Lease struct {
+	Lease   string   `json:"lease"`
+	Changes []Change `json:"changes"`
+	// Refused says why nothing would be changed for the lease; empty where nothing is in the way.
+	Refused string `json:"refused,omitempty"`
+}
+
+// Differs is true where anything would change, or where the lease would be refused.
+func (l Lease) Differs() bool { return len(l.Changes) > 0 || l.Refused != "" }
+
+// Plan is what would change, lease by lease.
+type Plan struct {
+	APIVersion string  `json:"apiVersion"`
+	Kind       string  `json:"kind"`
+	Leases     []Lease `json:"leases"`
+}
+
+// New is the plan of some leases.
+func New(leases []Lease) Plan {
+	return Plan{APIVersion: lease.Domain + "/v1alpha1", Kind: "Plan", Leases: leases}
+}
+
+// Differs is true where anything would change.
+func (p Plan) Differs() bool { return slices.ContainsFunc(p.Leases, Lease.Differs) }
+
+// Write is the change that an apply of an object under a field manager makes. live is the object as it
+// was read, nil where there is none.
+func Write(kind string, want map[string]any, live *unstructured.Unstructured, manager string) Change {
+	name := unstructured.Unstructured{Object: want}
+	c := Change{Action: Create, Kind: kind, Namespace: name.GetNamespace(), Name: name.GetName()}
+	if live == nil {
+		c.After = shown(want)
+		return c
+	}
+	c.Action, c.UID, c.ResourceVersion = Update, live.GetUID(), live.GetResourceVersion()
+	c.Fields = Fields(live, want, manager)
+	c.Before = shown(live.Object)
+	c.After = runtime.DeepCopyJSON(c.Before)
+	for _, f := range c.Fields {
+		f.set(c.After)
+	}
+	return c
+}
+
+// Remove is the change that deletes an object.
+func Remove(kind string, live *unstructured.Unstructured, why string) Change {
+	return Change{
+		Action: Delete, Kind: kind, Namespace: live.GetNamespace(), Name: live.GetName(),
+		UID: live.GetUID(), ResourceVersion: live.GetResourceVersion(), Before: shown(live.Object), Why: why,
+	}
+}
+
+// shown is an object without what the API server and controllers keep for themselves.
+func shown(o map[string]any) map[string]any {
+	u := (&unstructured.Unstructured{Object: o}).DeepCopy()
+	u.SetManagedFields(nil)
+	delete(u.Object, "status")
+	return u.Object
+}
+
+// Path is where a field stands in its object, from the top. A list is one field.
+type Path []string
+
+func (p Path) String() string { return strings.Join(p, ".") }

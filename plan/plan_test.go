@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	ours   = "akash-net/akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/1/1"
+	former = "akash-net/akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/2/1"
+	rival  = "akash-net/akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn/1/1"
+)
+
+// object reads YAML; owners are the fields (fieldsV1, as YAML) that each manager has applied.
+func object(t *testing.T, text string, owners map[string]string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	var entries []any
+	for manager, fields := range owners {
+		owned := map[string]any{}
+		if err := yaml.Unmarshal([]byte(fields), &owned); err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, map[string]any{"manager": manager, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": owned})
+	}
+	if entries != nil {
+		if err := unstructured.SetNestedSlice(u.Object, entries, "metadata", "managedFields"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return u
+}
+
+func TestFields(t *testing.T) {
+	const live = `
+kind: A
+metadata: {name: a, annotations: {x: "1"}}
+spec: {class: nginx, list: [{a: 1, defaulted: true}], left: 3}
+`
+	all := `{"f:metadata": {"f:annotations": {"f:x": {}}}, "f:spec": {"f:class": {}, "f:list": {}, "f:left": {}}}`
+	tests := []struct {
+		name   string
+		want   string
+		owners map[string]string
+		fields []string
+	}{
+		{
+			name:   "nothing changes; defaults do not count",
+			want:   `{kind: A, metadata: {name: a, annotations: {x: "1"}}, spec: {class: nginx, list: [{a: 1}], left: 3}}`,
+			owners: map[string]string{ours: all},
+		},
+		{
+			name:   "a value changes",
+			want:   `{metadata: {annotations: {x: "2"}}, spec: {class: nginx, list: [{a: 1}], left: 3}}`,
+			owners: map[string]string{ours: all},
+			fields: []string{"metadata.annotations.x: 1 -> 2"},
+		},
+		{
+			name:   "a value comes anew",
+			want:   `{metadata: {annotations: {x: "1", z: "2"}}, spec: {class: nginx, list: [{a: 1}], left: 3}}`,
+			owners: map[string]string{ours: all},
+			fields: []string{"metadata.annotations.z: <nil> -> 2"},
+		},
+		{
+			name:   "what is no longer sent goes",
+			want:   `{metadata: {annotations: {x: "1"}}, spec: {class: nginx, list: [{a: 1}]}}`,
+			owners: map[string]string{ours: all},
+			fields: []string{"spec.left: 3 -> <nil>"},
+		},
+		{
+			name:   "what another owns too stays",
+			want:   `{metadata: {annotations: {x: "1"}}, spec: {class: nginx, list: [{a: 1}]}}`,
+			owners: map[string]string{ours: all, "kubectl": `{"f:spec": {"f:left": {}}}`},
+		},
+		{
+			name:   "a list is one field",
+			want:   `{metadata: {annotations: {x: "1"}}, spec: {class: nginx, list: [{a: 1}, {a: 2}], left: 3}}`,
+			owners: map[string]string{ours: all},
+			fields: []string{"spec.list: [map[a:1 defaulted:true]] -> [map[a:1] map[a:2]]"},
+		},
+		{
+			name:   "another manager's value is a conflict",
+			want:   `{spec: {class: traefik}}`,
+			owners: map[string]string{"kubectl": `{"f:spec": {"f:class": {}}}`},
+			fields: []string{"spec.class: nginx -> traefik conflict with kubectl"},
+		},
+		{
+			name:   "another owner's value is a conflict",
+			want:   `{spec: {class: traefik}}`,
+			owners: map[string]string{rival: `{"f:spec": {"f:class": {}}}`},
+			fields: []string{"spec.class: nginx -> traefik conflict with " + rival},
+		},
+		{
+			name:   "that of another deployment of the owner is taken over",
+			want:   `{spec: {class: traefik}}`,
+			owners: map[string]string{former: `{"f:spec": {"f:class": {}}}`},
+			fields: []string{"spec.class: nginx -> traefik"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			want := object(t, tt.want, nil)
+			for _, f := range Fields(object(t, live, tt.owners), want.Object, ours) {
+				text := f.Path.String() + ": " + fmt.Sprint(f.Before) + " -> " + fmt.Sprint(f.After)
+				if f.Conflict {
+					text += " conflict with " + f.Owners[0].Manager
+				}
+				got = append(got, text)
+			}
+			if diff := cmp.Diff(tt.fields, got); diff != "" {
+				t.Error(diff)
+			}
+			c := Write("a", want.Object, object(t, live, tt.owners), ours)
+			if !Contains(c.After, want.Object) {
+				t.Errorf("the object would be %v, which does not have what is sent", c.After)
+			}
+			if diff := cmp.Diff(c.Before, c.After); (diff != "") != (tt.fields != nil) {
+				t.Errorf("before and after, with %d fields that change: %s", len(tt.fields), diff)
+			}
+		})
+	}
+}
+
+func TestWriteOfANewObject(t *testing.T) {
+	want := object(t, `{kind: A, metadata: {name: a, namespace: ns}, status: {x: 1}, spec: {b: 1}}`, nil)
+	c := Write("a", want.Object, nil, ours)
+	if c.Action != Create || c.Name != "a" || c.Namespace != "ns" || c.Before != nil || c.After["status"] != nil || c.After["spec"] == nil {
+		t.Errorf("change %+v", c)
+	}
+}

@@ -1,0 +1,173 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// diffFlags are the flags of diff as they are typed.
+type diffFlags struct {
+	input         inputFlags
+	target        string
+	output        string
+	operators     string
+	assumeServing bool
+	prune         bool
+	allowEmpty    bool
+	concurrency   int
+}
+
+func newDiff(c *cli) *cobra.Command {
+	f := &diffFlags{}
+	cmd := &cobra.Command{
+		Use:   "diff -f FILE [--lease LEASE]",
+		Short: "Show what apply would change",
+		Long: `
+			Show what "apply" would change: the host names and addresses that it would claim or give up, and
+			of each object the fields that would change, with both values and the field manager that owns the
+			one that is there. Nothing is written.
+
+			A field that another manager owns is marked with "!": apply would not overwrite it. What another
+			owner holds, so that apply would refuse the lease, is a difference too.
+
+			KUBECTL_EXTERNAL_DIFF names a program that compares two folders, as for "kubectl diff": the
+			objects as they are, and as they would be. Its words may have parameters of letters, digits, "-"
+			and "=".
+
+			Exit code 0: nothing would change. 1: something would. 6: the difference could not be found out.`,
+		Example: `
+			kubectl akash-net diff -f shop.yaml
+
+			# The plan, as data
+			kubectl akash-net diff -f shop.yaml -o json
+
+			# With colours and the context that your own program shows
+			KUBECTL_EXTERNAL_DIFF="colordiff -N -u" kubectl akash-net diff -f shop.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, check := range []error{checkTarget(f.target), checkOperators(f.operators), f.checkOutput(), checkConcurrency(f.concurrency)} {
+				if check != nil {
+					return check
+				}
+			}
+			in, err := f.input.toOptions(c)
+			if err != nil {
+				return err
+			}
+			return diffFailure(f.run(cmd.Context(), c, in))
+		},
+	}
+	f.input.add(cmd)
+	addTarget(cmd, &f.target)
+	addOperators(cmd, &f.operators)
+	addAssumeServing(cmd, &f.assumeServing)
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'json' and 'yaml': the plan as data")
+	completeFlag(cmd, "output", "json", "yaml")
+	cmd.Flags().BoolVar(&f.prune, "prune", true, "Show what would be removed because the lease no longer defines it")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it would remove all that the lease has")
+	addConcurrency(cmd, &f.concurrency)
+	return cmd
+}
+
+func (f *diffFlags) checkOutput() error {
+	if !slices.Contains([]string{"", "json", "yaml"}, f.output) {
+		return usage("--output must be 'json' or 'yaml', not %q", f.output)
+	}
+	return nil
+}
+
+// differs ends a diff that has found differences; they stand on standard output.
+type differs struct{}
+
+func (*differs) Error() string { return "there are differences" }
+
+// diffError is a diff that could not find out whether there are differences.
+type diffError struct{ error }
+
+func (e *diffError) Unwrap() error { return e.error }
+
+// diffFailure tells a failed diff from one that found differences.
+func diffFailure(err error) error {
+	if found := (*differs)(nil); err == nil || errors.As(err, &found) {
+		return err
+	}
+	if invalid := (lease.Problems)(nil); errors.As(err, &invalid) {
+		return err
+	}
+	if wrong := (*usageError)(nil); errors.As(err, &wrong) {
+		return err
+	}
+	return &diffError{err}
+}
+
+func (f *diffFlags) run(ctx context.Context, c *cli, in *inputOptions) error {
+	cluster, err := c.connect(f.concurrency)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.configuration(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	if f.target != "" {
+		cfg.Target = f.target
+	}
+	defs, err := in.collect(ctx, c, cluster, cfg)
+	if err != nil {
+		return err
+	}
+	if err := notEmpty(defs, f.allowEmpty); err != nil {
+		return err
+	}
+	for _, def := range defs {
+		c.warn(render.Warnings(def, cfg))
+	}
+	c.leases = len(defs)
+	plan, err := apply.Plan(ctx, cluster, apply.Options{
+		Config: cfg, Prune: f.prune, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency,
+	}, defs)
+	if err != nil {
+		return err
+	}
+	return f.show(ctx, c, plan)
+}
+
+// show prints the plan, and says by its error whether there is anything in it.
+func (f *diffFlags) show(ctx context.Context, c *cli, p plan.Plan) error {
+	var data []byte
+	var err error
+	switch f.output {
+	case "json":
+		data, err = json.MarshalIndent(p, "", "    ")
+		data = append(data, '\n')
+	case "yaml":
+		data, err = yaml.Marshal(p)
+	default:
+		var program []string
+		if program, err = externalDiff(); err == nil && len(program) > 0 {
+			return runExternalDiff(ctx, c, program, p)
+		}
+		data = planText(p, colours(c.Out))
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := c.Out.Write(data); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	if p.Differs() {
+		return &differs{}
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package plugin
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/plan"
+)
+
+// colours is true for a terminal whose user has not asked for none (NO_COLOR, no-color.org).
+func colours(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
+
+// planText is a plan as people read it: a block an object.
+func planText(p plan.Plan, coloured bool) []byte {
+	t := planWriter{coloured: coloured}
+	for _, l := range p.Leases {
+		if len(p.Leases) > 1 && l.Differs() {
+			t.line(' ', "lease/"+l.Lease)
+		}
+		for _, c := range l.Changes {
+			t.change(c)
+		}
+		if l.Refused != "" {
+			t.line(' ', "lease/"+l.Lease)
+			t.line('!', "  refused: "+l.Refused)
+		}
+	}
+	return t.out.Bytes()
+}
+
+// planWriter writes the lines of a plan.
+type planWriter struct {
+	out      bytes.Buffer
+	coloured bool
+}
+
+// The colours of lines, by their first character: as git diff has them, and yellow for what is in the way.
+var lineColours = map[byte]string{'-': "\x1b[31m", '+': "\x1b[32m", '!': "\x1b[33m"}
+
+// line writes one line: a mark, and a text in which nothing is left that a terminal would obey.
+func (t *planWriter) line(mark byte, text string) {
+	colour := lineColours[mark]
+	if !t.coloured {
+		colour = ""
+	}
+	text = string(visible([]byte(oneLine(text, maxCell))))
+	if mark == ' ' {
+		t.out.WriteString(text + "\n")
+		return
+	}
+	t.out.WriteString(colour + string(mark) + " " + text)
+	if colour != "" {
+		t.out.WriteString("\x1b[0m")
+	}
+	t.out.WriteByte('\n')
+}
+
+func (t *planWriter) change(c plan.Change) {
+	name := c.Kind + "/" + c.Name
+	if c.Namespace != "" {
+		name += " in namespace " + c.Namespace
+	}
+	t.line(' ', name)
+	switch c.Action {
+	case plan.Claim, plan.GiveUp:
+		t.parts(c)
+	case plan.Withhold:
+		t.line('!', "  withheld: "+c.Why)
+	case plan.Create:
+		t.document('+', c.After)
+	case plan.Delete:
+		why := ""
+		if c.Why != "" {
+			why = ": " + c.Why
+		}
+		t.line('-', "  deleted"+why)
+	case plan.Update:
+		t.fields(c.Fields)
+		if len(c.Fields) == 0 {
+			t.line('+', "  no value changes, only which manager owns the fields")
+		}
+	}
+}
+
+// parts shows what of a thing the lease would hold.
+func (t *planWriter) parts(c plan.Change) {
+	text := func(name string, backend any) string {
+		if backend == "" {
+			return "  " + name
+		}
+		return fmt.Sprintf("  %s -> %s", name, backend)
+	}
+	for _, name := range sortedNames(c.Before) {
+		if after, stays := c.After[name]; !stays || after != c.Before[name] {
+			t.line('-', text(name, c.Before[name]))
+		}
+	}
+	for _, name := range sortedNames(c.After) {
+		if before, was := c.Before[name]; !was || before != c.After[name] {
+			t.line('+', text(name, c.After[name]))
+		}
+	}
+}
+
+func sortedNames(parts map[string]any) []string {
+	names := make([]string, 0, len(parts))
+	for name := range parts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// fields shows each field below the path of what it stands in.
+func (t *planWriter) fields(fields []plan.Field) {
+	last := ""
+	for _, f := range fields {
+		above := f.Path[:len(f.Path)-1].String()
+		if above != last && above != "" {
+			t.line(' ', "  "+above)
+			last = above
+		}
+		name := f.Path[len(f.Path)-1]
+		if f.Before != nil {
+			mark := byte('-')
+			if f.Conflict {
+				mark = '!'
+			}
+			t.value(mark, name, f.Before, owners(f))
+		}
+		if f.After != nil {
+			t.value('+', name, f.After, "")
+		}
+	}
+}
+
+// owners says who owns the value that is there.
+func owners(f plan.Field) string {
+	var out []string
+	for _, o := range f.Owners {
+		since := ""
+		if f.Conflict && !o.Since.IsZero() {
+			since = " since " + duration.HumanDuration(time.Since(o.Since))
+		}
+		out = append(out, o.Manager+since)
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	if f.Conflict {
+		return "   owned by " + strings.Join(out, ", ")
+	}
+	return "   (" + strings.Join(out, ", ") + ")"
+}
+
+// value shows the value of a field; one of several lines stands below its name.
+func (t *planWriter) value(mark byte, name string, value any, more string) {
+	lines := yamlLines(value)
+	if len(lines) == 1 {
+		t.line(mark, "    "+name+": "+lines[0]+more)
+		return
+	}
+	t.line(mark, "    "+name+":"+more)
+	for _, line := range lines {
+		t.line(mark, "      "+line)
+	}
+}
+
+// document shows a whole object.
+func (t *planWriter) document(mark byte, object map[string]any) {
+	for _, line := range yamlLines(object) {
+		t.line(mark, "  "+line)
+	}
+}
+
+func yamlLines(value any) []string {
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		return []string{fmt.Sprint(value)}
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}

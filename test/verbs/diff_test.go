@@ -1,0 +1,136 @@
+package verbs
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/plan"
+)
+
+// planOf is the plan that a diff prints as data.
+func planOf(t *testing.T, code int, args ...string) plan.Plan {
+	t.Helper()
+	out := net(t, code, append([]string{"diff", "-o", "json"}, args...)...)
+	var p plan.Plan
+	if err := json.Unmarshal([]byte(out.stdout), &p); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return p
+}
+
+// A diff writes nothing, an apply makes what the diff showed, and after it there is nothing to show.
+func TestDiffIsWhatApplyDoes(t *testing.T) {
+	t.Parallel()
+	id, subnet := leaseOf(newOwner(), 1), newNet()
+	one, two := newDomain(), newDomain()
+	config := configure(t, "ip: {ranges: ["+subnet+"0/29]}")
+	for _, definition := range []string{
+		define(t, id, web("web", 8080, one), leased("game", "public", 7001)),
+		define(t, id, web("web", 8081, one), leased("game", "public", 7002)),
+		define(t, id, web("web", 8081, two)),
+	} {
+		p := startProxy(t, func(string) bool { return false })
+		planned := planOf(t, 1, "--kubeconfig", p.kubeconfig, "--config", config, "-f", definition)
+		if writes := p.sent("ingresses", "services", "providerhosts", "providerleasedips", "leases", "namespaces", "ipaddresspools"); len(writes) > 0 {
+			t.Errorf("the diff wrote %q", writes)
+		}
+		done := net(t, 0, "apply", "--wait=false", "--config", config, "-f", definition)
+		words := map[plan.Action][]string{
+			plan.Claim: {"claimed"}, plan.GiveUp: {"pruned"}, plan.Create: {"created"}, plan.Update: {"configured"}, plan.Delete: {"pruned"},
+		}
+		var want, got []string
+		for _, c := range planned.Leases[0].Changes {
+			if c.Action == plan.Claim && !takes(c) { // of a part that stays nothing is told
+				continue
+			}
+			want = append(want, c.Kind+"/"+c.Name+" "+words[c.Action][0])
+		}
+		for line := range strings.Lines(done.stdout) {
+			line = strings.TrimSpace(line)
+			if _, action, _ := strings.Cut(line, " "); slices.Contains([]string{"claimed", "created", "configured", "pruned"}, action) {
+				got = append(got, line)
+			}
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(want, got) || len(got) == 0 {
+			t.Errorf("planned:\n%s\ndone:\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
+		}
+		if out := net(t, 0, "diff", "--config", config, "-f", definition); out.stdout != "" {
+			t.Errorf("after the apply there is still a difference: %s", out)
+		}
+	}
+}
+
+// takes is true for a change of a claim that takes a part of it.
+func takes(c plan.Change) bool {
+	for part := range c.After {
+		if _, was := c.Before[part]; !was {
+			return true
+		}
+	}
+	return false
+}
+
+// A value that another manager owns is shown with its owner, and apply refuses to overwrite it.
+func TestDiffShowsConflicts(t *testing.T) {
+	t.Parallel()
+	id, host := leaseOf(newOwner(), 1), newDomain()
+	definition := define(t, id, web("web", 8080, host))
+	net(t, 0, "apply", "-f", definition)
+	_, err := client().Resource(ingresses).Namespace(id.Namespace()).Patch(t.Context(), host, types.MergePatchType,
+		[]byte(`{"spec":{"ingressClassName":"traefik"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	net(t, 1, "diff", "-f", definition).prints(t, "ingress/"+host, "!     ingressClassName: traefik   owned by kubectl-edit", "+     ingressClassName: akash-ingress-class")
+	net(t, 1, "apply", "-f", definition).says(t, "kubectl-edit")
+}
+
+// What another owner holds, or another deployment of the owner, is a difference too.
+func TestDiffOfWhatOthersHold(t *testing.T) {
+	t.Parallel()
+	owner, host := newOwner(), newDomain()
+	net(t, 0, "apply", "-f", define(t, leaseOf(owner, 1), web("web", 8080, host)))
+	net(t, 1, "diff", "-f", define(t, leaseOf(newOwner(), 1), web("web", 8080, host))).prints(t, "refused: host "+host+" is held by lease "+owner)
+	second := define(t, leaseOf(owner, 2), web("web", 8080, host))
+	net(t, 1, "diff", "-f", second).prints(t, "host/"+host, "withheld: held by deployment "+owner)
+}
+
+// Exit code 6 tells a diff that failed from one that found differences.
+func TestDiffThatFails(t *testing.T) {
+	t.Parallel()
+	definition := define(t, leaseOf(newOwner(), 1), web("web", 8080, newDomain()))
+	net(t, 6, "diff", "--server", "http://127.0.0.1:1", "-f", definition)
+	net(t, 2, "diff", "-o", "wide", "-f", definition)
+	net(t, 3, "diff", "-f", file(t, "version: 7"))
+}
+
+// KUBECTL_EXTERNAL_DIFF gets two folders, as from kubectl.
+func TestExternalDiff(t *testing.T) {
+	id, host := leaseOf(newOwner(), 1), newDomain()
+	definition := define(t, id, web("web", 8080, host))
+	t.Setenv("KUBECTL_EXTERNAL_DIFF", "diff -u -N ;rm")
+	out := net(t, 1, "diff", "-f", definition).prints(t, "+kind: Ingress", "+    net.akash.network/definition: ")
+	if !strings.Contains(out.stdout, "ingress."+id.Namespace()+"."+host) {
+		t.Errorf("the Ingress has no file of its own: %s", out)
+	}
+	net(t, 0, "apply", "-f", definition)
+	net(t, 0, "diff", "-f", definition)
+	failing := filepath.Join(t.TempDir(), "failing")
+	if err := os.WriteFile(failing, []byte("#!/bin/sh\nexit 2\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECTL_EXTERNAL_DIFF", failing)
+	net(t, 6, "diff", "-f", definition)
+	t.Setenv("KUBECTL_EXTERNAL_DIFF", "no-such-program")
+	net(t, 6, "diff", "-f", definition)
+}
