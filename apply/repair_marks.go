@@ -40,7 +40,9 @@ func (r *repair) mark(ctx context.Context, kind render.Kind, live *unstructured.
 	}
 	o := appliedBy(live, manager)
 	if kind == render.Service {
-		dropGiven(o)
+		if err := leaveGiven(o, live); err != nil {
+			return err
+		}
 	}
 	annotations, labels := o.GetAnnotations(), o.GetLabels()
 	if annotations == nil {
@@ -64,7 +66,10 @@ func (r *repair) mark(ctx context.Context, kind render.Kind, live *unstructured.
 	if cluster.IsOvertaken(err) {
 		return errChanged
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return r.runFor(id.Group()).sees(ctx, kind, live)
 }
 
 // markLabels are the labels that name the lease. Akash's own goes with them only where the object has it,

@@ -35,12 +35,36 @@ func (r *run) ask(ctx context.Context, ref state.ObjectRef, annotation, value st
 	annotations := o.GetAnnotations()
 	annotations[r.opts.Config.IP.AnnotationPrefix+"/"+annotation] = value
 	o.SetAnnotations(annotations)
-	dropGiven(o)
-	return r.cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
+	if err := leaveGiven(o, live); err != nil {
+		return err
+	}
+	if err := r.cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live); err != nil {
+		return err
+	}
+	return r.sees(ctx, kind, live)
 }
 
-// dropGiven takes what the API server has given to a Service out of what is applied: it stays the server's.
-func dropGiven(service *unstructured.Unstructured) {
+// sees reads an object again that this call has changed: another mend of it rests on what it says now.
+func (r *run) sees(ctx context.Context, kind render.Kind, live *unstructured.Unstructured) error {
+	now, err := r.cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
+	if err != nil || now == nil || now.GetUID() != live.GetUID() {
+		return err
+	}
+	r.snapshot.live[kind.Plural][live.GetNamespace()+"/"+live.GetName()] = now
+	return nil
+}
+
+// leaveGiven takes what the API server has given to a Service out of what is applied: it stays the server's.
+// Without our managed fields what is given is not told from what is ours but for its addresses and node ports.
+func leaveGiven(service, live *unstructured.Unstructured) error {
+	own, err := cluster.Owned(live, lease.FieldManager)
+	if err != nil {
+		return err
+	}
+	if spec, ok := own["spec"].(map[string]any); ok && len(spec) > 0 {
+		service.Object["spec"] = spec
+		return nil
+	}
 	unstructured.RemoveNestedField(service.Object, "spec", "clusterIP")
 	unstructured.RemoveNestedField(service.Object, "spec", "clusterIPs")
 	spec, _ := service.Object["spec"].(map[string]any)
@@ -50,6 +74,7 @@ func dropGiven(service *unstructured.Unstructured) {
 			unstructured.RemoveNestedField(port, "nodePort")
 		}
 	}
+	return nil
 }
 
 // dropGrant takes the addresses that were granted out of a Service's status, as it was read: whoever

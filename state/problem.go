@@ -42,6 +42,7 @@ const (
 	MigrationUnderWay  = "MigrationUnderWay"
 	NotDeclared        = "NotDeclared"
 	NothingLeft        = "NothingLeft"
+	AsksForNothing     = "AsksForNothing"
 	TerminatingClaim   = "TerminatingClaim"
 	AddressSquatted    = "AddressSquatted"
 )
@@ -52,7 +53,7 @@ var ProblemKinds = []string{
 	RouteDiffers, MixedDefinitions, HoldEnded, BlockedHost, PoolOverlap, PoolDiffers, PoolExhausted,
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
-	AddressSquatted, NotDeclared, NothingLeft,
+	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing,
 }
 
 // Problem is one thing that is not as it should be, and what mends it.

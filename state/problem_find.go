@@ -254,6 +254,9 @@ func (p *problems) object(o *OwnObject) {
 		p.add(x)
 	}
 	p.staleReports(base, o)
+	if o.HasLease {
+		p.asksForNothing(base, o)
+	}
 	switch {
 	case !o.Ours && o.Shared && o.HasLease:
 		p.operated(base, o)

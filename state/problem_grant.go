@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // grants finds Services of a claimed address that ask for another, or were granted another. MetalLB
@@ -49,6 +51,42 @@ func (p *problems) asksAnother(base Problem, c *Claim, s ServiceObject, asked ne
 	}
 	p.add(base)
 }
+
+// asksForNothing notes a Service of a leased port that asks for no address, although its port is claimed on
+// one: Akash's IP operator has written over it, or somebody else. MetalLB gives it none, or any.
+func (p *problems) asksForNothing(base Problem, o *OwnObject) {
+	asks := func(u Use) bool { return !u.Granted }
+	if o.Kind != "service" || o.SharingKey == "" || p.Config.IP.Mode == config.ModePool || slices.ContainsFunc(o.Uses, asks) {
+		return
+	}
+	key, second := PortKey(o.Port.Protocol, o.Port.ExternalPort), strings.HasSuffix(o.Name, secondFamily)
+	var claimed []*Claim
+	for _, c := range p.byKey[o.SharingKey] {
+		if part := c.Part(key); c.Unreadable == "" && !c.Deleting && part != nil && part.Run == "" && part.Lease.Group() == o.Lease.Group() {
+			claimed = append(claimed, c)
+		}
+	}
+	if len(claimed) == 0 {
+		return
+	}
+	slices.SortFunc(claimed, func(a, b *Claim) int { return a.Addr().Compare(b.Addr()) }) // IPv4 first
+	c := claimed[0]
+	if second {
+		c = claimed[len(claimed)-1]
+	}
+	alone := !slices.ContainsFunc(claimed, func(d *Claim) bool { return d != c && d.Addr().BitLen() == c.Addr().BitLen() })
+	base.Thing, base.Problem = c.Thing, AsksForNothing
+	base.Message = fmt.Sprintf("%s has port %s of it and asks for no address: somebody has written over it", o, Part{Key: key}.PortText())
+	if o.Ours && alone {
+		base.Plan, base.Mend = fmt.Sprintf("let %s ask for it", o), Mend{Reask: &o.ObjectRef, Address: c.Addr()}
+	} else {
+		base = base.byDefinition(o.Lease.Group())
+	}
+	p.add(base)
+}
+
+// secondFamily ends the name of the Service for the IPv6 address of a port that has an IPv4 address too.
+const secondFamily = "-v6"
 
 // serviceOf is the object of a Service, or nil.
 func (p *problems) serviceOf(s ServiceObject) *OwnObject {

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
@@ -73,6 +75,13 @@ func readAudit(t *testing.T, owner string) *audit {
 			a.find("no route", host)
 		}
 	}
+	for _, r := range []schema.GroupVersionResource{operators.Hosts, operators.LeasedIPs, operators.Ingresses, operators.HTTPRoutes, operators.Services} {
+		for _, o := range list(t, r, of) {
+			if applied(&o) && o.GetAnnotations()["net.akash.network/definition"] == "" {
+				a.find("the annotation of this program is lost", strings.ToLower(o.GetKind())+"/"+o.GetName())
+			}
+		}
+	}
 	leased, served := map[string]string{}, map[string]bool{}
 	for _, o := range list(t, operators.LeasedIPs, of) {
 		spec := o.Object["spec"].(map[string]any)
@@ -99,6 +108,14 @@ func readAudit(t *testing.T, owner string) *audit {
 		}
 	}
 	return a
+}
+
+// applied is true for an object of which the program owns what its operators do not write.
+func applied(o *unstructured.Unstructured) bool {
+	id, _ := lease.IDFromLabels(o.GetLabels())
+	return slices.ContainsFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
+		return (m.Manager == "akash-net" || m.Manager == "akash-net/"+id.Group().String()) && m.Operation == metav1.ManagedFieldsOperationApply
+	})
 }
 
 func (a *audit) claim(c *unstructured.Unstructured) {
@@ -191,6 +208,10 @@ func (a *audit) service(o *unstructured.Unstructured, leased map[string]string, 
 	}
 	if len(addresses) == 0 {
 		a.find("a Service without address", things...)
+	}
+	claimed := a.keys[sharing]
+	if len(claimed) > 0 && claimed[0] != sharing && o.GetAnnotations()["metallb.universe.tf/loadBalancerIPs"] != claimed[0] {
+		a.find("a Service that does not ask for its address", things...)
 	}
 }
 

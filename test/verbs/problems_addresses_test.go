@@ -105,6 +105,41 @@ func addressProblems() []madeProblem {
 			name := grantAnother(t, s, "7", "7")
 			return produced{thing: s.subnet + "6", touched: []string{"services " + s.id.Namespace() + "/" + name}}
 		}},
+		{state.AsksForNothing, byItself, func(t *testing.T, s scene) produced {
+			// Somebody has written over the Service, and it asks for no address.
+			s.apply(t, leased("game", "public", 7001))
+			address, service := addressOf(t, s.id.Owner), lease.IPServiceName("game", 7001, lease.TCP)
+			change(t, services, s.id.Namespace(), service, func(o *object) {
+				annotations := o.GetAnnotations()
+				delete(annotations, "metallb.universe.tf/loadBalancerIPs")
+				o.SetAnnotations(annotations)
+			})
+			return produced{
+				thing: address, touched: []string{"services " + s.id.Namespace() + "/" + service},
+				after: func(t *testing.T) {
+					net(t, 0, "apply", "--config", s.plain, "-f", define(t, s.id, leased("game", "public", 7001))).prints(t, "unchanged")
+				},
+			}
+		}},
+		{state.AsksForNothing, byDefinition, func(t *testing.T, s scene) produced {
+			// This program has never written the Service.
+			s.apply(t, leased("game", "public", 7001))
+			address, service := addressOf(t, s.id.Owner), lease.IPServiceName("game", 7001, lease.TCP)
+			o := need(t, services, s.id.Namespace(), service)
+			remove(t, services, s.id.Namespace(), service)
+			spec := map[string]any{"type": "LoadBalancer", "selector": map[string]any{lease.LabelManaged: "true", lease.LabelService: "game"}, "ports": []any{
+				map[string]any{"name": service, "protocol": "TCP", "port": int64(7001), "targetPort": int64(9000)},
+			}}
+			again := &object{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "spec": spec}}
+			again.SetNamespace(o.GetNamespace())
+			again.SetName(o.GetName())
+			again.SetLabels(o.GetLabels())
+			again.SetAnnotations(map[string]string{"metallb.universe.tf/allow-shared-ip": o.GetAnnotations()["metallb.universe.tf/allow-shared-ip"]})
+			if _, err := client().Resource(services).Namespace(o.GetNamespace()).Create(t.Context(), again, metav1.CreateOptions{FieldManager: "provider-services"}); err != nil {
+				t.Fatal(err)
+			}
+			return produced{thing: address, definition: define(t, s.id, leased("game", "public", 7001)), touched: []string{"services " + s.id.Namespace() + "/" + service}}
+		}},
 		{state.AddressSquatted, byOthers, func(t *testing.T, s scene) produced {
 			// A Service of no lease has a claimed address among its external IPs.
 			s.apply(t, leased("game", "public", 7001))
