@@ -38,7 +38,7 @@ func newApply(c *cli) *cobra.Command {
 	f := &applyFlags{}
 	cmd := &cobra.Command{
 		Use:   "apply -f FILE [--lease LEASE]",
-		Short: "Take what a lease defines, and make it work",
+		Short: "Claim and configure everything a lease defines",
 		Long: `
 			Claim the host names and addresses of lease definitions, write the objects that serve them,
 			remove what a lease no longer defines, and wait until its addresses are granted.
@@ -57,7 +57,7 @@ func newApply(c *cli) *cobra.Command {
 			# An SDL, as the lease that was made of it
 			kubectl akash-net apply -f deploy.yaml --lease akash1…/8438017/1/1/akash1…
 
-			# Only look
+			# Preview
 			kubectl akash-net apply -f shop.yaml --dry-run=server`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -165,7 +165,7 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 			return nil
 		}
 	}
-	if f.all && !f.yes && f.dryRun == "" && !c.ask(fmt.Sprintf("Release all that %s hold?", count(len(groups), "lease"))) {
+	if f.all && !f.yes && f.dryRun == "" && !c.ask(fmt.Sprintf("Release everything held by %s?", count(len(groups), "lease"))) {
 		return errors.New("nothing was released; -y answers the question")
 	}
 	events := newEvents(c, f.output, f.dryRun)

@@ -79,8 +79,8 @@ func newRepair(c *cli) *cobra.Command {
 			over, claim what is served without a claim, delete routes that were left behind, make pools that
 			are missing. Nothing that belongs to a live claim is touched.
 
-			What needs somebody's word is left, and its line ends with the command that gives it; exit code 1
-			tells that there is such. Some problems are to be named: then they are mended, and no others. For
+			What needs an explicit decision is left, and its line ends with the command that makes it; exit code 1
+			tells that there is such. Problems can be named: then those are repaired, and no others. For
 			others -f gives the definitions of leases, as "apply" takes them: a lease whose problem its
 			definition mends is applied again. The other definitions are not applied.`,
 		Example: `

@@ -137,7 +137,7 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 	case !named && !files && f.input.lease == "":
 		return usage("name hosts, or use one of -f, --from-cluster and --address")
 	case !files && f.input.lease == "":
-		return usage("--lease says for whom to reserve")
+		return usage("--lease names the lease to reserve for")
 	case f.expires < 0:
 		return usage("--expires must not be negative")
 	}

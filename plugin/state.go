@@ -134,7 +134,7 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	case cmd.Flags().Changed("all-namespaces") && !f.allNamespaces && f.namespace == "":
 		return usage("--all-namespaces=false: name the namespace with --namespace")
 	case f.problems && (len(f.subjects) > 0 || f.watch || f.selector != ""):
-		return usage("--problems goes with no subject, --watch or --selector")
+		return usage("--problems cannot be combined with a subject, --watch or --selector")
 	case len(f.files.files) > 0 && (f.problems || f.watch):
 		return usage("--problems and --watch look at a cluster, not at files")
 	case f.shard != "" && !slices.Contains(f.subjects, state.SubjectRoutes):

@@ -64,7 +64,7 @@ func TestStateNamesThatAreNotUnderstood(t *testing.T) {
 		"hosts a.b -l x=y":                "--selector chooses rows by their labels",
 		"hosts --ignore-not-found":        "--ignore-not-found is about names",
 		"--problems problem/StrayRoute/a": "is no host, address, endpoint or lease",
-		"--problems host/a.b":             "--problems goes with no subject",
+		"--problems host/a.b":             "--problems cannot be combined with a subject",
 	} {
 		line = strings.ReplaceAll(line, "OWNER", testOwner)
 		if code, _, errOut := main1(t, "", append([]string{"state"}, strings.Fields(line)...)...); code != exitUsage || !strings.Contains(errOut, want) {

@@ -180,7 +180,7 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 	base.Lease, base.Namespace = id.String(), id.Namespace()
 	if len(ended) > 0 {
 		x := base
-		x.Problem, x.Message = HoldEnded, "its time is over"
+		x.Problem, x.Message = HoldEnded, "the hold has expired"
 		x.Plan, x.Mend = "give up the hold", Mend{Leave: c, Group: g, Keys: ended}
 		p.add(x)
 	}
