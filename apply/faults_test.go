@@ -245,6 +245,34 @@ func TestOvertakenRunTakesBackWhatHadBeenThere(t *testing.T) {
 	}
 }
 
+// What an overtaken run has made stays where it serves for another lease: a transfer has handed the claim on
+// meanwhile, and the new holder has no routes of its own yet.
+func TestOvertakenRunLeavesWhatServesForAnother(t *testing.T) {
+	const host, more = "a.example.com", "b.example.com"
+	hasty(t)
+	s, c := newServer(t, 1)
+	id := someLease(someOwner, 1)
+	s.after = func(s *server, method, path string) (int, bool) {
+		if method == http.MethodPatch && short(path) == "ingresses/"+more {
+			hold := state.HostWant{Host: host, Service: "web", Port: 80}.Hold(someLease(someOwner, 2))
+			hold.Parts[0].From = id.Group().String()
+			s.store(t, claimPath+host, hold.Claim().Configuration("akash-net", hold.Parts))
+		}
+		return 0, false
+	}
+	a, kept := applier(t, c)
+	err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host, more)})
+	if overtaken := (*OvertakenError)(nil); !errors.As(err, &overtaken) || overtaken.Thing != host {
+		t.Fatalf("error %v", err)
+	}
+	if got, want := s.names(), []string{"ingresses/" + host, "leases/" + host, "namespaces/" + id.Namespace(), "providerhosts/" + host}; !slices.Equal(got, want) {
+		t.Errorf("the cluster has %q, want %q", got, want)
+	}
+	if !slices.Contains(kept.texts, "ingress/"+host+" left") {
+		t.Errorf("it is not told that the route stays: %q", kept.texts)
+	}
+}
+
 // A claim that another run of the lease has just taken gets this run's mark, so that the other's
 // rollback cannot take it away; when this run ends, the mark goes.
 func TestMarkOfAnotherRunIsReplaced(t *testing.T) {

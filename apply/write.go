@@ -302,10 +302,15 @@ func (r *run) retract(ctx context.Context) error {
 }
 
 // retractOne deletes an object as the run has written it. One that somebody has written since goes only
-// while nobody else relies on it.
+// while nobody else relies on it, and one that serves for another lease since a transfer stays.
 func (r *run) retractOne(ctx context.Context, m madeObject) error {
 	o, version := m.object, m.resourceVersion
+	made := owned{kind: o.Kind, live: cluster.Rendered(o), group: r.group}
+	made.live.SetUID(m.uid)
 	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		if going, err := r.keepForOthers(ctx, []owned{made}); err != nil || len(going) == 0 {
+			return err == nil, err
+		}
 		err := r.cluster.DeletePinned(ctx, o.Kind, o.Namespace, o.Name, m.uid, version, false)
 		if err == nil {
 			r.event(Deleted, o.Kind.Singular, o.Namespace, o.Name, "taken back")
