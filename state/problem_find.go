@@ -74,7 +74,7 @@ func newProblems(f ProblemFacts) *problems {
 	}
 	for _, o := range f.Objects {
 		p.written[o.UID] = o.Ours
-		if !o.Ours || o.Definition == "" {
+		if !o.Ours || o.Definition == "" || p.servesForAnother(&o) {
 			continue
 		}
 		g := o.Lease.Group()
@@ -86,6 +86,17 @@ func newProblems(f ProblemFacts) *problems {
 	p.signs = newSignsOfLife(f.Claims, f.Objects)
 	p.stands, p.declarations = servedParts(f), declarations(f.Objects)
 	return p
+}
+
+// servesForAnother is true for an object that serves for another lease since a transfer: that lease's apply
+// removes it, and its own lease's leaves it as it is.
+func (p *problems) servesForAnother(o *OwnObject) bool {
+	g := o.Lease.Group()
+	if o.SharingKey != "" {
+		key := PortKey(o.Port.Protocol, o.Port.ExternalPort)
+		return slices.ContainsFunc(p.Claims, func(c *Claim) bool { return c.SharingKey == o.SharingKey && c.servesFor(g, key, false) != nil })
+	}
+	return slices.ContainsFunc(o.Uses, func(u Use) bool { return p.claims[claimName(u)].servesFor(g, u.partKey(o), u.Redirect) != nil })
 }
 
 // add notes a problem. What several objects show of one thing is one problem.

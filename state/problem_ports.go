@@ -53,10 +53,10 @@ func (p *problems) serviceFor(o *OwnObject) bool {
 func (p *problems) declared(base Problem, o *OwnObject) {
 	var c *Claim
 	var part *Part
-	kind := providerHost
+	kind, key := providerHost, RouteKey("/")
 	if o.Kind == "service" {
-		kind, base.Thing = providerLeasedIP, o.SharingKey
-		c, part = p.portOf(o.SharingKey, PortKey(o.Port.Protocol, o.Port.ExternalPort))
+		kind, key, base.Thing = providerLeasedIP, PortKey(o.Port.Protocol, o.Port.ExternalPort), o.SharingKey
+		c, part = p.portOf(o.SharingKey, key)
 		if c != nil {
 			base.Thing = c.Thing
 		}
@@ -66,13 +66,20 @@ func (p *problems) declared(base Problem, o *OwnObject) {
 		}
 		base.Thing = o.Uses[0].Host
 		c = p.claims[claimName(o.Uses[0])]
-		part = c.Part(RouteKey("/"))
+		part = c.Part(key)
+	}
+	d := p.declaration(kind, base.Thing, o.SharingKey, key)
+	if part == nil && d == nil && (c == nil || c.Unreadable == "") && !o.Ours && p.Now.Sub(o.Since) >= p.CrashedAfter {
+		base.Problem, base.Message = NotDeclared, fmt.Sprintf("%s serves it, and neither a claim nor a %s stands for it. Akash's operator has made it, was down when that was deleted, and does not remove it", o, kind)
+		base.Plan, base.Mend = fmt.Sprintf("delete %s", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}
+		p.add(base.byName())
+		return
 	}
 	if part == nil || part.Run != "" || part.Lease.Group() != o.Lease.Group() || !o.Ours && p.Now.Sub(o.Since) < p.CrashedAfter {
 		return
 	}
 	// One that names another lease is Akash's migration, a problem of its own.
-	if d := p.declaration(kind, base.Thing, o.SharingKey, part.Key); d != nil && (d.of(o.Lease.Group()) || slices.Contains(d.MovedFrom, o.Lease.Group())) {
+	if d != nil && (d.of(o.Lease.Group()) || slices.Contains(d.MovedFrom, o.Lease.Group())) {
 		return
 	}
 	base.Problem, base.Message = NotDeclared, fmt.Sprintf("%s serves it, and no %s stands for it: Akash's provider has purged it, or somebody has deleted it", o, kind)

@@ -151,3 +151,30 @@ func TestOperatorsThatRunAreNotOff(t *testing.T) {
 		})
 	}
 }
+
+// A route that an operator has made and that nothing stands for any more, neither a ProviderHost nor a claim,
+// is shown and can be deleted by name.
+func TestRouteThatAnOperatorHasLeft(t *testing.T) {
+	o, spec := pooled(t, "")
+	w := newWorld(t, o, spec, "--operators=on")
+	host := newHost("orphan")
+	d := workload(w.blue, []string{host}, "public:TCP:443:web")
+	w.apply(d).exits(t, 0)
+	w.running.Stop()
+	must(t, objects.Resource(operators.Hosts).Namespace(manifests).Delete(t.Context(), host, metav1.DeleteOptions{}))
+	must(t, w.akash.PurgeDeclaredIP(t.Context()))
+	for _, c := range list(t, claims, "net.akash.network/owner="+w.owner) {
+		must(t, objects.Resource(claims).Namespace(ledger).Delete(t.Context(), c.GetName(), metav1.DeleteOptions{}))
+	}
+	w.running.Restart()
+	if found := w.audits("left"); len(found) == 0 {
+		t.Error("the audit finds nothing")
+	}
+	for _, thing := range []string{host, lease.SharingKey(w.owner, "public")} {
+		w.run("repair", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+thing).exits(t, 0).says(t, "NotDeclared/"+thing+" repaired")
+	}
+	w.settled("repaired", nil)
+	if n := len(list(t, operators.Ingresses, lease.LabelOwner+"="+w.owner)) + len(list(t, operators.Services, lease.LabelOwner+"="+w.owner)); n > 0 {
+		t.Errorf("%d objects are left", n)
+	}
+}
