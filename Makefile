@@ -47,7 +47,7 @@ test-ledger: testbed ## the ledger's histories at full length, all crash points 
 	LEDGER_OPERATIONS=10000 go test -timeout 30m -v ./test/ledger ./test/model
 
 .PHONY: soak
-soak: testbed ## leave the ledger to 50 tenants and kills for SOAK (10m), audit it, repair it; figures in bench/results
+soak: testbed ## leave the ledger to many tenants and kills for SOAK (10m), half of it beside Akash's operators, audit it, repair it; figures in bench/results
 	SOAK=$(SOAK) SOAK_RESULTS="$(CURDIR)/bench/results/$$(date -u +%F)-soak.md" \
 	go test -count 1 -timeout 4h -v -run TestSoak ./test/soak
 

@@ -15,8 +15,8 @@ const (
 	other = "akash1other"
 )
 
-// lease is a claim as it stands in the cluster.
-func lease(name, kind, owner string, parts map[string]part) *unstructured.Unstructured {
+// claimed is a claim as it stands in the cluster.
+func claimed(name, kind, owner string, parts map[string]part) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"holderIdentity": owner}}}
 	o.SetName(name)
 	o.SetLabels(map[string]string{domainName + "kind": kind, domainName + "owner": owner})
@@ -47,9 +47,9 @@ func TestAudit(t *testing.T) {
 		group := one + "/1/1"
 		return world{
 			[]*unstructured.Unstructured{
-				lease("a.example.com", "host", one, map[string]part{root: web}),
-				lease("wc--any.example.com", "wildcard", one, map[string]part{root: {Lease: one + "/2/1/1/p", Path: "/", Bound: true}}),
-				lease("ip--10-0-0-1", "address", one, map[string]part{tcp: {Lease: one + "/1/1/1/p", Service: "web", Port: 8443}}),
+				claimed("a.example.com", "host", one, map[string]part{root: web}),
+				claimed("wc--any.example.com", "wildcard", one, map[string]part{root: {Lease: one + "/2/1/1/p", Path: "/", Bound: true}}),
+				claimed("ip--10-0-0-1", "address", one, map[string]part{tcp: {Lease: one + "/1/1/1/p", Service: "web", Port: 8443}}),
 			},
 			[]route{
 				{kind: "ProviderHost", name: "a.example.com", group: group, owner: one, definition: "d", thing: "a.example.com", key: "/"},
@@ -60,14 +60,14 @@ func TestAudit(t *testing.T) {
 		}
 	}
 	host := func(w *world, name, owner string, p part) {
-		w.leases = append(w.leases, lease(name, "host", owner, map[string]part{root: p}))
+		w.leases = append(w.leases, claimed(name, "host", owner, map[string]part{root: p}))
 	}
 	for name, test := range map[string]struct {
 		spoil func(*world)
 		want  []string
 	}{
 		"sound":        {func(*world) {}, nil},
-		"no parts":     {func(w *world) { w.leases[0] = lease("b.example.com", "host", one, nil) }, []string{"no claim", "nobody's claim"}},
+		"no parts":     {func(w *world) { w.leases[0] = claimed("b.example.com", "host", one, nil) }, []string{"no claim", "nobody's claim"}},
 		"no lease":     {func(w *world) { host(w, "b.example.com", one, part{}) }, []string{"nobody's claim", "part"}},
 		"two owners":   {func(w *world) { host(w, "b.example.org", other, web) }, []string{"two owners"}},
 		"other holder": {func(w *world) { w.leases[0].SetLabels(map[string]string{domainName + "kind": "host"}) }, []string{"another's claim", "holder", "wildcard"}},
@@ -75,19 +75,19 @@ func TestAudit(t *testing.T) {
 		"ended":        {func(w *world) { host(w, "b.example.com", one, part{Lease: web.Lease, Expires: "2001-02-03T04:05:06Z"}) }, []string{"ended hold"}},
 		"below":        {func(w *world) { host(w, "b.example.com", other, part{Lease: other + "/1/1/1/p"}) }, []string{"wildcard"}},
 		"pending": {func(w *world) {
-			w.leases[1] = lease("wc--any.example.com", "wildcard", one, map[string]part{root: web})
+			w.leases[1] = claimed("wc--any.example.com", "wildcard", one, map[string]part{root: web})
 		}, []string{"pending"}},
 		"host free":    {func(w *world) { w.leases = w.leases[1:] }, []string{"no claim"}},
 		"address free": {func(w *world) { w.leases = w.leases[:2] }, []string{"no claim"}},
 		"half free":    {func(w *world) { w.leases, w.routes = w.leases[:2], w.routes[:3] }, []string{"half", "no claim"}},
 		"another's": {func(w *world) {
-			w.leases[0] = lease("a.example.com", "host", other, map[string]part{root: {Lease: other + "/1/1/1/p"}})
+			w.leases[0] = claimed("a.example.com", "host", other, map[string]part{root: {Lease: other + "/1/1/1/p"}})
 		}, []string{"another's claim", "wildcard"}},
 		"other lease": {func(w *world) {
-			w.leases[0] = lease("a.example.com", "host", one, map[string]part{root: {Lease: one + "/2/1/1/p", Path: "/"}})
+			w.leases[0] = claimed("a.example.com", "host", one, map[string]part{root: {Lease: one + "/2/1/1/p", Path: "/"}})
 		}, []string{"another lease's claim"}},
 		"served from there": {func(w *world) {
-			w.leases[0] = lease("a.example.com", "host", one, map[string]part{root: {Lease: one + "/2/1/1/p", Path: "/", From: one + "/1/1"}})
+			w.leases[0] = claimed("a.example.com", "host", one, map[string]part{root: {Lease: one + "/2/1/1/p", Path: "/", From: one + "/1/1"}})
 		}, nil},
 		"other path":    {func(w *world) { w.routes[1].key = "/v1" }, []string{"another lease's claim", "half"}},
 		"other port":    {func(w *world) { w.routes[3].key = "tcp-80" }, []string{"another lease's claim", "half"}},

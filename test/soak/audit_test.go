@@ -77,6 +77,8 @@ func (a *audit) readClaim(o *unstructured.Unstructured) {
 	switch rest, address := strings.CutPrefix(c.name, "ip--"); {
 	case address:
 		c.thing = strings.ReplaceAll(rest, "-", ".") // the soak leases IPv4 only
+	case c.kind == "endpoint":
+		c.thing = c.sharingKey
 	default:
 		if below, wild := strings.CutPrefix(c.name, "wc--any."); wild {
 			c.thing = "*." + below
@@ -190,11 +192,11 @@ func (a *audit) judgeRoutes() {
 	serving := map[string][]route{}
 	definitions := map[string][]string{}
 	for _, r := range a.routes {
-		if !slices.Contains(definitions[r.group], r.definition) {
+		if r.definition != "" && !a.servesForAnother(r) && !slices.Contains(definitions[r.group], r.definition) {
 			definitions[r.group] = append(definitions[r.group], r.definition)
 		}
 		a.judgeRoute(r)
-		if r.kind != "ProviderHost" && r.kind != "ProviderLeasedIP" {
+		if !r.stands() {
 			serving[r.thing+" "+r.key] = append(serving[r.thing+" "+r.key], r)
 		}
 	}
@@ -215,6 +217,12 @@ func (a *audit) judgeRoutes() {
 	a.judgePairs()
 }
 
+// servesForAnother is true for what serves for another lease since a transfer: its own lease leaves it as it is.
+func (a *audit) servesForAnother(r route) bool {
+	p := a.claims[r.thing].parts[r.key]
+	return p.From == r.group && p.group != r.group
+}
+
 // judgeRoute wants the part that an object rests on to be its deployment group's.
 func (a *audit) judgeRoute(r route) {
 	c, claimed := a.claims[r.thing]
@@ -227,7 +235,7 @@ func (a *audit) judgeRoute(r route) {
 	case held && p.From == r.group:
 	case !held || p.group != r.group:
 		a.find("another lease's claim", r.thing, r.group, "%s serves what the lease does not hold (%q)", r, p.group)
-	case p.Service != "" && (p.Service != r.service || p.Port != r.port) && r.kind != "ProviderHost" && r.kind != "ProviderLeasedIP":
+	case p.Service != "" && (p.Service != r.service || p.Port != r.port) && !r.stands():
 		a.find("backend", r.thing, r.group, "%s leads to %s:%d, the claim says %s:%d", r, r.service, r.port, p.Service, p.Port)
 	case r.sharingKey != c.sharingKey:
 		a.find("sharing key", r.thing, r.group, "%s has %q, the claim %q", r, r.sharingKey, c.sharingKey)
@@ -238,12 +246,11 @@ func (a *audit) judgeRoute(r route) {
 func (a *audit) judgePairs() {
 	have := map[string]bool{}
 	key := func(r route, stands bool) string { return fmt.Sprint(r.group, " ", r.thing, " ", r.key, " ", stands) }
-	stands := func(r route) bool { return r.kind == "ProviderHost" || r.kind == "ProviderLeasedIP" }
 	for _, r := range a.routes {
-		have[key(r, stands(r))] = true
+		have[key(r, r.stands())] = true
 	}
 	for _, r := range a.routes {
-		if !have[key(r, !stands(r))] {
+		if !have[key(r, !r.stands())] {
 			a.find("half", r.thing, r.group, "%s stands alone", r)
 		}
 	}

@@ -64,12 +64,13 @@ func auditAll(t *testing.T) *audit {
 	return a
 }
 
-// readRoutes is what an object of the program's serves or stands for; nothing for others' objects.
+// readRoutes is what an object of the program's, or of Akash's operators, serves or stands for; nothing for
+// others' objects.
 func readRoutes(o *unstructured.Unstructured) []route {
 	labels, annotations := o.GetLabels(), o.GetAnnotations()
 	label := func(name string) string { return labels["akash.network/lease.id."+name] }
 	r := route{kind: o.GetKind(), namespace: o.GetNamespace(), name: o.GetName(), owner: label("owner"), definition: annotations[domainName+"definition"]}
-	if r.definition == "" {
+	if r.definition == "" && labels["akash.network"] != "true" {
 		return nil
 	}
 	r.group = label("owner") + "/" + label("dseq") + "/" + label("gseq")
@@ -90,20 +91,25 @@ func readRoutes(o *unstructured.Unstructured) []route {
 		r.thing, r.sharingKey = "providerleasedip/"+r.name, text(spec, "sharing_key")
 		r.key = strings.ToLower(text(spec, "protocol")) + "-" + text(spec, "external_port")
 	case "Service":
-		return serviceRoutes(r, spec, annotations)
+		return serviceRoutes(r, spec, labels, annotations)
 	}
 	return []route{r}
 }
 
 // serviceRoutes are the ports of the addresses that a Service asks for.
-func serviceRoutes(r route, spec map[string]any, annotations map[string]string) (out []route) {
+func serviceRoutes(r route, spec map[string]any, labels, annotations map[string]string) (out []route) {
 	r.sharingKey = annotations["metallb.universe.tf/allow-shared-ip"]
 	r.service = fmt.Sprint(at(spec, "selector", "akash.network/manifest-service"))
 	port := at(spec, "ports", "0")
 	r.key = strings.ToLower(fmt.Sprint(at(port, "protocol"))) + "-" + fmt.Sprint(at(port, "port"))
 	r.port, _ = at(port, "targetPort").(int64)
+	if labels["akash.network/service-target"] != "metal-lb" {
+		return nil
+	}
 	for _, address := range strings.Split(annotations["metallb.universe.tf/loadBalancerIPs"], ",") {
-		r.thing = strings.TrimSpace(address)
+		if r.thing = strings.TrimSpace(address); r.thing == "" {
+			r.thing = r.sharingKey // MetalLB chooses the address
+		}
 		out = append(out, r)
 	}
 	return out

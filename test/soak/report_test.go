@@ -22,6 +22,12 @@ type report struct {
 	// given; released is how many leases were released for them.
 	shown, left []problem
 	released    int
+	// asked is how many live routes ended as commands asked for, by verb; lost are those that nobody asked
+	// to end.
+	asked map[string]int
+	lost  []lossOf
+	// restarts and downs are what happened to Akash's operators.
+	restarts, downs int
 }
 
 // outcomes are how a command may end.
@@ -35,6 +41,9 @@ func (r *report) write(t *testing.T) {
 		t.Logf("%d times: %s", n, said)
 	}
 	if path := os.Getenv("SOAK_RESULTS"); path != "" && !t.Failed() {
+		if r.operated {
+			path = strings.TrimSuffix(path, ".md") + "-operators.md"
+		}
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Error(err)
 		}
@@ -50,13 +59,14 @@ func (r *report) markdown() string {
 		all += n
 	}
 	kernel, _ := exec.Command("uname", "-sr").Output()
-	fmt.Fprintf(&s, `# Soak, %s
+	fmt.Fprintf(&s, `# Soak%s, %s
 
 Made by `+"`make soak`"+`: %d tenants with %d deployments each, %d hosts, %d addresses; processes of the program,
 %d at a time, against an API server with MetalLB. %s, %d cores, %s.
 
 - %d commands in %.0f s, %.1f a second; %d killed (SIGKILL), %d interrupted (SIGINT)
-- %d readings of the ledger in the midst of the work: no owner below another owner's wildcard, no claim of two owners
+%s- %d readings of the ledger in the midst of the work: no owner below another owner's wildcard, no claim of two owners
+- live routes that were lost, though no command of their lease, nor a transfer of their owner's, asked for it: %d. Every write was followed: %s ended as they were asked to
 - at the end %s; %s
 - the audit finds: %s
 - `+"`state --problems`"+` shows all of it: %s
@@ -67,15 +77,24 @@ Commands by how they ended: held is exit code 4, problems is what `+"`state --pr
 code 1, the mean leaves out the killed.
 
 %s`,
-		time.Now().UTC().Format(time.DateOnly), tenants, deployments, tenants*domains*hosts, addresses, workers,
+		map[bool]string{true: " beside Akash's operators"}[r.operated], time.Now().UTC().Format(time.DateOnly), r.tenants, deployments, r.tenants*domains*hosts, addresses, workers,
 		strings.TrimSpace(string(kernel)), runtime.NumCPU(), runtime.Version(),
-		all, r.took.Seconds(), float64(all)/r.took.Seconds(), total["killed"], total["interrupted"], r.audits,
+		all, r.took.Seconds(), float64(all)/r.took.Seconds(), total["killed"], total["interrupted"], r.beside(), r.audits,
+		len(r.lost), sums(r.asked),
 		counts(slices.Collect(maps.Values(r.end.claims)), func(c claim) string { return c.kind + " claims" }),
 		counts(r.end.routes, func(x route) string { return x.kind }),
 		counts(r.end.found, func(f finding) string { return f.rule }),
 		counts(r.shown, func(p problem) string { return p.Problem }),
 		counts(r.left, func(p problem) string { return p.Problem }), r.released, table)
 	return s.String()
+}
+
+// beside says what Akash's operators did meanwhile.
+func (r *report) beside() string {
+	if !r.operated {
+		return ""
+	}
+	return fmt.Sprintf("- beside doubles of Akash's hostname operator and IP operator, which were restarted %d times and down %d times\n", r.restarts, r.downs)
 }
 
 // table has a row for each command.
@@ -103,6 +122,11 @@ func counts[T any](all []T, kind func(T) string) string {
 	for _, x := range all {
 		n[kind(x)]++
 	}
+	return sums(n)
+}
+
+// sums says each number with its name.
+func sums(n map[string]int) string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(n)) {
 		out = append(out, fmt.Sprintf("%d %s", n[k], k))

@@ -52,23 +52,50 @@ func (s *soak) auditClaims() {
 	s.mu.Unlock()
 }
 
-// Whatever many tenants do at once, and whatever is killed, `state --problems` shows all that is
-// wrong in the end, and when `repair` has been run nothing is.
-func TestSoak(t *testing.T) {
-	length := 10 * time.Second
-	if text := os.Getenv("SOAK"); text != "" {
-		var err error
-		if length, err = time.ParseDuration(text); err != nil {
-			t.Fatalf("SOAK: %v", err)
-		}
+// newSoak is of a number of tenants. Its journal begins now.
+func newSoak(t *testing.T, tenants int, operated bool) *soak {
+	t.Helper()
+	return &soak{
+		t: t, tenants: tenants, operated: operated, writes: recordWrites(t), journal: keepJournal(t),
+		applied:  definitions{last: map[string]*definition{}, done: map[string]*definition{}},
+		caughtUp: func() {},
+		outcomes: map[string]map[string]int{}, times: map[string][]time.Duration{}, failures: map[string]int{},
 	}
-	s := &soak{t: t, applied: definitions{last: map[string]string{}, done: map[string]string{}}, outcomes: map[string]map[string]int{}, times: map[string][]time.Duration{}, failures: map[string]int{}}
+}
+
+// size is how long a soak lasts and of how many tenants it is. A short one is of few, so that they meet.
+func size(t *testing.T, short time.Duration, few, many int) (time.Duration, int) {
+	t.Helper()
+	text := os.Getenv("SOAK")
+	if text == "" {
+		return short, few
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("SOAK: %v", err)
+	}
+	return d / 2, many // the other half is that beside Akash's operators
+}
+
+// Whatever many tenants do at once, and whatever is killed, no live route goes that nobody has asked to go,
+// `state --problems` shows all that is wrong in the end, and when `repair` has been run nothing is.
+func TestSoak(t *testing.T) {
+	length, tenants := size(t, 8*time.Second, 8, 50)
+	s := newSoak(t, tenants, false)
+	r := &report{soak: s}
 	began := time.Now()
 	s.work(length)
-	r := &report{soak: s, took: time.Since(began)}
+	r.took = time.Since(began)
+	s.end(r)
+	r.write(t)
+}
+
+// end audits what the work has left behind, mends it, and gives everything up.
+func (s *soak) end(r *report) {
+	t := s.t
 	s.writeTrace()
 	holdsOver(t)
-
+	s.caughtUp()
 	r.end, r.shown = auditAll(t), problems(t)
 	for _, f := range r.end.found {
 		if !slices.ContainsFunc(r.shown, func(p problem) bool { return p.covers(f) }) {
@@ -76,29 +103,48 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	s.repair(r)
+	s.caughtUp()
 	for _, p := range problems(t) {
 		t.Errorf("after repair: %s", p)
 	}
 	for _, f := range auditAll(t).found {
 		t.Errorf("after repair, found by the audit: %s", f)
 	}
-	r.write(t)
-	if out, err := command(t.Context(), "release", "--all", "--yes").CombinedOutput(); err != nil {
+	if out, err := s.do(operation{verb: "release --all", args: []string{"release", "--all", "--yes"}, asks: asks{all: true}}); err != nil {
 		t.Errorf("release --all: %v\n%.2000s", err, out)
 	}
 	if a := auditAll(t); len(a.claims)+len(a.routes) > 0 {
 		t.Errorf("release --all leaves %v and %v", a.claims, a.routes)
 	}
+	r.asked, r.lost = lost(s.journal.read(t), s.operated, s.writes.authors)
+	for _, l := range r.lost {
+		t.Errorf("a live route was lost: %s", l)
+	}
+}
+
+// do runs a command to its end.
+func (s *soak) do(op operation) (string, error) {
+	out, err := s.command(s.t.Context(), &op).CombinedOutput()
+	return string(out), err
 }
 
 // repair mends what is wrong, with the definitions that were applied last, or where those cannot be had
 // with those that could. What is left then is of leases whose definition is not known or cannot be
 // applied, because another lease holds what it wants: they are released.
 func (s *soak) repair(r *report) {
-	for _, definitions := range [][]string{files(s.applied.last), files(s.applied.done), nil} { // the third is of what needs none
-		args := append([]string{"repair", "--crashed-after", "0s", "--assume-crashed", "--assume-serving", "--timeout", "5s"}, definitions...)
-		out, err := command(s.t.Context(), args...).CombinedOutput()
-		s.t.Logf("repair: %v\n%s", err, out)
+	passes := []map[string]*definition{s.applied.last, s.applied.done, nil} // the third is of what needs none
+	for _, definitions := range passes {
+		s.repairs("repair -f", asks{applies: definitions}, files(definitions)...)
+	}
+	if s.operated { // what an operator has left, or has not made, is mended by name; then the definitions can be had
+		for _, p := range problems(s.t) {
+			if p.Manual {
+				s.repairs("repair NAME", asks{named: []string{p.Thing}}, p.Problem+"/"+p.Thing)
+			}
+		}
+		for _, definitions := range passes {
+			s.repairs("repair -f", asks{applies: definitions}, files(definitions)...)
+		}
 	}
 	released := map[string]bool{}
 	for _, p := range problems(s.t) {
@@ -111,10 +157,12 @@ func (s *soak) repair(r *report) {
 			continue
 		}
 		group := strings.Join(words[:3], "/")
-		if file := s.applied.of(group); file != "" && command(s.t.Context(), "apply", "--timeout=30s", "-f", file).Run() == nil {
-			s.t.Errorf("repair -f leaves what apply mends: %s", p)
+		if d := s.applied.of(group); d != nil {
+			if _, err := s.do(s.applies("apply", d, "apply")); err == nil {
+				s.t.Errorf("repair -f leaves what apply mends: %s", p)
+			}
 		}
-		if out, err := command(s.t.Context(), "release", group).CombinedOutput(); err != nil {
+		if out, err := s.do(operation{verb: "release", args: []string{"release", "--timeout=10s", group}, asks: asks{lease: group, releases: true}}); err != nil {
 			s.t.Errorf("releasing %s: %v\n%s", group, err, out)
 		}
 		released[group] = true
@@ -122,9 +170,17 @@ func (s *soak) repair(r *report) {
 	r.released = len(released)
 }
 
+func (s *soak) repairs(verb string, asks asks, more ...string) {
+	out, err := s.do(operation{verb: verb, args: append([]string{"repair", "--crashed-after=0s", "--assume-crashed", "--assume-serving", "--timeout=5s"}, more...), asks: asks})
+	s.t.Logf("repair %.100q: %v\n%s", more, err, out)
+}
+
 // writeTrace writes which command did what and when to the file that SOAK_TRACE names.
 func (s *soak) writeTrace() {
 	if path := os.Getenv("SOAK_TRACE"); path != "" {
+		if s.operated {
+			path += "-operators"
+		}
 		if err := os.WriteFile(path, []byte(strings.Join(s.trace, "\n")+"\n"), 0o600); err != nil {
 			s.t.Error(err)
 		}

@@ -12,11 +12,12 @@ import (
 // The tenants and what they ask for. Each tenant has domains of its own with hosts below, which its
 // deployments share, and now and then wants a host or a wildcard of another tenant's domains.
 const (
-	tenants     = 50
 	deployments = 4  // of a tenant
 	domains     = 4  // of a tenant
 	hosts       = 10 // below a domain
 	addresses   = 200
+
+	firstPort, firstPorts = 7000, 4 // of an endpoint
 
 	provider = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
 )
@@ -34,6 +35,8 @@ spec:
 type tenant struct {
 	*rand.Rand
 	number int
+	// of is how many tenants there are.
+	of int
 }
 
 func (t tenant) owner() string {
@@ -51,7 +54,7 @@ func (t tenant) deployment() int { return 1 + t.IntN(deployments) }
 func (t tenant) domain() string {
 	whose := t.number
 	if t.IntN(10) == 0 {
-		whose = t.IntN(tenants)
+		whose = t.IntN(t.of)
 	}
 	return fmt.Sprintf("d%d.t%d.example.com", t.IntN(domains), whose)
 }
@@ -60,7 +63,7 @@ func (t tenant) domain() string {
 func (t tenant) host() string {
 	whose := t.number
 	if t.IntN(50) == 0 {
-		whose = t.IntN(tenants)
+		whose = t.IntN(t.of)
 	}
 	return fmt.Sprintf("h%d.d%d.t%d.example.com", t.IntN(hosts), t.IntN(domains), whose)
 }
@@ -91,9 +94,27 @@ func (t tenant) thing() string {
 // endpoint is the name of one of the tenant's IP endpoints.
 func (t tenant) endpoint() string { return []string{"public", "private"}[t.IntN(2)] }
 
+// definition is what a deployment defines.
+type definition struct {
+	group, text, file string
+	// hosts are the services by host, ports the annotations of ports ("tcp-7000"), all of one endpoint.
+	hosts    map[string]string
+	endpoint string
+	ports    []string
+}
+
+// defines is true where the lease is to have what a route serves.
+func (d *definition) defines(r route) bool {
+	if r.sharingKey != "" {
+		return strings.HasSuffix(r.sharingKey, "-ip-"+d.endpoint) && slices.Contains(d.ports, r.key)
+	}
+	return r.key == "/" && d.hosts[r.thing] != ""
+}
+
 // definition is what a deployment might define: hosts of one or two services, and ports of an
 // address. It names each host once.
-func (t tenant) definition(deployment int) string {
+func (t tenant) definition(deployment int) *definition {
+	d := &definition{group: t.group(deployment), hosts: map[string]string{}}
 	var s strings.Builder
 	fmt.Fprintf(&s, `apiVersion: net.akash.network/v1alpha1
 kind: LeaseDefinition
@@ -101,10 +122,9 @@ metadata: {name: soak-%d}
 spec:
   lease: {owner: %s, dseq: %d, gseq: 1, oseq: 1, provider: %s}
 `, t.IntN(1000), t.owner(), deployment, provider)
-	endpoint := ""
 	if t.IntN(3) == 0 {
-		endpoint = t.endpoint()
-		fmt.Fprintf(&s, "  ipEndpoints: [{name: %s}]\n", endpoint)
+		d.endpoint = t.endpoint()
+		fmt.Fprintf(&s, "  ipEndpoints: [{name: %s}]\n", d.endpoint)
 	}
 	named := t.some(15, t.host)
 	half := t.IntN(len(named) + 1)
@@ -113,47 +133,57 @@ spec:
 		if len(names) > 0 {
 			fmt.Fprintf(&s, "  - {name: web%d, expose: [{port: 8080, as: 80, global: true, hosts: [%s]}]}\n", i, strings.Join(names, ", "))
 		}
+		for _, name := range names {
+			d.hosts[name] = fmt.Sprint("web", i)
+		}
 	}
-	if endpoint != "" {
-		first := 7000 + t.IntN(4)
-		fmt.Fprintf(&s, "  - {name: game, expose: [{port: 9000, as: %d, global: true, ip: %s}, {port: 9000, as: %d, protocol: UDP, global: true, ip: %s}]}\n", first, endpoint, first+1, endpoint)
+	if d.endpoint != "" {
+		first := firstPort + t.IntN(firstPorts)
+		d.ports = []string{fmt.Sprint("tcp-", first), fmt.Sprint("udp-", first+1)}
+		fmt.Fprintf(&s, "  - {name: game, expose: [{port: 9000, as: %d, global: true, ip: %s}, {port: 9000, as: %d, protocol: UDP, global: true, ip: %s}]}\n", first, d.endpoint, first+1, d.endpoint)
 	}
-	return s.String()
+	d.text = s.String()
+	return d
 }
 
 // definitions are those that were applied last, by deployment group, and those that were applied last
 // with success.
 type definitions struct {
 	mu         sync.Mutex
-	last, done map[string]string
+	last, done map[string]*definition
 }
 
-func (d *definitions) remember(group, file string) {
+func (d *definitions) remember(x *definition) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.last[group] = file
+	d.last[x.group] = x
 }
 
-// succeeded notes that a command with a definition has done all of it.
-func (d *definitions) succeeded(group string, args []string) {
+// succeeded notes that a command has done all of a definition.
+func (d *definitions) succeeded(x *definition) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if i := slices.Index(args, "-f"); i >= 0 {
-		d.done[group] = args[i+1]
-	}
+	d.done[x.group] = x
 }
 
-// of is the file of the definition that was applied last; empty where there is none.
-func (d *definitions) of(group string) string {
+// of is the definition that was applied last; nil where there is none.
+func (d *definitions) of(group string) *definition {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.last[group]
 }
 
+// copies are the definitions that were applied last, and those that were applied last with success.
+func (d *definitions) copies() (last, done map[string]*definition) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.last), maps.Clone(d.done)
+}
+
 // files are a -f for each of the definitions, in order.
-func files(of map[string]string) (args []string) {
-	for _, file := range slices.Sorted(maps.Values(of)) {
-		args = append(args, "-f", file)
+func files(of map[string]*definition) (args []string) {
+	for _, d := range slices.SortedFunc(maps.Values(of), func(x, y *definition) int { return strings.Compare(x.file, y.file) }) {
+		args = append(args, "-f", d.file)
 	}
 	return args
 }

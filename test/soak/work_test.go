@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,19 +24,30 @@ const workers = 6
 
 // operation is a command of a tenant.
 type operation struct {
-	verb string
-	args []string
+	number int
+	verb   string
+	args   []string
 	// group is the deployment group that it is about.
 	group string
 	// reads is true for a command that writes nothing.
 	reads bool
+	// definition is what it applies to the group, if it does.
+	definition *definition
+	asks       asks
 }
 
 // soak is the work and what came of it.
 type soak struct {
-	t       *testing.T
-	applied definitions
-	files   atomic.Int64
+	t *testing.T
+	// tenants is how many there are; operated is true where Akash's operators make the routes.
+	tenants  int
+	operated bool
+	applied  definitions
+	files    atomic.Int64
+	writes   *writes
+	journal  *journal
+	// caughtUp waits until the operators have done what is to be done.
+	caughtUp func()
 
 	mu sync.Mutex
 	// outcomes count how commands ended, by verb; times are how long they took.
@@ -47,70 +60,103 @@ type soak struct {
 	trace []string
 }
 
-// write keeps a definition in a file.
-func (s *soak) write(text string) string {
-	path := filepath.Join(plane.Dir, fmt.Sprintf("definition-%d.yaml", s.files.Add(1)))
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+// define makes up a definition for a deployment and keeps it in a file.
+func (s *soak) define(t tenant, deployment int) *definition {
+	d := t.definition(deployment)
+	d.file = filepath.Join(plane.Dir, fmt.Sprintf("definition-%d.yaml", s.files.Add(1)))
+	if err := os.WriteFile(d.file, []byte(d.text), 0o600); err != nil {
 		s.t.Error(err)
 	}
-	return path
+	s.applied.remember(d)
+	return d
+}
+
+// served is a host that a deployment defines, or now and then another.
+func (s *soak) served(t tenant, deployment int) string {
+	d := s.applied.of(t.group(deployment))
+	if d == nil || t.IntN(8) == 0 {
+		return t.host()
+	}
+	names := slices.Sorted(maps.Keys(d.hosts))
+	return names[t.IntN(len(names))]
+}
+
+// timeout is for how long commands wait. An operator that is down comes back, but not all that it has missed
+// is done then: there is no use in waiting for long.
+func (s *soak) timeout() string {
+	if s.operated {
+		return "--timeout=4s"
+	}
+	return "--timeout=30s"
+}
+
+// applies is the operation that applies a definition.
+func (s *soak) applies(verb string, d *definition, args ...string) operation {
+	return operation{
+		verb: verb, definition: d, args: append(args, s.timeout(), "-f", d.file),
+		asks: asks{applies: map[string]*definition{d.group: d}},
+	}
 }
 
 // next makes up a command for a deployment.
 func (s *soak) next(t tenant, d int) operation {
 	to := "--lease=" + t.lease(d)
+	group := t.group(d)
 	switch n := t.IntN(100); {
-	case n < 32:
-		file := s.write(t.definition(d))
-		s.applied.remember(t.group(d), file)
-		args := []string{"apply", "--timeout=30s", "-f", file}
-		if t.IntN(8) == 0 {
-			return operation{verb: "apply --prune=false", args: append(args, "--prune=false")}
-		}
-		return operation{verb: "apply", args: args}
-	case n < 36:
-		file := s.write(t.definition(d))
-		s.applied.remember(t.group(d), file)
-		return operation{verb: "apply --target httproute", args: []string{"apply", "--timeout=30s", "--target=httproute", "-f", file}}
+	case n < 28:
+		return s.applies("apply", s.define(t, d), "apply")
+	case n < 31:
+		op := s.applies("apply --prune=false", s.define(t, d), "apply", "--prune=false")
+		op.asks.keeps = true
+		return op
+	case n < 34 && !s.operated:
+		return s.applies("apply --target httproute", s.define(t, d), "apply", "--target=httproute", "--assume-serving")
+	case n < 36 && !s.operated:
+		to := []string{"httproute", "ingress"}[t.IntN(2)]
+		return operation{verb: "migrate", args: []string{"migrate", "--to=" + to, "--assume-serving", "--overlap=0s", s.timeout(), group}, asks: asks{lease: group, moves: true}}
 	case n < 44:
-		if file := s.applied.of(t.group(d)); file != "" {
-			return operation{verb: "apply, the same again", args: []string{"apply", "--timeout=30s", "-f", file}}
+		if last := s.applied.of(group); last != nil {
+			return s.applies("apply, the same again", last, "apply")
 		}
 		return operation{verb: "check", reads: true, args: append([]string{"check", to}, t.some(4, t.thing)...)}
-	case n < 54:
+	case n < 52:
 		args := append([]string{"reserve", to}, t.some(6, t.thing)...)
 		if t.IntN(2) == 0 {
 			args = append(args, "--prune=false")
 		}
 		return operation{verb: "reserve", args: args}
-	case n < 58:
+	case n < 56 && !s.operated:
 		return operation{verb: "reserve --address", args: []string{"reserve", to, "--prune=false", "--endpoint", t.endpoint(), "--address", "auto"}}
-	case n < 60:
+	case n < 58 && !s.operated:
 		address := fmt.Sprintf("10.99.0.%d", t.IntN(40))
 		return operation{verb: "reserve --address IP", args: []string{"reserve", to, "--endpoint=fixed", "--address", address}}
-	case n < 69:
+	case n < 65:
 		ends := []string{"1s", "3s", "6h"}[t.IntN(3)]
 		return operation{verb: "reserve --expires", args: append([]string{"reserve", to, "--prune=false", "--expires", ends}, t.some(4, t.thing)...)}
-	case n < 74:
+	case n < 68:
 		return operation{verb: "check", reads: true, args: append([]string{"check", to}, t.some(4, t.thing)...)}
-	case n < 84:
-		things := t.some(4, t.host)
+	case n < 81:
+		things := t.some(6, func() string { return s.served(t, t.deployment()) })
 		if t.IntN(3) == 0 {
 			things = append(things, t.endpoint())
 		}
-		args := append([]string{"transfer", "--to=" + t.lease(d)}, things...)
-		if t.IntN(3) == 0 {
-			file := s.write(t.definition(d))
-			s.applied.remember(t.group(d), file)
-			return operation{verb: "transfer -f", args: append(args, "-f", file)}
+		op := operation{verb: "transfer", args: append([]string{"transfer", "--to=" + t.lease(d)}, things...), asks: asks{lease: group, things: things, transfers: true}}
+		if t.IntN(2) == 0 {
+			op.verb, op.definition = "transfer -f", s.define(t, d)
+			op.args = append(op.args, "-f", op.definition.file)
+			op.asks.applies = map[string]*definition{group: op.definition}
 		}
-		return operation{verb: "transfer", args: args}
-	case n < 89:
-		return operation{verb: "release THING", args: append([]string{"release", t.group(d)}, t.some(3, t.host)...)}
+		return op
+	case n < 86:
+		things := t.some(4, func() string { return s.served(t, d) })
+		return operation{verb: "release THING", args: append([]string{"release", group}, things...), asks: asks{lease: group, things: things, releases: true}}
+	case n < 93:
+		return operation{verb: "release", args: []string{"release", s.timeout(), group}, asks: asks{lease: group, releases: true}}
 	case n < 96:
-		return operation{verb: "release", args: []string{"release", t.group(d)}}
-	case n < 98:
 		return operation{verb: "repair", args: []string{"repair", "--crashed-after", []string{"2m", "1m"}[t.IntN(2)]}}
+	case n < 98:
+		last, _ := s.applied.copies()
+		return operation{verb: "repair -f", args: append([]string{"repair", s.timeout()}, files(last)...), asks: asks{applies: last}}
 	default:
 		return operation{verb: "state --problems", reads: true, args: []string{"state", "--problems"}}
 	}
@@ -124,7 +170,7 @@ func (s *soak) work(for_ time.Duration) {
 		group.Go(func() {
 			random := rand.New(rand.NewPCG(24, uint64(worker)))
 			for n := 0; time.Now().Before(end) && !s.t.Failed(); n++ {
-				t := tenant{random, random.IntN(tenants)}
+				t := tenant{random, random.IntN(s.tenants), s.tenants}
 				d := t.deployment()
 				op := s.next(t, d)
 				op.group = t.group(d)
@@ -141,9 +187,10 @@ func (s *soak) work(for_ time.Duration) {
 // run runs a command; one in eight of those that write is killed (SIGKILL) at some moment, one in
 // forty is interrupted.
 func (s *soak) run(random *rand.Rand, op operation) {
-	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 90*time.Second)
 	defer cancel()
-	cmd := command(ctx, op.args...)
+	cmd := s.command(ctx, &op)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // it says where it stands
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	began := time.Now()
@@ -160,14 +207,31 @@ func (s *soak) run(random *rand.Rand, op operation) {
 		defer kill.Stop()
 	}
 	err := cmd.Wait()
+	if ctx.Err() != nil {
+		s.t.Errorf("it does not end: #%d %v: %v\n%s", op.number, op.args, err, errOut.String())
+	}
 	outcome := s.outcome(op, err, errOut.String())
-	if outcome == "done" {
-		s.applied.succeeded(op.group, op.args)
+	if outcome == "done" && op.definition != nil {
+		s.applied.succeeded(op.definition)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.trace = append(s.trace, fmt.Sprintf("%s %5.2fs %s %s: %s", began.UTC().Format("15:04:05.00"), time.Since(began).Seconds(), op.group, outcome, strings.Join(op.args, " ")))
+	s.trace = append(s.trace, fmt.Sprintf("%s %5.2fs #%d %s %s: %s", began.UTC().Format("15:04:05.00"), time.Since(began).Seconds(), op.number, op.group, outcome, strings.Join(op.args, " ")))
+	if outcome == "failed" || outcome == "timeout" {
+		s.trace = append(s.trace, errOut.String())
+	}
 	s.count(op, outcome, time.Since(began), errOut.String())
+}
+
+// command is one whose writes are known as its own.
+func (s *soak) command(ctx context.Context, op *operation) *exec.Cmd {
+	kubeconfig, err := s.writes.admit(op)
+	if err != nil {
+		s.t.Error(err)
+	}
+	cmd := command(ctx, op.args...)
+	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
+	return cmd
 }
 
 // usual is how long a command takes: the mean of what was seen.
@@ -206,7 +270,7 @@ func (s *soak) outcome(op operation, err error, said string) string {
 		return "held"
 	case code == 5:
 		return "timeout"
-	case code == 1 && (op.verb == "repair" || op.verb == "state --problems"):
+	case code == 1 && (strings.HasPrefix(op.verb, "repair") || op.verb == "state --problems"):
 		return "problems"
 	case code != 1:
 		s.t.Errorf("%v: %v\n%s", op.args, err, said)
