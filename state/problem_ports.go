@@ -20,7 +20,7 @@ func (p *problems) pooledPort(base Problem, o *OwnObject) {
 	case part == nil:
 		hold := EndpointWant{SharingKey: o.SharingKey, Ports: []PortWant{o.Port}}.EndpointHold(o.Lease)
 		base.Problem, base.Message = UnclaimedAddress, fmt.Sprintf("%s serves port %s of it, and nobody has claimed the port", o, Part{Key: key}.PortText())
-		base.Plan, base.Mend = "claim it for the lease that serves it", Mend{Take: &hold}
+		base.Plan, base.Mend = "claim it for the lease that serves it", Mend{Take: &hold, Serving: []ObjectRef{o.ObjectRef}}
 		p.add(base)
 	case part.Lease.Group() != group:
 		p.stray(base, o, fmt.Sprintf("%s serves port %s of it, and %s holds it", o, part.PortText(), part.Lease.Group()))

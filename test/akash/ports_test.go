@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
 )
@@ -64,4 +66,21 @@ func TestPurgedByAkash(t *testing.T) {
 	if find(t, operators.Hosts, manifests, host) == nil {
 		t.Error("the host is not declared")
 	}
+}
+
+// The port of an endpoint that is served and that nobody has claimed is claimed for the lease that serves it.
+func TestUnclaimedPortIsClaimed(t *testing.T) {
+	o, spec := pooled(t, "")
+	w := newWorld(t, o, spec, "--operators=off") // their Deployments are not here
+	w.running.Stop()
+	d := workload(w.blue, nil, "public:TCP:443:web")
+	w.apply(d).exits(t, 0)
+	for _, c := range list(t, claims, "net.akash.network/owner="+w.owner) {
+		must(t, objects.Resource(claims).Namespace(ledger).Delete(t.Context(), c.GetName(), metav1.DeleteOptions{}))
+	}
+	if found := w.audits("the claim is deleted"); len(found) == 0 {
+		t.Error("the audit finds nothing")
+	}
+	w.run("repair", "--crashed-after=0s", "--assume-crashed").says(t, "UnclaimedAddress/"+lease.SharingKey(w.owner, "public")+" repaired")
+	w.settled("repaired", []string{"ep"}, d)
 }
