@@ -352,8 +352,11 @@ func (r *run) takeServed(ctx context.Context, m state.Mend) error {
 	if err != nil {
 		return r.giveUp(ctx, err)
 	}
-	for _, p := range want.Parts {
-		r.standsFor(want.Name(), p.Key)
+	// What a pipeline has delivered may stand for it before the lease's namespace is there: it is not applied.
+	if r.snapshot.namespaces[r.req.Lease.Namespace()] {
+		for _, p := range want.Parts {
+			r.standsFor(want.Name(), p.Key)
+		}
 	}
 	return r.settle(ctx)
 }

@@ -51,10 +51,17 @@ func (p pair) amid(t *testing.T, w *world, which int, writes bool) {
 			before = w.view(t)
 		})
 		err := p.torn.run(t.Context(), w, w.client(t, w.cfg, through), "a", false)
+		if *n <= at {
+			return // it had no such request
+		}
 		where := fmt.Sprintf(" before request %d of %d (%v)", at, *n, err)
 		p.judge(t, w, before, w.view(t), where)
 		_ = p.run(t, w, &tearer{})
 		p.settle(t, w, where)
+		if t.Failed() && os.Getenv("TORN_SHOW") != "" {
+			t.Logf("after M %s", strings.Join(before.text(t), "\n"))
+			t.Logf("at end %s", strings.Join(w.view(t).text(t), "\n"))
+		}
 		if all {
 			requests = *n
 		}

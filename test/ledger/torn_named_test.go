@@ -146,6 +146,13 @@ func TestNamespaceThatIsYetToCome(t *testing.T) {
 		}
 	}
 	check("when its ProviderHost is delivered")
+	if err := objects.Resource(leases).Namespace(w.ledger).Delete(t.Context(), w.host(), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.applier().Repair(t.Context(), repairing); err != nil {
+		t.Fatal(err)
+	}
+	check("when it is claimed because its ProviderHost is there")
 	if err := c.apply(t.Context(), def); err != nil {
 		t.Error(err)
 	}

@@ -1,0 +1,125 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// rounds are how often a loop goes round.
+func rounds(short, long int) int {
+	if os.Getenv("LEDGER_OPERATIONS") != "" {
+		return long
+	}
+	return short
+}
+
+// Two owners take and release one host by turns, and two loops repair beside them: what is applied stays
+// whole until it is released, and what is released is free.
+func TestRepairBesideTwoOwners(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "looprepair", config.TargetIngress)
+	defer w.reset(t)
+	w.reset(t)
+	ended := make(chan struct{})
+	var repairs sync.WaitGroup
+	for range 2 {
+		repairs.Go(func() {
+			c := w.client(t, w.cfg)
+			c.opts.Concurrency = 1
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+					_ = c.applier().Repair(t.Context(), repairing) // may find a run under way
+				}
+			}
+		})
+	}
+	c := w.client(t, w.cfg)
+	for i := range rounds(12, 100) {
+		tenant := []string{"a", "b"}[i%2]
+		if err := c.apply(t.Context(), definition(w.lease(tenant, 1), "public", w.host())); err != nil {
+			t.Errorf("round %d: %v", i, err)
+			break
+		}
+		v := w.view(t)
+		if len(v.claims) != 2 {
+			t.Errorf("round %d: the lease holds %d things", i, len(v.claims))
+		}
+		for _, claim := range v.claims {
+			for _, p := range claim.Parts {
+				if missing := v.serves(claim, p); len(missing) > 0 {
+					t.Errorf("round %d: %s of %s has lost its %v", i, claim.Thing, p.Lease, missing)
+				}
+			}
+		}
+		if err := c.release(t.Context(), w.lease(tenant, 1)); err != nil {
+			t.Errorf("round %d: %v", i, err)
+		}
+		if t.Failed() {
+			break
+		}
+	}
+	close(ended)
+	repairs.Wait()
+	if left := w.view(t).text(t); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+}
+
+// `release --all` beside an apply of twenty leases: whatever each of them has done, nothing serves without a
+// claim.
+func TestReleaseAllBesideApply(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "loopall", config.TargetIngress)
+	defer w.reset(t)
+	w.reset(t)
+	var defs []*lease.Definition
+	for i := range uint64(20) {
+		id := w.lease("a", i+1)
+		defs = append(defs, definition(id, fmt.Sprintf("public%d", i), fmt.Sprintf("n%d.%s", i, w.host())))
+	}
+	all := w.client(t, w.cfg)
+	for i := range rounds(2, 12) {
+		var applied error
+		var work sync.WaitGroup
+		work.Go(func() { applied = w.client(t, w.cfg).applier().Apply(t.Context(), defs) })
+		released := errors.Join(all.releaseAll(t.Context()), all.releaseAll(t.Context()))
+		work.Wait()
+		if overtaken := (*apply.OvertakenError)(nil); applied != nil && !errors.As(applied, &overtaken) {
+			t.Errorf("round %d: apply: %v", i, applied)
+		}
+		if released != nil && !strings.Contains(released.Error(), "applied again and again") {
+			t.Errorf("round %d: release: %v", i, released)
+		}
+		v := w.view(t)
+		for _, o := range v.things {
+			if !v.entitled(o) {
+				t.Errorf("round %d: %s serves without a claim (%v, %v)", i, o, applied, released)
+			}
+		}
+		for _, p := range w.problems(t.Context(), t) {
+			if strings.HasPrefix(p, "RouteWithoutClaim") || strings.HasPrefix(p, "UnclaimedAddress") {
+				t.Errorf("round %d: %s", i, p)
+			}
+		}
+		if err := all.releaseAll(t.Context()); err != nil {
+			t.Errorf("round %d: %v", i, err)
+		}
+		if left := w.view(t).text(t); len(left) > 0 {
+			t.Errorf("round %d: left are %q", i, left)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}
