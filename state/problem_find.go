@@ -96,6 +96,10 @@ func (p *problems) servesForAnother(o *OwnObject) bool {
 		key := PortKey(o.Port.Protocol, o.Port.ExternalPort)
 		return slices.ContainsFunc(p.Claims, func(c *Claim) bool { return c.SharingKey == o.SharingKey && c.servesFor(g, key, false) != nil })
 	}
+	if len(o.Uses) == 0 { // it goes with a route, whose name it has
+		host, _, _ := lease.ParseRouteName(o.Name)
+		return len(p.claims[HostName(host)].FormerOf(g)) > 0
+	}
 	return slices.ContainsFunc(o.Uses, func(u Use) bool { return p.claims[claimName(u)].servesFor(g, u.partKey(o), u.Redirect) != nil })
 }
 

@@ -25,7 +25,6 @@ var repairing = apply.RepairOptions{CrashedAfter: time.Hour}
 
 // The namespaces were listed before a lease was applied, the rest after: the lease stays as it is.
 func TestRepairOfALeaseThatIsNewerThanItsNamespaces(t *testing.T) {
-	prepareTorn(t)
 	w := newWorld(t, "fresh", config.TargetIngress)
 	defer w.reset(t)
 	w.reset(t)
@@ -51,7 +50,6 @@ func TestRepairOfALeaseThatIsNewerThanItsNamespaces(t *testing.T) {
 // A run has made a ProviderHost and stands still. A transfer hands the host on, and the ProviderHost keeps
 // its UID. The run finds that it was overtaken, and what is another lease's by then stays.
 func TestOvertakenRunLeavesWhatWasTransferred(t *testing.T) {
-	prepareTorn(t)
 	w := newWorld(t, "handed", config.TargetIngress)
 	defer w.reset(t)
 	w.reset(t)
@@ -109,7 +107,6 @@ func spoilNth(n int, claim string, do func()) func(*rest.Config) {
 // A lease is reserved, and a pipeline delivers what stands for it; its namespace is yet to come. It is not
 // gone, and nothing is given up.
 func TestNamespaceThatIsYetToCome(t *testing.T) {
-	prepareTorn(t)
 	w := newWorld(t, "tocome", config.TargetIngress)
 	defer w.reset(t)
 	w.reset(t)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,9 +80,16 @@ func (w *world) client(t *testing.T, cfg *config.ProviderConfig, through ...func
 	return c
 }
 
+var preparing sync.Once
+
 // prepareTorn keeps what all worlds share from being uninstalled with one of them, and brings the Gateway
 // API.
 func prepareTorn(t *testing.T) {
+	t.Helper()
+	preparing.Do(func() { shareTorn(t) })
+}
+
+func shareTorn(t *testing.T) {
 	t.Helper()
 	crds, err := programs.GatewayAPICRDs(t.Context())
 	if err == nil {
