@@ -82,6 +82,7 @@ func (w *Ownership) writers(o *unstructured.Unstructured) (applied bool) {
 		return false
 	}
 	var others []lease.Group
+	named := true // by what the lease's own manager owns
 	for e := range managed.Of(o) {
 		switch group, ofGroup := e.Group(); {
 		case e.Manager == managed.Akash:
@@ -92,7 +93,11 @@ func (w *Ownership) writers(o *unstructured.Unstructured) (applied bool) {
 			others = append(others, group)
 		default:
 			applied = true
+			named = named && (!ofGroup || e.Owns("metadata", "labels", lease.LabelDSeq) && e.Owns("metadata", "labels", lease.LabelGSeq))
 		}
+	}
+	if !named && len(others) > 0 && w.Shared {
+		applied = false // what is left of an earlier time: another group had it, and Akash has moved it back
 	}
 	if !applied && w.Shared {
 		w.MovedFrom = others

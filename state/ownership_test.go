@@ -28,6 +28,11 @@ func applied(manager string) string {
 	return fmt.Sprintf(`{manager: %q, operation: Apply, fieldsV1: {"f:metadata": {"f:annotations": {"f:net.akash.network/definition": {}}, "f:labels": {"f:akash.network": {}}}, "f:spec": {"f:rules": {}}}}`, manager)
 }
 
+// named is what a manager has applied and nobody has moved since: it owns the labels that name the lease.
+func named(manager string) string {
+	return strings.Replace(applied(manager), `"f:akash.network": {}`, `"f:akash.network": {}, "f:akash.network/lease.id.dseq": {}, "f:akash.network/lease.id.gseq": {}`, 1)
+}
+
 // Every mark that an object has or has lost, whoever wrote it.
 func TestOwnership(t *testing.T) {
 	mine := lease.ID{Owner: "akash1mine", DSeq: 7, GSeq: 1, OSeq: 1, Provider: "akash1provider"}
@@ -74,6 +79,8 @@ func TestOwnership(t *testing.T) {
 		{name: "a ProviderLeasedIP of ours without labels", kind: "ProviderLeasedIP", annotations: hash, unlabelled: true, spec: "{lease_id: " + strings.Replace(spec, "dseq: 7", `dseq: "7"`, 1) + "}", managers: []string{ofLease}, want: Ownership{Ours: true, Lost: []string{MarkLabels}}, goes: true, goesWithAkashs: true},
 		{name: "a ProviderHost of Akash's that we applied too", kind: "ProviderHost", annotations: hash, managers: []string{ofLease, akashMade}, want: Ownership{Ours: true, Shared: true, Declared: true}},
 		{name: "a ProviderHost that Akash has moved here from another lease of the owner", kind: "ProviderHost", managers: []string{ofOther, akashWrote}, want: Ownership{Shared: true, MovedFrom: []lease.Group{other.Group()}}},
+		{name: "a ProviderHost that a transfer has moved away, and Akash has moved back", kind: "ProviderHost", annotations: hash, managers: []string{ofOther, ofLease, akashWrote}, want: Ownership{Shared: true, MovedFrom: []lease.Group{other.Group()}}},
+		{name: "a ProviderHost that a transfer has moved here, and Akash has deployed too", kind: "ProviderHost", annotations: hash, managers: []string{ofOther, named(mine.Group().FieldManager()), akashWrote}, want: Ownership{Ours: true, Shared: true}, goes: true, goesWithAkashs: true},
 		{name: "a ProviderHost that a transfer has moved here", kind: "ProviderHost", annotations: hash, managers: []string{ofOther, ofLease}, want: Ownership{Ours: true}, goes: true, goesWithAkashs: true},
 		{name: "a ProviderHost that a transfer has moved here and a restore has touched", kind: "ProviderHost", annotations: hash, managers: []string{ofOther}, want: Ownership{Ours: true, Lost: []string{MarkFields}}, goes: true, goesWithAkashs: true},
 		{name: "Akash's ProviderHost", kind: "ProviderHost", managers: []string{akashMade}, want: Ownership{Shared: true, Declared: true}},

@@ -129,17 +129,20 @@ func (p *problems) leasedIP(base Problem, o *OwnObject) {
 	p.stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o))
 }
 
-// standsForPort is true for a ProviderLeasedIP whose lease has its port of the claimed address.
+// standsForPort is true for a ProviderLeasedIP whose lease has its port of the claimed address or endpoint. Of
+// an endpoint no Service names an address: there its Services stand for the port too.
 func (o *OwnObject) standsForPort(c *Claim) bool {
 	part := c.Part(PortKey(o.Port.Protocol, o.Port.ExternalPort))
-	return o.Kind == providerLeasedIP && c.Kind == Address && c.SharingKey == o.SharingKey && part != nil && o.of(part.Lease.Group())
+	kind := o.Kind == providerLeasedIP || o.Kind == "service" && c.Kind == Endpoint
+	return kind && c.Kind.HasPorts() && c.SharingKey == o.SharingKey && part != nil && o.of(part.Lease.Group())
 }
 
 // isServed is true where one of the group's objects that rest on the claim serves it, or a route that
 // an operator has made of them.
 func (p *problems) isServed(c *Claim, g lease.Group, stands []ObjectRef) bool {
 	return slices.ContainsFunc(stands, func(o ObjectRef) bool { return o.Kind != providerHost && o.Kind != providerLeasedIP }) ||
-		slices.ContainsFunc(p.Uses[c.Thing], func(u Use) bool { return u.Kind != providerHost && u.Of(g) })
+		slices.ContainsFunc(p.Uses[c.Thing], func(u Use) bool { return u.Kind != providerHost && u.Of(g) }) ||
+		c.Kind == Endpoint && slices.ContainsFunc(p.services[c.SharingKey], func(s ServiceObject) bool { return s.of(g) && ofClaim(c, s) })
 }
 
 // notServed says that one of Akash's objects stands alone. While the part has a run's mark, the mark
