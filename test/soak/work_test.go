@@ -93,7 +93,7 @@ func (s *soak) timeout() string {
 // applies is the operation that applies a definition.
 func (s *soak) applies(verb string, d *definition, args ...string) operation {
 	return operation{
-		verb: verb, definition: d, args: append(args, s.timeout(), "-f", d.file),
+		verb: verb, definition: d, args: append(args, s.timeout(), "--assume-serving", "-f", d.file),
 		asks: asks{applies: map[string]*definition{d.group: d}},
 	}
 }
@@ -110,7 +110,7 @@ func (s *soak) next(t tenant, d int) operation {
 		op.asks.keeps = true
 		return op
 	case n < 34 && !s.operated:
-		return s.applies("apply --target httproute", s.define(t, d), "apply", "--target=httproute", "--assume-serving")
+		return s.applies("apply --target httproute", s.define(t, d), "apply", "--target=httproute")
 	case n < 36 && !s.operated:
 		to := []string{"httproute", "ingress"}[t.IntN(2)]
 		return operation{verb: "migrate", args: []string{"migrate", "--to=" + to, "--assume-serving", "--overlap=0s", s.timeout(), group}, asks: asks{lease: group, moves: true}}
@@ -140,7 +140,7 @@ func (s *soak) next(t tenant, d int) operation {
 		if t.IntN(3) == 0 {
 			things = append(things, t.endpoint())
 		}
-		op := operation{verb: "transfer", args: append([]string{"transfer", "--to=" + t.lease(d)}, things...), asks: asks{lease: group, things: things, transfers: true}}
+		op := operation{verb: "transfer", args: append([]string{"transfer", "--assume-serving", "--to=" + t.lease(d)}, things...), asks: asks{lease: group, things: things, transfers: true}}
 		if t.IntN(2) == 0 {
 			op.verb, op.definition = "transfer -f", s.define(t, d)
 			op.args = append(op.args, "-f", op.definition.file)
@@ -156,7 +156,7 @@ func (s *soak) next(t tenant, d int) operation {
 		return operation{verb: "repair", args: []string{"repair", "--crashed-after", []string{"2m", "1m"}[t.IntN(2)]}}
 	case n < 98:
 		last, _ := s.applied.copies()
-		return operation{verb: "repair -f", args: append([]string{"repair", s.timeout()}, files(last)...), asks: asks{applies: last}}
+		return operation{verb: "repair -f", args: append([]string{"repair", s.timeout(), "--assume-serving"}, files(last)...), asks: asks{applies: last}}
 	default:
 		return operation{verb: "state --problems", reads: true, args: []string{"state", "--problems"}}
 	}
