@@ -54,6 +54,8 @@ type migration struct {
 	there []*unstructured.Unstructured
 	// hosts are those of which DNS is led to the new routes.
 	hosts []*led
+	// marked are claims as they were when the run's marks were last taken off, by name.
+	marked map[string]*state.Claim
 }
 
 // crossing is one route on its way to its new form.
@@ -104,7 +106,7 @@ func (a *Applier) Migration(ctx context.Context, choose func(lease.ID) bool, opt
 	of := func(id lease.ID) *migration {
 		m := byLease[id]
 		if m == nil {
-			m = &migration{run: a.newRun(nil, state.Request{Lease: id})}
+			m = &migration{run: a.newRun(nil, state.Request{Lease: id}), marked: map[string]*state.Claim{}}
 			m.snapshot, m.pools = snapshot, newPools(a, snapshot)
 			byLease[id] = m
 		}

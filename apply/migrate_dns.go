@@ -65,16 +65,28 @@ func (m *migration) lead(ctx context.Context, settle time.Duration, lacking map[
 		return m.unread(ctx, m.hosts, settle, lacking)
 	}
 	errs := []error{m.findValues(ctx, m.hosts)}
+	var routes []*crossing // whose records change
 	for _, h := range m.hosts {
-		if h.ended {
-			continue
-		}
-		if err := m.turn(ctx, h, lacking[h.host]); err != nil {
-			h.stay()
-			errs = append(errs, err)
+		if !h.ended && slices.ContainsFunc(h.records.Objects, m.changesRecord) {
+			routes = append(routes, h.routes...)
 		}
 	}
-	return failures(errs)
+	err := m.whileMarked(ctx, routes, func() error {
+		for _, h := range m.hosts {
+			if slices.ContainsFunc(h.routes, func(c *crossing) bool { return !c.ready }) {
+				h.stay() // its claim is not the lease's any more
+			}
+			if h.ended {
+				continue
+			}
+			if err := m.turn(ctx, h, lacking[h.host]); err != nil {
+				h.stay()
+				errs = append(errs, err)
+			}
+		}
+		return nil
+	})
+	return failures(append(errs, err))
 }
 
 // led are the hosts of the routes that are ready, and of which the lease holds a part: without a claim

@@ -21,30 +21,20 @@ func (m *migration) end(ctx context.Context, keep bool) error {
 		m.tellDone("prepared")
 		return nil
 	}
-	gone := map[*unstructured.Unstructured]bool{}
 	settling := &SettlingError{Lease: m.req.Lease}
 	now := m.cluster.Now()
+	var going []*crossing
 	for _, c := range m.routes {
 		switch {
 		case !c.ready:
-			continue
 		case c.stays.After(now):
 			settling.add(c, now)
-			continue
+		default:
+			going = append(going, c)
 		}
-		if err := m.removeOld(ctx, c); err != nil {
-			return err
-		}
-		gone[c.old.live] = true
 	}
-	needed := m.needed(gone)
-	for _, o := range m.companions {
-		if needed[o.kind.Plural+"/"+o.live.GetName()] {
-			continue
-		}
-		if err := m.remove(ctx, o, Deleted); err != nil {
-			return err
-		}
+	if err := m.whileMarked(ctx, going, func() error { return m.removeAll(ctx, going) }); err != nil {
+		return err
 	}
 	switch {
 	case len(settling.Routes) == 0:
@@ -55,6 +45,58 @@ func (m *migration) end(ctx context.Context, keep bool) error {
 		m.tellDone("prepared")
 	}
 	return nil
+}
+
+// removeAll removes old routes, as far as their claims could be marked, and what goes with them.
+func (m *migration) removeAll(ctx context.Context, going []*crossing) error {
+	gone := map[*unstructured.Unstructured]bool{}
+	var errs []error
+	for _, c := range going {
+		if !c.ready {
+			continue
+		}
+		err := error(nil)
+		if m.opts.DryRun == "" {
+			err = m.stands(ctx, c)
+		}
+		if err == nil {
+			err = m.removeOld(ctx, c)
+		}
+		if err != nil {
+			c.ready = false
+			errs = append(errs, err)
+			continue
+		}
+		gone[c.old.live] = true
+	}
+	if len(errs) > 0 {
+		return failures(errs) // what goes with the routes may be another run's by now
+	}
+	needed := m.needed(gone)
+	for _, o := range m.companions {
+		if needed[o.kind.Plural+"/"+o.live.GetName()] {
+			continue
+		}
+		if err := m.removeWhile(ctx, o, Deleted, "", m.belongsTo(o, going)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// belongsTo lets an object go that belonged to routes while no other run of the lease has taken their hosts.
+func (m *migration) belongsTo(o owned, going []*crossing) mayGo {
+	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
+		if !sameTenant(o.live, now) || m.opts.DryRun != "" {
+			return sameTenant(o.live, now), nil
+		}
+		for _, c := range going {
+			if err := m.stillMarked(ctx, c); err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	}
 }
 
 // needed are the objects that belong to routes which stay.
@@ -95,14 +137,14 @@ func (m *migration) tellDone(how string) {
 		Summary: &Summary{Hosts: slices.Compact(hosts), Changed: m.changed, Took: time.Since(m.start)}})
 }
 
-// removeOld deletes an old route, whoever wrote it, as long as it is what was read: else its new form
-// says something else.
+// removeOld deletes an old route, whoever wrote it, as long as it is what was read, else its new form says
+// something else, and as long as no other run of the lease has come between.
 func (m *migration) removeOld(ctx context.Context, c *crossing) error {
 	when := ""
 	if m.opts.DryRun != "" && c.lag > 0 {
 		when = c.lag.String() + " after its DNS records lead to the new route"
 	}
-	return m.removeAsRead(ctx, c.old, when, "the same command carries the change over")
+	return m.deleteWhile(ctx, c.old, Deleted, when, m.mayEnd(c))
 }
 
 // sameRoute is true where nothing but the status has changed.

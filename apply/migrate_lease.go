@@ -22,19 +22,25 @@ func (m *migration) bring(ctx context.Context) error {
 		return err
 	}
 	var errs []error
-	seen := map[string]bool{}
 	for _, c := range m.routes {
-		if c.why != "" {
-			m.event(Left, c.old.kind.Singular, c.old.live.GetNamespace(), c.old.live.GetName(), c.why)
-			continue
-		}
-		if err := m.writeRoute(ctx, c, seen); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		c.ready = true
+		c.ready = c.why == ""
 	}
-	errs = append(errs, m.accepted(ctx), m.confirm(ctx), m.stayed())
+	err := m.whileMarked(ctx, m.differing(), func() error {
+		seen := map[string]bool{}
+		for _, c := range m.routes {
+			switch {
+			case c.why != "":
+				m.event(Left, c.old.kind.Singular, c.old.live.GetNamespace(), c.old.live.GetName(), c.why)
+			case c.ready:
+				if err := m.writeRoute(ctx, c, seen); err != nil {
+					c.ready = false
+					errs = append(errs, err)
+				}
+			}
+		}
+		return m.confirm(ctx)
+	})
+	errs = append(errs, err, m.accepted(ctx), m.stayed())
 	return failures(errs)
 }
 

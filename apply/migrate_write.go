@@ -171,11 +171,16 @@ func (m *migration) confirm(ctx context.Context) error {
 			errs = append(errs, err)
 			continue
 		}
-		if still {
-			continue
+		switch {
+		case !still:
+			c.ready = false
+			errs = append(errs, m.takeBack(ctx, c), m.overtaken(&held{want: state.Hold{Kind: state.Host, Thing: c.use.Host}}))
+		case m.holds[state.HostName(c.use.Host)] != nil:
+			if err := m.stillMarked(ctx, c); err != nil {
+				c.ready = false // that run decides about the new route
+				errs = append(errs, err)
+			}
 		}
-		c.ready = false
-		errs = append(errs, m.takeBack(ctx, c), m.overtaken(&held{want: state.Hold{Kind: state.Host, Thing: c.use.Host}}))
 	}
 	return errors.Join(errs...)
 }

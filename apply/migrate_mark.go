@@ -1,0 +1,227 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// YieldedError says that another run of the lease has taken over a host whose routes a migration was moving.
+type YieldedError struct {
+	Host string
+	Why  string
+}
+
+func (e *YieldedError) Error() string {
+	return fmt.Sprintf("host %s: %s; its old route stays, and the same command goes on when no other run of the lease is under way", e.Host, e.Why)
+}
+
+// whileMarked marks the claims on the hosts of some routes, does something, and takes the marks off again: a
+// migration may wait for long in between. Routes of which the claim is the lease's no more are ready no more.
+func (m *migration) whileMarked(ctx context.Context, routes []*crossing, do func() error) error {
+	if m.opts.DryRun != "" || len(routes) == 0 {
+		return do()
+	}
+	err := m.markRoutes(ctx, routes)
+	if !cluster.IsAway(err) {
+		err = errors.Join(err, do())
+	}
+	if cluster.IsAway(err) {
+		return err
+	}
+	return errors.Join(err, m.unmark(ctx))
+}
+
+// markRoutes marks the parts that the routes serve, as a run of apply does before it writes or deletes.
+func (m *migration) markRoutes(ctx context.Context, routes []*crossing) error {
+	var errs []error
+	for _, c := range routes {
+		name := state.HostName(c.use.Host)
+		claim := cmp.Or(m.marked[name], m.snapshot.claims[name])
+		if claim == nil {
+			continue // a route without a claim: to look whether there is one by now is all that can be done
+		}
+		if err := m.markPart(ctx, claim, c); err != nil {
+			c.ready = false
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// markPart marks one part, reading the claim again as long as it loses races. What rests on a part that
+// another run had marked is to move (touch): that run deletes it as it was read.
+func (m *migration) markPart(ctx context.Context, claim *state.Claim, c *crossing) error {
+	name, key := claim.Name(), state.RouteKey(c.use.Path)
+	h := m.holds[name]
+	if h == nil {
+		h = &held{want: state.Hold{Kind: claim.Kind, Thing: claim.Thing, SharingKey: claim.SharingKey}, claim: claim}
+	}
+	anew := false
+	claim = h.claim
+	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		if !m.isMine(claim, key) {
+			return false, m.yielded(claim, c)
+		}
+		entries := claim.Entries(m.group)
+		i := slices.IndexFunc(entries, func(p state.Part) bool { return p.Key == key })
+		anew = anew || entries[i].Run != "" && entries[i].Run != m.nonce
+		entries[i].Run = m.nonce
+		now, err := m.ledger.Put(ctx, claim, m.group, entries)
+		if err == nil {
+			claim = now
+			return true, nil
+		}
+		if _, err := ledger.Retry(err); err != nil {
+			return false, err
+		}
+		claim, err = m.ledger.Get(ctx, name)
+		_, err = ledger.Retry(err)
+		return false, err
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("host %s: %w", c.use.Host, ledger.ErrAgain)
+	}
+	if err != nil {
+		return err
+	}
+	h.claim, h.took, h.touch = claim, true, h.touch || anew
+	h.want.Parts = append(h.want.Parts, *claim.Part(key))
+	m.holds[name] = h
+	return nil
+}
+
+// isMine is true for a claim of which the run's lease holds the part.
+func (m *migration) isMine(claim *state.Claim, key string) bool {
+	if claim == nil || claim.Deleting || claim.Unreadable != "" || claim.Owner != m.group.Owner {
+		return false
+	}
+	part := claim.Part(key)
+	return part != nil && part.Lease.Group() == m.group
+}
+
+// yielded says who has a host by now.
+func (m *migration) yielded(claim *state.Claim, c *crossing) error {
+	key := state.RouteKey(c.use.Path)
+	switch {
+	case claim == nil || claim.Deleting || claim.Part(key) == nil:
+		return &YieldedError{Host: c.use.Host, Why: "the lease has given it up meanwhile"}
+	case !m.isMine(claim, key):
+		return &YieldedError{Host: c.use.Host, Why: "lease " + claim.Part(key).Lease.String() + " has got it meanwhile"}
+	}
+	return &YieldedError{Host: c.use.Host, Why: "another run of the lease has taken it over meanwhile"}
+}
+
+// unmark takes the run's marks off, and with them those of runs that it has taken over. It goes on when the
+// run was interrupted.
+func (m *migration) unmark(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	var errs []error
+	for _, h := range m.sortedHolds() {
+		claim := h.claim
+		err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+			entries := claim.Entries(m.group)
+			mine := func(p state.Part) bool { return p.Run == m.nonce }
+			if claim == nil || claim.Deleting || !slices.ContainsFunc(entries, mine) {
+				return true, nil
+			}
+			for i := range entries {
+				if mine(entries[i]) {
+					entries[i] = unmarked(entries[i : i+1])[0]
+				}
+			}
+			now, err := m.ledger.Put(ctx, claim, m.group, entries)
+			if err == nil {
+				m.marked[h.want.Name()] = now
+			}
+			if done, err := ledger.Retry(err); done || err != nil {
+				return done, err
+			}
+			claim, err = m.ledger.Get(ctx, h.want.Name())
+			_, err = ledger.Retry(err)
+			return false, err
+		})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s %s keeps the run's mark, which the next apply of the lease takes off: %w", h.want.Kind, h.want.Thing, err))
+		}
+	}
+	clear(m.holds)
+	return errors.Join(errs...)
+}
+
+// stillMarked reads the claim on a route's host, which is to be later than the route was read, and says that
+// it is the run's no more.
+func (m *migration) stillMarked(ctx context.Context, c *crossing) error {
+	name := state.HostName(c.use.Host)
+	claim, err := readClaim(ctx, m.ledger, name)
+	switch before := m.snapshot.claims[name]; {
+	case err != nil:
+		return err
+	case before == nil && claim == nil:
+		return nil
+	case before == nil:
+		return &YieldedError{Host: c.use.Host, Why: "it was claimed meanwhile"}
+	case !m.isMine(claim, state.RouteKey(c.use.Path)) || claim.Part(state.RouteKey(c.use.Path)).Run != m.nonce:
+		return m.yielded(claim, c)
+	}
+	return nil
+}
+
+// stands looks once more for the new form of a route, before the old one goes. Where another run of the
+// lease was under way the new form moves, so that a run which has read it does not prune it.
+func (m *migration) stands(ctx context.Context, c *crossing) error {
+	o := c.main()
+	live, err := m.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	if err != nil {
+		return err
+	}
+	if live == nil || live.GetDeletionTimestamp() != nil {
+		return &YieldedError{Host: c.use.Host, Why: fmt.Sprintf("its new route, %s %s/%s, is gone again", o.Kind.Singular, o.Namespace, o.Name)}
+	}
+	now, touch := m.touchedFrom(o, live)
+	if !touch {
+		return nil
+	}
+	m.pins[o.String()] = pinOf(live)
+	_, err = m.sendObject(ctx, now, live)
+	return err
+}
+
+// differing are the routes whose new form is not there as it is to be.
+func (m *migration) differing() (routes []*crossing) {
+	for _, c := range m.routes {
+		if c.why == "" && slices.ContainsFunc(c.objects, func(o render.Object) bool {
+			return !cluster.Unchanged(m.keepTaken(o, m.snapshot.find(o)), m.snapshot.find(o), m.manager(o))
+		}) {
+			routes = append(routes, c)
+		}
+	}
+	return routes
+}
+
+// mayEnd lets an old route go while it says what was read and its claim has the run's mark.
+func (m *migration) mayEnd(c *crossing) mayGo {
+	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
+		if m.opts.DryRun == "" {
+			if err := m.stillMarked(ctx, c); err != nil {
+				return false, err
+			}
+		}
+		if !sameRoute(now, c.old.live) {
+			return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and the same command carries the change over", c.old.kind.Singular, now.GetNamespace(), now.GetName())
+		}
+		return true, nil
+	}
+}
