@@ -103,13 +103,17 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 			parts = append(parts, p)
 		}
 	}
+	if anew {
+		if err := r.change(planClaim(plan.Claim, claim, claim.PartsOf(r.group), parts)); err != nil {
+			return false, err
+		}
+	}
 	if r.opts.DryRun == DryRunClient {
 		r.hold(&held{want: want, claim: claim, took: true, anew: true})
 		action := Claimed
 		if r.opts.Check {
 			action = Free
 		}
-		r.planned(planClaim(plan.Claim, claim, claim.PartsOf(r.group), parts))
 		r.event(action, string(want.Kind), "", want.Thing, "")
 		return true, nil
 	}

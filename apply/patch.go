@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -82,9 +84,13 @@ func pinOf(live *unstructured.Unstructured) string {
 	return live.GetResourceVersion()
 }
 
-// pinned is the object with the resource version that its write is pinned to, if it is to any.
+// pinned is the object with the resource version that its write is pinned to, if it is to any. A run that
+// carries out a plan pins every object to what was read, but for records, which may be made anew.
 func (r *run) pinned(o render.Object) render.Object {
 	pin := r.pins[o.String()]
+	if r.only != nil && !slices.Contains(kinds.Records, o.Kind) {
+		pin = pinOf(r.snapshot.find(o))
+	}
 	if pin == "" {
 		return o
 	}

@@ -28,7 +28,7 @@ func (r *run) planHolds() {
 	for _, h := range r.sortedHolds() {
 		parts, ok := r.final(h, h.claim)
 		if ok && !h.took && !slices.EqualFunc(parts, h.claim.Entries(r.group), samePart) {
-			r.planned(planClaim(plan.Claim, h.claim, h.claim.PartsOf(r.group), parts))
+			_ = r.change(planClaim(plan.Claim, h.claim, h.claim.PartsOf(r.group), parts)) // a dry run makes none
 		}
 	}
 }
@@ -62,7 +62,7 @@ func planParts(parts []state.Part) map[string]any {
 // A lease that would be refused says so in the plan. The error is of what could not be found out.
 func Plan(ctx context.Context, c *cluster.Cluster, opts Options, defs []*lease.Definition) (plan.Plan, error) {
 	byLease := map[lease.ID][]plan.Change{}
-	opts.DryRun, opts.Wait, opts.Report = DryRunClient, 0, nil
+	opts.DryRun, opts.Wait, opts.Report, opts.Only = DryRunClient, 0, nil, nil
 	opts.Plan = func(id lease.ID, change plan.Change) { byLease[id] = append(byLease[id], change) }
 	refused, err := refusals(New(c, opts).Apply(ctx, defs))
 	leases := make([]plan.Lease, 0, len(defs))
@@ -77,7 +77,9 @@ func Plan(ctx context.Context, c *cluster.Cluster, opts Options, defs []*lease.D
 		slices.SortStableFunc(l.Changes, compareChanges)
 		leases = append(leases, l)
 	}
-	return plan.New(leases), err
+	return plan.New(plan.Settings{
+		Target: opts.Config.Target, Operators: opts.Operators, Prune: opts.Prune, AssumeServing: opts.AssumeServing,
+	}, leases), err
 }
 
 // refusals tells the leases that others are in the way of from what went wrong.

@@ -210,9 +210,11 @@ func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told stri
 		if may, err := goes(ctx, live); err != nil || !may {
 			return err == nil, err
 		}
+		if err := r.change(plan.Remove(o.kind.Singular, live, told)); err != nil {
+			return false, err
+		}
 		if r.opts.DryRun == DryRunClient {
 			r.removed[live.GetUID()] = true
-			r.planned(plan.Remove(o.kind.Singular, live, told))
 			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
 			return true, nil
 		}
@@ -298,8 +300,10 @@ func (r *run) leaveClaim(ctx context.Context, c *state.Claim, drop func(state.Pa
 			return err
 		}
 	}
+	if err := r.change(planClaim(plan.GiveUp, c, c.PartsOf(r.group), slices.DeleteFunc(c.PartsOf(r.group), drop))); err != nil {
+		return err
+	}
 	if r.opts.DryRun == DryRunClient {
-		r.planned(planClaim(plan.GiveUp, c, c.PartsOf(r.group), slices.DeleteFunc(c.PartsOf(r.group), drop)))
 		r.event(action, string(c.Kind), "", c.Thing, "")
 		return nil
 	}

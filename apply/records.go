@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -114,6 +115,7 @@ func (r *run) putHost(ctx context.Context, host string, objects []render.Object)
 			action, message = Left, "what it replaces is still being deleted; apply again when it is gone"
 		case replaced[o.Name] && r.opts.DryRun != "":
 			message = "in place of what was"
+			err = r.change(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, nil, r.manager(o)))
 		default:
 			live := r.snapshot.find(o)
 			if replaced[o.Name] {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -41,6 +42,9 @@ func fixedFieldChanged(o render.Object, live *unstructured.Unstructured) string 
 func (r *run) putRecord(ctx context.Context, o render.Object, live *unstructured.Unstructured) (Action, error) {
 	if o = r.record(o, live); cluster.Unchanged(o, live, r.manager(o)) {
 		return Unchanged, nil
+	}
+	if err := r.change(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, r.manager(o))); err != nil {
+		return "", err
 	}
 	return r.sendObject(ctx, o, live)
 }

@@ -56,6 +56,8 @@ type Options struct {
 	DeleteNamespace bool
 	// Concurrency bounds the leases, and the objects of a lease, that are worked on at a time.
 	Concurrency int
+	// Only is the plan beyond which nothing is changed; nil sets no such bound.
+	Only *plan.Plan
 	// Report receives the events, one at a time.
 	Report func(Event)
 	// Plan receives what would be changed, one change at a time; it goes with DryRunClient.
@@ -101,6 +103,7 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 		if errs[i] != nil {
 			return errs[i]
 		}
+		r.only = a.opts.changesOf(r.req.Lease)
 		r.snapshot, r.pools = snapshot, pools
 		return r.apply(ctx)
 	})
@@ -136,7 +139,9 @@ type run struct {
 	req   state.Request
 	group lease.Group
 	// kinds are those of the objects that are written, or that somebody else is to write.
-	kinds    []render.Kind
+	kinds []render.Kind
+	// only are the changes that the run may make, where it carries out a plan; nil where it may make any.
+	only     []plan.Change
 	nonce    string
 	start    time.Time
 	snapshot *snapshot
@@ -301,15 +306,6 @@ func (r *run) event(action Action, kind, namespace, name, message string) {
 		r.mu.Unlock()
 	}
 	r.send(e)
-}
-
-// planned reports a change that a run which changes nothing would make.
-func (r *run) planned(c plan.Change) {
-	if r.opts.Plan != nil && !r.quiet {
-		r.report.Lock()
-		defer r.report.Unlock()
-		r.opts.Plan(r.req.Lease, c)
-	}
 }
 
 func (r *run) fail(err error) {

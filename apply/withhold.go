@@ -32,7 +32,7 @@ func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
 	if by.Lease != (lease.ID{}) {
 		message = "held by deployment " + by.Lease.Group().String()
 	}
-	r.planned(plan.Change{Action: plan.Withhold, Kind: string(h.Kind), Name: name, Why: message})
+	_ = r.change(plan.Change{Action: plan.Withhold, Kind: string(h.Kind), Name: name, Why: message}) // a plan that has it not claims the thing, and is refused that
 	r.event(Withheld, string(h.Kind), "", name, message)
 }
 

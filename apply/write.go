@@ -96,13 +96,14 @@ func (r *run) makeNamespace(ctx context.Context) error {
 		return nil
 	}
 	o := NamespaceOf(r.req.Lease)
+	if err := r.change(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, nil, r.manager(o))); err != nil {
+		return err
+	}
 	if r.opts.DryRun != DryRunClient {
 		made, err := r.create(ctx, o)
 		if err != nil || !made {
 			return err
 		}
-	} else {
-		r.planned(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, nil, r.manager(o)))
 	}
 	r.event(Created, o.Kind.Singular, "", name, "")
 	return nil
@@ -120,6 +121,11 @@ func (r *run) writeObject(ctx context.Context, o render.Object) (Action, error) 
 	o, touch := r.touched(o)
 	if !touch && cluster.Unchanged(o, live, r.manager(o)) {
 		return Unchanged, nil
+	}
+	if !touch { // else nothing changes but the run's nonce
+		if err := r.change(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, r.manager(o))); err != nil {
+			return "", err
+		}
 	}
 	action, err := r.sendObject(ctx, o, live)
 	if touch && action == Configured {
@@ -146,14 +152,13 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	if live == nil {
 		action = Created
 	}
-	if r.opts.DryRun == DryRunClient {
-		r.planned(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, r.manager(o)))
-		return action, nil
-	}
-	if r.unchecked(o) != "" {
+	if r.opts.DryRun == DryRunClient || r.unchecked(o) != "" {
 		return action, nil
 	}
 	meta, made, err := r.patch(ctx, o)
+	if r.only != nil && cluster.IsOvertaken(err) {
+		return "", r.moved(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, r.manager(o)))
+	}
 	if err == nil && live == nil && !made && r.opts.DryRun == "" {
 		return r.sendAgain(ctx, o)
 	}

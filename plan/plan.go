@@ -3,6 +3,8 @@
 package plan
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,8 +55,10 @@ type Change struct {
 
 // Lease is what would change for one lease.
 type Lease struct {
-	Lease   string   `json:"lease"`
-	Changes []Change `json:"changes"`
+	Lease string `json:"lease"`
+	// Definition is the LeaseDefinition that the plan was made of.
+	Definition json.RawMessage `json:"definition,omitempty"`
+	Changes    []Change        `json:"changes"`
 	// Refused says why nothing would be changed for the lease; empty where nothing is in the way.
 	Refused string `json:"refused,omitempty"`
 }
@@ -64,14 +68,101 @@ func (l Lease) Differs() bool { return len(l.Changes) > 0 || l.Refused != "" }
 
 // Plan is what would change, lease by lease.
 type Plan struct {
-	APIVersion string  `json:"apiVersion"`
-	Kind       string  `json:"kind"`
-	Leases     []Lease `json:"leases"`
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Settings   Settings `json:"settings"`
+	Leases     []Lease  `json:"leases"`
 }
 
+// Settings are the flags that a plan was made with.
+type Settings struct {
+	Target        string `json:"target"`
+	Operators     string `json:"operators"`
+	Prune         bool   `json:"prune"`
+	AssumeServing bool   `json:"assumeServing"`
+}
+
+// APIVersion and Kind are those of a plan.
+const (
+	APIVersion = lease.Domain + "/v1alpha1"
+	Kind       = "Plan"
+)
+
 // New is the plan of some leases.
-func New(leases []Lease) Plan {
-	return Plan{APIVersion: lease.Domain + "/v1alpha1", Kind: "Plan", Leases: leases}
+func New(settings Settings, leases []Lease) Plan {
+	return Plan{APIVersion: APIVersion, Kind: Kind, Settings: settings, Leases: leases}
+}
+
+// ID names the object or the thing that a change is about, as "ingress/NAMESPACE/NAME".
+func (c Change) ID() string {
+	if c.Namespace == "" {
+		return c.Kind + "/" + c.Name
+	}
+	return c.Kind + "/" + c.Namespace + "/" + c.Name
+}
+
+// Same is true for two changes that do the same to the same version of the same. What is given up of a claim is
+// the same also where the lease has taken other parts of it meanwhile.
+func (c Change) Same(other Change) bool {
+	if c.Action != other.Action || c.ID() != other.ID() || c.UID != other.UID {
+		return false
+	}
+	if c.Action == GiveUp {
+		return maps.Equal(c.givenUp(), other.givenUp())
+	}
+	if c.ResourceVersion != other.ResourceVersion {
+		return false
+	}
+	return Contains(toData(c.After), toData(other.After)) && Contains(toData(other.After), toData(c.After))
+}
+
+// givenUp are the parts of a claim that are given up.
+func (c Change) givenUp() map[string]bool {
+	out := map[string]bool{}
+	for part := range c.Before {
+		if _, kept := c.After[part]; !kept {
+			out[part] = true
+		}
+	}
+	return out
+}
+
+// moment is the annotation of a DNSRecord that says when it is to be reconciled: no two plans agree on it
+// (Gardener: docs/usage/shoot-operations, gardener.cloud/timestamp).
+const moment = "gardener.cloud/timestamp"
+
+// toData is an object as it is read from JSON.
+func toData(object map[string]any) any {
+	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
+	if annotations := u.GetAnnotations(); annotations[moment] != "" {
+		delete(annotations, moment)
+		u.SetAnnotations(annotations)
+	}
+	object = u.Object
+	var out any
+	if text, err := json.Marshal(object); err == nil {
+		_ = json.Unmarshal(text, &out) // it was marshalled just now
+	}
+	return out
+}
+
+// Moved are the changes of a lease that differ between two plans, by their IDs.
+func (l Lease) Moved(now Lease) []string {
+	var moved []string
+	note := func(from, to []Change) {
+		for _, c := range from {
+			same := func(other Change) bool { return c.Same(other) }
+			if !slices.ContainsFunc(to, same) && !slices.Contains(moved, c.ID()) {
+				moved = append(moved, c.ID())
+			}
+		}
+	}
+	note(l.Changes, now.Changes)
+	note(now.Changes, l.Changes)
+	if l.Refused != now.Refused {
+		moved = append(moved, "lease/"+l.Lease)
+	}
+	return moved
 }
 
 // Differs is true where anything would change.

@@ -26,6 +26,8 @@ type applyFlags struct {
 	timeout       time.Duration
 	concurrency   int
 	allowEmpty    bool
+	// plan is the file of a plan to carry out.
+	plan string
 }
 
 // applyOptions are what apply works by.
@@ -37,7 +39,7 @@ type applyOptions struct {
 func newApply(c *cli) *cobra.Command {
 	f := &applyFlags{}
 	cmd := &cobra.Command{
-		Use:   "apply -f FILE [--lease LEASE]",
+		Use:   "apply -f FILE [--lease LEASE] | apply --plan FILE",
 		Short: "Claim and configure everything a lease defines",
 		Long: `
 			Claim the host names and addresses of lease definitions, write the objects that serve them,
@@ -49,7 +51,10 @@ func newApply(c *cli) *cobra.Command {
 
 			With --require-dns-proof each host must be proved by DNS to be the tenant's, before anything is
 			claimed for the lease: by a TXT record _akash-challenge.HOST that holds the owner's address, or
-			by a CNAME into the provider's ingress domain. Without proof it is exit code 3.`,
+			by a CNAME into the provider's ingress domain. Without proof it is exit code 3.
+
+			With --plan the changes of a saved plan are made, and no others. Where anything that the plan rests
+			on has changed since it was made, it is refused with exit code 1, and the objects are named.`,
 		Example: `
 			# A lease definition
 			kubectl akash-net apply -f shop.yaml
@@ -61,6 +66,14 @@ func newApply(c *cli) *cobra.Command {
 			kubectl akash-net apply -f shop.yaml --dry-run=server`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.plan != "" {
+				for _, check := range []error{checkPlanFlags(cmd), checkOutput(f.output), checkConcurrency(f.concurrency)} {
+					if check != nil {
+						return check
+					}
+				}
+				return f.carryOut(cmd.Context(), c)
+			}
 			o, err := f.toOptions(c)
 			if err != nil {
 				return err
@@ -78,6 +91,7 @@ func newApply(c *cli) *cobra.Command {
 	addWait(cmd, &f.wait, &f.timeout, "for the addresses to stand in the Services' status, and for DNS records to be served")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Remove what the lease no longer defines")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it removes all that the lease has")
+	cmd.Flags().StringVar(&f.plan, flagPlan, "", "File with a plan that \"diff -o json\" or \"-o yaml\" has printed; - is standard input")
 	addConcurrency(cmd, &f.concurrency)
 	return cmd
 }

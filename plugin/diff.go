@@ -49,8 +49,9 @@ func newDiff(c *cli) *cobra.Command {
 		Example: `
 			kubectl akash-net diff -f shop.yaml
 
-			# The plan, as data
-			kubectl akash-net diff -f shop.yaml -o json
+			# The plan as data, to carry out exactly that
+			kubectl akash-net diff -f shop.yaml -o json > plan.json
+			kubectl akash-net apply --plan plan.json
 
 			# With colours and the context that your own program shows
 			KUBECTL_EXTERNAL_DIFF="colordiff -N -u" kubectl akash-net diff -f shop.yaml`,
@@ -137,6 +138,9 @@ func (f *diffFlags) run(ctx context.Context, c *cli, in *inputOptions) error {
 	plan, err := apply.Plan(ctx, cluster, apply.Options{
 		Config: cfg, Prune: f.prune, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency,
 	}, defs)
+	if err == nil {
+		plan, err = withDefinitions(plan, defs)
+	}
 	if err != nil {
 		return err
 	}

@@ -181,7 +181,7 @@ func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 	}
 	c.printExplanation(state.Explanation{Summary: "s" + escape, Facts: []string{"f" + escape}, Next: []string{"n" + escape}})
 	value := map[string]any{"a" + escape: "v" + escape}
-	out.Write(planText(plan.New([]plan.Lease{{Lease: "l" + escape, Refused: "r" + escape, Changes: []plan.Change{
+	out.Write(planText(plan.New(plan.Settings{}, []plan.Lease{{Lease: "l" + escape, Refused: "r" + escape, Changes: []plan.Change{
 		{Action: plan.Claim, Kind: "k" + escape, Name: "n" + escape, After: value},
 		{Action: plan.Withhold, Why: "w" + escape},
 		{Action: plan.Delete, Why: "w" + escape},
