@@ -45,7 +45,7 @@ func (r *run) await(ctx context.Context, desired []render.Object) error {
 		return nil
 	}
 	whole := ctx
-	ctx, cancel := context.WithTimeout(ctx, r.opts.Wait)
+	ctx, cancel := context.WithTimeout(ctx, max(r.left(), min(r.opts.Wait, time.Second))) // time for one look
 	defer cancel()
 	services := r.cluster.Dynamic.Resource(render.Service.Resource()).Namespace(r.req.Lease.Namespace())
 	source := &cache.ListWatch{

@@ -150,7 +150,7 @@ func (m *Migration) lacking() map[string]string {
 // asLong asks until it is done, for as long as the run waits; a run that does not wait asks once.
 func (m *migration) asLong(ctx context.Context, done func(context.Context) (bool, error)) error {
 	if m.opts.Wait > 0 && m.opts.DryRun == "" {
-		return m.poll(ctx, done)
+		return pollFor(ctx, m.opts.Wait, done)
 	}
 	ok, err := done(ctx)
 	if err == nil && !ok {

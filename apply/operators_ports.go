@@ -77,11 +77,7 @@ func (r *run) movePorts(ctx context.Context, moved []render.Object) error {
 	var waiting []string
 	for _, o := range moved {
 		for _, former := range r.formerServices(o) {
-			wait := r.opts.Wait
-			if len(waiting) > 0 {
-				wait = 0 // that time is over
-			}
-			err := r.gone(ctx, former, wait)
+			err := r.gone(ctx, former)
 			if errors.Is(err, errTimedOut) {
 				namespace, name := former.live.GetNamespace(), former.live.GetName()
 				waiting = append(waiting, fmt.Sprintf("Akash's IP operator to remove service %s/%s, whose port moves to another service; the port stays claimed: the same command goes on. "+

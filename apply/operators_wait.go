@@ -84,11 +84,7 @@ func (r *run) awaitUnserved(ctx context.Context, s *snapshot, goes func(*state.C
 			continue
 		}
 		namespace, name := o.live.GetNamespace(), o.live.GetName()
-		wait := r.opts.Wait
-		if len(waiting) > 0 {
-			wait = 0 // that time is over
-		}
-		err := r.gone(ctx, o, wait)
+		err := r.gone(ctx, o)
 		switch {
 		case errors.Is(err, errTimedOut):
 			waiting = append(waiting, fmt.Sprintf("Akash's operator to remove %s %s/%s; its claim is kept until then: the same command goes on. "+
@@ -104,8 +100,8 @@ func (r *run) awaitUnserved(ctx context.Context, s *snapshot, goes func(*state.C
 }
 
 // gone waits until an object is not there any more, or is another lease's.
-func (r *run) gone(ctx context.Context, o owned, wait time.Duration) error {
-	return pollFor(ctx, wait, func(ctx context.Context) (bool, error) {
+func (r *run) gone(ctx context.Context, o owned) error {
+	return r.poll(ctx, func(ctx context.Context) (bool, error) {
 		live, err := r.cluster.Get(ctx, o.kind, o.live.GetNamespace(), o.live.GetName())
 		return err == nil && (live == nil || live.GetUID() != o.live.GetUID() || !sameTenant(o.live, live)), err
 	})
@@ -147,9 +143,23 @@ func (r *run) getTheirs(ctx context.Context, kind render.Kind, namespace, name s
 
 var errTimedOut = errors.New("timed out")
 
-// poll asks until it is done, for as long as the run waits, and at least once.
+// poll asks until it is done, for as long as the run still waits, and at least once.
 func (r *run) poll(ctx context.Context, done wait.ConditionWithContextFunc) error {
-	return pollFor(ctx, r.opts.Wait, done)
+	return pollFor(ctx, r.left(), done)
+}
+
+// left is for how long the run still waits. All that it waits for has one time, which begins with the first:
+// what is not there when that is over is looked at once.
+func (r *run) left() time.Duration {
+	if r.opts.Wait == 0 {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.until.IsZero() {
+		r.until = time.Now().Add(r.opts.Wait)
+	}
+	return max(time.Until(r.until), 0)
 }
 
 func pollFor(ctx context.Context, long time.Duration, done wait.ConditionWithContextFunc) error {

@@ -240,8 +240,8 @@ const patienceForRecords = 30 * time.Second
 const pollRecords = 200 * time.Millisecond
 
 // timedOut is the error of a wait that took too long, or err.
-func (r *run) timedOut(ctx context.Context, err error, waiting []string) error {
-	if wait.Interrupted(err) && ctx.Err() == nil {
+func (r *run) timedOut(err error, waiting []string) error {
+	if errors.Is(err, errTimedOut) {
 		return &TimeoutError{After: r.opts.Wait.Round(time.Millisecond), Waiting: waiting}
 	}
 	return err

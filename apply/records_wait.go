@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -32,7 +30,7 @@ func (r *run) awaitRecords(ctx context.Context, def *lease.Definition) error {
 // written. The claims are looked at once more after that: the run has left them unguarded.
 func (r *run) awaitValues(ctx context.Context, def *lease.Definition) error {
 	var records render.DNS
-	waited := wait.PollUntilContextTimeout(ctx, pollRecords, r.opts.Wait, true, func(ctx context.Context) (bool, error) {
+	waited := r.poll(ctx, func(ctx context.Context) (bool, error) {
 		now, err := r.renderRecords(ctx, def, true)
 		if err != nil {
 			return false, err
@@ -44,7 +42,7 @@ func (r *run) awaitValues(ctx context.Context, def *lease.Definition) error {
 	for _, h := range records.Unknown {
 		waiting = append(waiting, "host "+h.Name+": "+r.unknownText(h))
 	}
-	waited = r.timedOut(ctx, waited, waiting)
+	waited = r.timedOut(waited, waiting)
 	late := slices.DeleteFunc(records.Objects, func(o render.Object) bool {
 		return !slices.ContainsFunc(r.dns.unknown, func(h render.UnknownHost) bool { return h.Name == hostOf(o) })
 	})
@@ -96,7 +94,7 @@ func (r *run) awaitServed(ctx context.Context) error {
 		return nil
 	}
 	var texts []string
-	err := wait.PollUntilContextTimeout(ctx, pollRecords, r.opts.Wait, true, func(ctx context.Context) (bool, error) {
+	err := r.poll(ctx, func(ctx context.Context) (bool, error) {
 		var left []render.Object
 		var said []string
 		for _, o := range waiting {
@@ -111,7 +109,7 @@ func (r *run) awaitServed(ctx context.Context) error {
 		waiting, texts = left, said
 		return len(waiting) == 0, nil
 	})
-	return r.timedOut(ctx, err, texts)
+	return r.timedOut(err, texts)
 }
 
 // served is empty for a record that is served, and says what is missing for one that is not yet.

@@ -8,9 +8,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -227,11 +224,11 @@ func (r *run) awaitGone(ctx context.Context, objects []owned) error {
 		if len(o.live.GetFinalizers()) == 0 {
 			continue
 		}
-		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.opts.Wait, true, func(ctx context.Context) (bool, error) {
+		err := r.poll(ctx, func(ctx context.Context) (bool, error) {
 			now, err := r.cluster.Get(ctx, o.kind, o.live.GetNamespace(), o.live.GetName())
 			return now == nil || now.GetUID() != o.live.GetUID(), err
 		})
-		if wait.Interrupted(err) && ctx.Err() == nil {
+		if errors.Is(err, errTimedOut) {
 			return &TimeoutError{After: r.opts.Wait, Waiting: []string{
 				fmt.Sprintf("%s %s/%s to be gone (finalizers %v); its claim is kept until then", o.kind.Singular, o.live.GetNamespace(), o.live.GetName(), o.live.GetFinalizers()),
 			}}

@@ -167,7 +167,9 @@ type run struct {
 	withheld  []waiting
 	addresses render.Addresses
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// until is when the run has waited long enough; it is set when it first waits.
+	until   time.Time
 	changed bool
 	// changes are what the run has changed, as "host/shop.example.com claimed".
 	changes    []string
