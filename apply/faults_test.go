@@ -245,6 +245,42 @@ func TestOvertakenRunTakesBackWhatHadBeenThere(t *testing.T) {
 	}
 }
 
+// What another run of the lease has made anew, after a release, is that run's: an overtaken run that had read
+// the objects that went takes nothing of it back.
+func TestOvertakenRunLeavesWhatWasMadeAnew(t *testing.T) {
+	const host, more = "a.example.com", "b.example.com"
+	hasty(t)
+	s, c := newServer(t, 1)
+	id := someLease(someOwner, 1)
+	a, _ := applier(t, c)
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)}); err != nil {
+		t.Fatal(err)
+	}
+	anew := false
+	s.before = func(s *server, method, path string) (int, bool) {
+		if method == http.MethodPatch && short(path) == "providerhosts/"+more && !anew {
+			anew = true
+			for path, o := range s.objects {
+				if name := short(path); name == "ingresses/"+host || name == "providerhosts/"+host {
+					s.store(t, path, o.Object)
+				}
+			}
+			s.claimed(t, id, host, "")
+		}
+		return 0, false
+	}
+	changed := withHosts(id, host, more)
+	changed.Hash = "another" // so that the objects of the first host are written too
+	err := a.Apply(t.Context(), []*lease.Definition{changed})
+	if overtaken := (*OvertakenError)(nil); !errors.As(err, &overtaken) || overtaken.Thing != host {
+		t.Fatalf("error %v", err)
+	}
+	want := []string{"ingresses/" + host, "leases/" + host, "namespaces/" + id.Namespace(), "providerhosts/" + host}
+	if got := s.names(); !slices.Equal(got, want) {
+		t.Errorf("the cluster has %q, want %q", got, want)
+	}
+}
+
 // What an overtaken run has made stays where it serves for another lease: a transfer has handed the claim on
 // meanwhile, and the new holder has no routes of its own yet.
 func TestOvertakenRunLeavesWhatServesForAnother(t *testing.T) {

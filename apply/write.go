@@ -159,7 +159,7 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	if r.only != nil && cluster.IsOvertaken(err) {
 		return "", r.moved(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, r.manager(o)))
 	}
-	if err == nil && live == nil && !made && r.opts.DryRun == "" {
+	if err == nil && !made && (live == nil || meta.UID != live.GetUID()) && r.opts.DryRun == "" {
 		return r.sendAgain(ctx, o)
 	}
 	if cluster.IsOwned(err) {
@@ -194,8 +194,8 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	return action, nil
 }
 
-// sendAgain applies an object that was there already although it was not when the run has read: what has
-// been written may have changed nothing of it, and the run's mark may be due.
+// sendAgain applies an object that somebody else has made since the run has read: what has been written may
+// have changed nothing of it, and the run's mark may be due. It is not the run's to take back.
 func (r *run) sendAgain(ctx context.Context, o render.Object) (Action, error) {
 	live, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil || live == nil {
