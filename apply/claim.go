@@ -184,7 +184,9 @@ func (r *run) giveUp(ctx context.Context, why error) error {
 	if cluster.IsAway(why) {
 		return r.unfinished(why)
 	}
-	if left := errors.Join(r.restoreAltered(ctx), r.retract(ctx), r.rollback(ctx)); left != nil {
+	left := errors.Join(r.restoreAltered(ctx), r.retract(ctx))
+	left = errors.Join(left, r.keepServed(ctx), r.rollback(ctx))
+	if left != nil {
 		return &HalfError{Lease: r.req.Lease, Why: why, Left: left}
 	}
 	return why

@@ -76,27 +76,42 @@ func (r *run) awaitUnserved(ctx context.Context, s *snapshot, goes func(*state.C
 	if r.opts.DryRun != "" {
 		return nil
 	}
-	var waiting []string
+	stay, err := r.unremoved(ctx, s, goes)
+	if err != nil || len(stay) == 0 {
+		return err
+	}
+	waiting := make([]string, 0, len(stay))
+	for _, o := range stay {
+		waiting = append(waiting, r.toRemove(o))
+	}
+	return &TimeoutError{After: r.opts.Wait, Waiting: waiting}
+}
+
+// toRemove says what of an operator's is waited for.
+func (r *run) toRemove(o owned) string {
+	kind, namespace, name := o.kind.Singular, o.live.GetNamespace(), o.live.GetName()
+	return fmt.Sprintf("Akash's operator to remove %s %s/%s; its claim is kept until then: the same command goes on. "+
+		"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s", kind, namespace, name, madeFrom(o.kind).Kind, namespace, kind, name)
+}
+
+// unremoved waits until the operators have removed what they had made for parts of claims of the group, and
+// is what is there still when the time is over.
+func (r *run) unremoved(ctx context.Context, s *snapshot, goes func(*state.Claim, state.Part) bool) (stay []owned, err error) {
 	for _, o := range s.theirs[r.group] {
 		if s.declared(o.kind, o.live, r.group) || !slices.ContainsFunc(s.held[r.group], func(c *state.Claim) bool {
 			return slices.ContainsFunc(c.PartsOf(r.group), func(p state.Part) bool { return goes(c, p) && o.servesPart(c, p) })
 		}) {
 			continue
 		}
-		namespace, name := o.live.GetNamespace(), o.live.GetName()
 		err := r.gone(ctx, o)
 		switch {
 		case errors.Is(err, errTimedOut):
-			waiting = append(waiting, fmt.Sprintf("Akash's operator to remove %s %s/%s; its claim is kept until then: the same command goes on. "+
-				"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s", o.kind.Singular, namespace, name, madeFrom(o.kind).Kind, namespace, o.kind.Singular, name))
+			stay = append(stay, o)
 		case err != nil:
-			return err
+			return nil, err
 		}
 	}
-	if len(waiting) > 0 {
-		return &TimeoutError{After: r.opts.Wait, Waiting: waiting}
-	}
-	return nil
+	return stay, nil
 }
 
 // gone waits until an object is not there any more, or is another lease's.

@@ -193,6 +193,9 @@ type run struct {
 	made    []madeObject
 	altered []alteredObject
 	removed map[types.UID]bool
+	// unmade is true once something has been taken back of which an operator of Akash's may have made a route or
+	// a Service.
+	unmade bool
 	// pins are the resource versions to which the writes of some objects are pinned, by the object.
 	pins map[string]string
 	// keptFor are objects of the lease that stay because they serve for another.

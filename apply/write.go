@@ -318,6 +318,7 @@ func (r *run) retractOne(ctx context.Context, m madeObject) error {
 		}
 		err := r.cluster.DeletePinned(ctx, o.Kind, o.Namespace, o.Name, m.uid, version, false)
 		if err == nil {
+			r.unmakes(o.Kind)
 			r.event(Deleted, o.Kind.Singular, o.Namespace, o.Name, "taken back")
 			return true, nil
 		}
@@ -326,6 +327,7 @@ func (r *run) retractOne(ctx context.Context, m madeObject) error {
 		}
 		now, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 		if now == nil || err != nil || now.GetUID() != m.uid {
+			r.unmakes(o.Kind)
 			return err == nil, err
 		}
 		version = now.GetResourceVersion()

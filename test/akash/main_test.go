@@ -173,6 +173,8 @@ type counter struct {
 	kubeconfig string
 	mu         sync.Mutex
 	writes     []string
+	// before is called for each write before the API server has it.
+	before func(method, path string)
 }
 
 func count(t *testing.T) *counter {
@@ -191,8 +193,12 @@ func count(t *testing.T) *counter {
 			p.SetURL(server)
 			if p.In.Method != http.MethodGet {
 				c.mu.Lock()
-				defer c.mu.Unlock()
 				c.writes = append(c.writes, p.In.Method+" "+p.In.URL.Path)
+				before := c.before
+				c.mu.Unlock()
+				if before != nil {
+					before(p.In.Method, p.In.URL.Path)
+				}
 			}
 		},
 		Transport: transport, FlushInterval: -1,

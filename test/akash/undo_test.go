@@ -1,0 +1,59 @@
+package akash_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
+)
+
+// A run that was overtaken takes its ProviderHost and its ProviderLeasedIP back, and gives up their claims once
+// the operators have removed what they had made of them. What an operator that is down leaves keeps its claim.
+func TestOvertakenRunBesideOperators(t *testing.T) {
+	for name, down := range map[string]bool{"the operators run": false, "the operators are down": true} {
+		t.Run(name, func(t *testing.T) {
+			o, spec := pooled(t, "")
+			w := newWorld(t, o, spec, "--operators=on")
+			host, lost := newHost("made"), newHost("zlost")
+			d := workload(w.blue, []string{host, lost}, "public:TCP:443:web")
+			must(t, w.akash.SendManifest(t.Context(), d))
+			service := "web-ip-443-tcp"
+			routed := func() bool {
+				return find(t, operators.Ingresses, w.blue.Namespace(), host) != nil && find(t, operators.Services, w.blue.Namespace(), service) != nil
+			}
+			var once sync.Once
+			w.proxy.before = func(_, path string) {
+				if !strings.HasSuffix(path, "/leases/"+lost) || find(t, operators.Hosts, manifests, lost) == nil {
+					return
+				}
+				once.Do(func() { // the run settles: it has written everything
+					eventually(t, "the operators have made routes", routed)
+					if down {
+						w.running.Stop()
+					}
+					must(t, objects.Resource(claims).Namespace(ledger).Delete(t.Context(), lost, metav1.DeleteOptions{}))
+				})
+			}
+			r := w.operated("apply", "--timeout=2s", "-f", w.define(d)).exits(t, 1).says(t, lost+" was released")
+			w.proxy.before = nil
+			if !down {
+				w.settled("taken back", nil)
+				return
+			}
+			r.says(t, "host "+host+" is kept", "kubectl -n "+w.blue.Namespace()+" delete ingress "+host, "delete service "+service)
+			if !routed() || find(t, claims, ledger, host) == nil {
+				t.Fatal("the route stands without its claim")
+			}
+			for _, thing := range []string{host, lease.SharingKey(w.owner, "public"), lost} {
+				w.run("repair", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+thing).exits(t, 0).says(t, "NotDeclared/"+thing+" repaired")
+			}
+			w.running.Restart()
+			w.operated("release", "--timeout=30s", w.blue.Group().String()).exits(t, 0)
+			w.settled("released", nil)
+		})
+	}
+}
