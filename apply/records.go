@@ -115,7 +115,9 @@ func (r *run) putHost(ctx context.Context, host string, objects []render.Object)
 			action, message = Left, "what it replaces is still being deleted; apply again when it is gone"
 		case replaced[o.Name] && r.opts.DryRun != "":
 			message = "in place of what was"
-			err = r.change(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, nil, r.manager(o)))
+			if err := r.change(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, nil, r.manager(o))); err != nil {
+				return err
+			}
 		default:
 			live := r.snapshot.find(o)
 			if replaced[o.Name] {
