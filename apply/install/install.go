@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -223,7 +224,17 @@ func (i *Installer) Uninstall(ctx context.Context, force bool) error {
 	return i.reopen(ctx)
 }
 
+// uninstallObject deletes an object, or tells why it stays. One that has changed since it was read is read
+// again, and decided on anew.
 func (i *Installer) uninstallObject(ctx context.Context, o *unstructured.Unstructured) error {
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return i.uninstallAsRead(ctx, o) })
+	if apierrors.IsConflict(err) {
+		return i.Cluster.Explain(err, "delete", resourceOf(o))
+	}
+	return err
+}
+
+func (i *Installer) uninstallAsRead(ctx context.Context, o *unstructured.Unstructured) error {
 	resource := resourceOf(o)
 	client := i.Cluster.Dynamic.Resource(resource).Namespace(o.GetNamespace())
 	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
@@ -254,7 +265,11 @@ func (i *Installer) uninstallObject(ctx context.Context, o *unstructured.Unstruc
 	if i.DryRun == apply.DryRunServer {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	if err := client.Delete(ctx, o.GetName(), opts); err != nil && !apierrors.IsNotFound(err) {
+	err = client.Delete(ctx, o.GetName(), opts)
+	switch {
+	case apierrors.IsConflict(err):
+		return err
+	case err != nil && !apierrors.IsNotFound(err):
 		return i.Cluster.Explain(err, "delete", resource)
 	}
 	i.tell(apply.Deleted, o, "")

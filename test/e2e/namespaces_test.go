@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -132,5 +133,43 @@ deployment: {web: {any: {profile: web, count: 1}}}
 	finish(cmd).exits(t, 0)
 	if got := objectsOf(t, id); len(got) == 0 {
 		t.Error("the example applied nothing")
+	}
+}
+
+// An apply of the lease that comes while its namespace is about to be deleted is seen by its claim, and keeps the
+// namespace. One that comes later yet is named: it has written into a namespace that goes, and finishes when it
+// is run again.
+func TestApplyBesideTheDeletionOfTheNamespace(t *testing.T) {
+	t.Parallel()
+	for name, at := range map[string]struct {
+		request string
+		code    int
+		says    string
+	}{
+		"before the claims are read": {"LIST leases", 0, "left (the lease is being applied again)"},
+		"before the delete":          {"DELETE namespaces/", 1, "apply it again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id, host := leaseOf(newTenant(), 1), newHost("again")
+			definition := define(t, id, web(host))
+			admin().do(t, "apply", "-f", definition)
+			r := record(t)
+			ending, applied := false, false
+			r.hold(func(_ context.Context, q request) {
+				ending = ending || q.String() == "GET namespaces/"+id.Namespace()
+				if ending && !applied && strings.HasPrefix(q.String(), at.request) {
+					applied = true
+					admin().do(t, "apply", "-f", definition)
+				}
+			}, nil)
+			out := r.run(t, "release", id.Group().String(), "--delete-namespace", "--concurrency", "1").exits(t, at.code)
+			if !applied || !strings.Contains(out.stdout+out.stderr, at.says) {
+				t.Errorf("applied meanwhile: %v; %s", applied, out)
+			}
+			admin().do(t, "apply", "-f", definition)
+			need(t, claims, ledger, host)
+			need(t, ingresses, id.Namespace(), host)
+		})
 	}
 }

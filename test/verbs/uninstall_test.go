@@ -61,6 +61,22 @@ func TestUninstallBesideApply(t *testing.T) {
 	do(0, bare.Kubeconfig, "reserve", host, "--lease", id.String())
 	do(0, bare.Kubeconfig, "release", id.Group().String())
 
+	// Somebody installs again while everything else is being removed, or just before the ledger's namespace
+	// goes: it stays, and the uninstall says so.
+	for _, moment := range []string{"DELETE clusterroles/", "DELETE namespaces/" + ledger} {
+		var reopening sync.Once
+		reopened := startProxyOf(t, bare.Config, nil)
+		reopened.before = func(request string) {
+			if strings.HasPrefix(request, moment) {
+				reopening.Do(func() { do(0, bare.Kubeconfig, "install") })
+			}
+		}
+		do(1, reopened.kubeconfig, "uninstall").says(t, "was reopened while it was uninstalled", "kubectl akash-net install")
+		do(0, bare.Kubeconfig, "install")
+		do(0, bare.Kubeconfig, "reserve", host, "--lease", id.String())
+		do(0, bare.Kubeconfig, "release", id.Group().String())
+	}
+
 	// The run has read everything, and the uninstall has counted, before the claim is taken.
 	counted, ended := make(chan struct{}), make(chan struct{})
 	var removing, taking sync.Once
