@@ -18,7 +18,11 @@ func (p *problems) pooledPort(base Problem, o *OwnObject) {
 	case part == nil && o.Kind == providerLeasedIP && !p.serviceFor(o):
 		p.stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o))
 	case part == nil:
-		hold := EndpointWant{SharingKey: o.SharingKey, Ports: []PortWant{o.Port}}.EndpointHold(o.Lease)
+		port := o.Port
+		if s := p.portService(o); o.Kind == providerLeasedIP && s != nil { // it does not name the port of the containers
+			port.Service, port.Port = s.Service, s.ContainerPort
+		}
+		hold := EndpointWant{SharingKey: o.SharingKey, Ports: []PortWant{port}}.EndpointHold(o.Lease)
 		base.Problem, base.Message = UnclaimedAddress, fmt.Sprintf("%s serves port %s of it, and nobody has claimed the port", o, Part{Key: key}.PortText())
 		base.Plan, base.Mend = "claim it for the lease that serves it", Mend{Take: &hold, Serving: []ObjectRef{o.ObjectRef}}
 		p.add(base)
@@ -40,11 +44,18 @@ func (p *problems) portOf(sharingKey, key string) (*Claim, *Part) {
 }
 
 // serviceFor is true where some Service of its lease serves the port of a ProviderLeasedIP.
-func (p *problems) serviceFor(o *OwnObject) bool {
-	return slices.ContainsFunc(p.Contents.Services, func(s ServiceObject) bool {
+func (p *problems) serviceFor(o *OwnObject) bool { return p.portService(o) != nil }
+
+// portService is a Service of its lease that serves the port of a ProviderLeasedIP, nil where there is none.
+func (p *problems) portService(o *OwnObject) *ServiceObject {
+	i := slices.IndexFunc(p.Contents.Services, func(s ServiceObject) bool {
 		// One with another sharing key serves it too, and is a problem of its own.
 		return s.of(o.Lease.Group()) && (s.SharingKey == o.SharingKey || s.Service == o.Port.Service) && s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
 	})
+	if i < 0 {
+		return nil
+	}
+	return &p.Contents.Services[i]
 }
 
 // declared finds what is served and was declared to nobody: a purge of Akash's provider, or somebody else,
