@@ -126,7 +126,7 @@ func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
 			}
 		}
 	}
-	r.followed = !r.successors.stay
+	r.followed = true
 	return nil
 }
 

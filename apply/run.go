@@ -174,6 +174,10 @@ type run struct {
 	// changes are what the run has changed, as "host/shop.example.com claimed".
 	changes    []string
 	successors successors
+	// goesOn is the command that goes on where the old routes have to stay; empty for the same again.
+	goesOn string
+	// routesOnly runs wait for routes that replace others, and for nothing else that they bring.
+	routesOnly bool
 	// unjudged is true once the run has met a route of which no controller says whether it accepts it.
 	unjudged bool
 	// followed is true once the run has removed what other deployments served of its things. Routeless are
@@ -251,7 +255,7 @@ func (r *run) apply(ctx context.Context) error {
 	if err := r.successors.err(); err != nil {
 		return err
 	}
-	if r.opts.Wait > 0 && r.opts.DryRun == "" && !r.successors.stay {
+	if r.opts.Wait > 0 && r.opts.DryRun == "" && !r.successors.stay && !r.routesOnly {
 		if err := r.awaitOperators(ctx, desired); err != nil {
 			return err
 		}

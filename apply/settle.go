@@ -178,7 +178,7 @@ func (r *run) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
 			was := own
 			own = h.want.Parts[i]
 			own.Applied = r.appliedAs(h, was, own)
-			if own.Bound, own.From = was.Bound, was.From; r.followed && !slices.Contains(r.routeless[h.want.Name()], own.Key) {
+			if own.Bound, own.From = was.Bound, was.From; r.followed && !slices.Contains(r.routeless[h.want.Name()], own.Key) && !r.staysFor(claim, was) {
 				own.From = ""
 			}
 			if was.Expires == "" {

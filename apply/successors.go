@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// successors are the routes of a run that take the place of routes of another kind, with those: until the
-// new ones are known to serve, the old ones stay.
+// successors are the routes of a run that take the place of others, with those: until the new ones are known
+// to serve, the old ones stay.
 type successors struct {
 	// old are the routes that a new one replaces, of the run's own lease and of others.
 	old map[*unstructured.Unstructured]render.Object
@@ -27,7 +28,9 @@ type successors struct {
 	names map[string]bool
 }
 
-// replaces finds the live routes whose host and path the desired ones have, of another kind.
+// replaces finds the live routes whose host and path the desired ones have: those of another kind, and on the
+// Gateway API those of other leases, which serve until they go. An Ingress or an OpenShift Route of another
+// lease may keep the new one from being taken up at all.
 func (r *run) replaces(desired []render.Object) successors {
 	s := successors{old: map[*unstructured.Unstructured]render.Object{}, names: map[string]bool{}}
 	if r.opts.DryRun != "" || r.snapshot.operators.hostname {
@@ -39,7 +42,7 @@ func (r *run) replaces(desired []render.Object) successors {
 		}
 		for _, use := range state.HostUses(cluster.Rendered(o)) {
 			for _, was := range r.snapshot.serving[state.HostName(use.Host)] {
-				if was.kind != o.Kind && slices.Contains(kinds.Hosts, was.kind) && (was.group == r.group || r.mine(use)) &&
+				if (was.kind != o.Kind || was.group != r.group && onGateway(o.Kind)) && slices.Contains(kinds.Hosts, was.kind) && (was.group == r.group || r.mine(use)) &&
 					slices.ContainsFunc(state.HostUses(was.live), func(u state.Use) bool { return u.Host == use.Host && u.Path == use.Path && !u.Redirect }) {
 					s.old[was.live] = o
 				}
@@ -48,6 +51,9 @@ func (r *run) replaces(desired []render.Object) successors {
 	}
 	return s
 }
+
+// onGateway is true for the kinds of which a Gateway takes several for one host: the oldest serves.
+func onGateway(kind render.Kind) bool { return kind == render.HTTPRoute || kind == render.TLSRoute }
 
 // mine is true for a host and path that the run holds.
 func (r *run) mine(u state.Use) bool {
@@ -102,7 +108,15 @@ func (r *run) stays(o owned) bool {
 	return s.names[o.live.GetName()]
 }
 
-// err is what an apply ends with whose old routes had to stay.
+// staysFor is true where a route that stays serves a part for the run's lease since a transfer.
+func (r *run) staysFor(c *state.Claim, p state.Part) bool {
+	former, ok := p.Former()
+	return ok && slices.ContainsFunc(r.snapshot.serving[c.Name()], func(o owned) bool {
+		return o.group == former && slices.Contains(kinds.Hosts, o.kind) && r.stays(o) && standsFor(o, c, p)
+	})
+}
+
+// err is what a run ends with whose old routes had to stay.
 func (s successors) err() error {
 	if s.unserved == nil {
 		return nil
@@ -128,7 +142,7 @@ func (r *run) awaitServing(ctx context.Context, o render.Object) error {
 		return now == "" && err == nil, err
 	})
 	if errors.Is(err, errTimedOut) {
-		return &TimeoutError{After: r.opts.Wait, Waiting: []string{missing + "; the same command goes on, and --assume-serving does without a controller's word"}}
+		return &TimeoutError{After: r.opts.Wait, Waiting: []string{missing + "; " + cmp.Or(r.goesOn, "the same command") + " goes on, and --assume-serving does without a controller's word"}}
 	}
 	if err == nil && r.changed {
 		r.event(Accepted, o.Kind.Singular, o.Namespace, o.Name, "by its controller")
@@ -144,7 +158,7 @@ func (r *run) notServing(ctx context.Context, o render.Object) (string, error) {
 	}
 	g := r.opts.Config.Gateway
 	var gateway *unstructured.Unstructured
-	if o.Kind == render.HTTPRoute || o.Kind == render.TLSRoute {
+	if onGateway(o.Kind) {
 		gateway, err = r.cluster.Get(ctx, gateways, g.Namespace, g.Name)
 		if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) {
 			err = nil

@@ -28,7 +28,7 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 		return err
 	}
 	r := a.newRun(nil, state.Request{Lease: to})
-	r.snapshot, r.pools = snapshot, newPools(a, snapshot)
+	r.snapshot, r.pools, r.goesOn = snapshot, newPools(a, snapshot), "the next apply of the lease"
 	moves, err := r.moves(things)
 	if err == nil {
 		err = r.mayHave(moves, def)

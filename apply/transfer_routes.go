@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 	if def != nil {
 		next := r.newRun(def, state.Request{})
 		next.req, _ = state.NewRequest(def, r.opts.Config)
-		next.group = def.Lease.Group()
+		next.group, next.routesOnly = def.Lease.Group(), true
 		// What was read is older than what was moved.
 		snapshot, err := r.read(ctx, true)
 		if err != nil {
@@ -29,6 +30,9 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 		}
 		err = next.apply(ctx)
 		r.changes = append(r.changes, next.changes...)
+		if errors.Is(err, next.successors.err()) { // its claims are settled
+			return err
+		}
 		if err != nil {
 			return r.keep(ctx, moves, err)
 		}
@@ -64,7 +68,7 @@ func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) 
 			r.event(Left, string(m.claim.Kind), "", m.claim.Thing, "nothing serves it; its routes come with the next apply of the lease")
 		}
 	}
-	return nil
+	return r.successors.err()
 }
 
 // noted is the service that a note asks a part for.

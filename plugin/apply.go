@@ -186,7 +186,7 @@ func addOperators(cmd *cobra.Command, value *string) {
 }
 
 func addAssumeServing(cmd *cobra.Command, value *bool) {
-	cmd.Flags().BoolVar(value, "assume-serving", false, "Where a route takes the place of one of another kind, remove the old one although no controller has said that the new one serves")
+	cmd.Flags().BoolVar(value, "assume-serving", false, "Where a route takes the place of another one, remove the old one although no controller has said that the new one serves")
 }
 
 func checkOperators(value string) error {

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,8 @@ type transferFlags struct {
 	dryRun        string
 	operators     string
 	assumeServing bool
+	wait          bool
+	timeout       time.Duration
 	concurrency   int
 	// ignoreMissing leaves out what nobody holds.
 	ignoreMissing bool
@@ -32,7 +35,7 @@ func newTransfer(c *cli) *cobra.Command {
 		Long: `
 			Hand host names and addresses from whatever deployments of an owner hold them to a lease of the
 			same owner: all of them, or none. At no moment could anybody else take them. On the Gateway API the
-			new route is there before the old one goes.
+			old route stays until a controller has accepted the new one.
 
 			What the lease has asked for and was withheld is routed at once. Other things are routed by its
 			next apply, or by this command when -f gives its definition; until then the old routes serve.`,
@@ -63,6 +66,7 @@ func newTransfer(c *cli) *cobra.Command {
 	addOutput(cmd, &f.output)
 	addOperators(cmd, &f.operators)
 	addAssumeServing(cmd, &f.assumeServing)
+	addWait(cmd, &f.wait, &f.timeout, "for the new routes to serve, where the old ones stay until then")
 	addConcurrency(cmd, &f.concurrency)
 	addIgnoreMissing(cmd, &f.ignoreMissing)
 	return cmd
@@ -73,6 +77,9 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) e
 		if check != nil {
 			return check
 		}
+	}
+	if !f.wait {
+		f.timeout = 0
 	}
 	names, err := whole(things, "transfer")
 	if err != nil {
@@ -112,7 +119,7 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) e
 	events := newEvents(c, f.output, f.dryRun)
 	watch := watchMissing(events.report)
 	err = apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Prune: true, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: watch.event,
+		Config: cfg, DryRun: f.dryRun, Prune: true, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: watch.event,
 	}).Transfer(ctx, *to, names, def)
 	if err != nil || f.ignoreMissing {
 		return err

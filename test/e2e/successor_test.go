@@ -45,6 +45,90 @@ func TestOldRouteStaysUntilTheNewOneServes(t *testing.T) {
 	}
 }
 
+// accept reports of an HTTPRoute and its Gateway what their controller does once both serve.
+func accept(t *testing.T, gateway, namespace, host string) {
+	t.Helper()
+	report := strings.Replace(judgement(gateway, "True", "Accepted", ""), "observedGeneration: 1", "observedGeneration: 9", 1)
+	report = strings.Replace(report, "conditions: [", `conditions: [{type: ResolvedRefs, status: "True", reason: ResolvedRefs, message: "", observedGeneration: 9, lastTransitionTime: "2026-11-21T10:00:00Z"},`, 1)
+	setStatus(t, httpRoutes, namespace, host, report)
+	setStatus(t, gateways, "default", gateway, `{conditions: [{type: Accepted, status: "True", reason: Accepted, message: "", lastTransitionTime: "2026-11-21T10:00:00Z"},
+		{type: Programmed, status: "True", reason: Programmed, message: "", lastTransitionTime: "2026-11-21T10:00:00Z"}]}`)
+}
+
+// On the Gateway API the same goes for the route of another lease: it serves until a controller has accepted
+// that of the lease that the host was transferred to.
+func TestRouteOfTheFormerLeaseStaysUntilTheNewOneServes(t *testing.T) {
+	t.Parallel()
+	for name, withFile := range map[string]bool{"transfer": false, "transfer-f": true, "apply": false} {
+		t.Run(name, func(t *testing.T) {
+			tenant, host, gateway := newTenant(), newHost("follows"), "follows-"+name
+			blue, green := leaseOf(tenant, 1), leaseOf(tenant, 2)
+			user := admin().with(makeGateway(t, gateway))
+			blueFile, greenFile := define(t, blue, web(host)), define(t, green, web(host))
+			transfer := []string{"transfer", host, "--to", green.String()}
+			first, next := transfer, []string{"apply", "-f", greenFile}
+			user.do(t, "apply", "--wait=false", "-f", blueFile)
+			switch {
+			case withFile:
+				first = append(transfer, "-f", greenFile)
+				next = first
+			case name == "apply":
+				user.do(t, transfer...).prints(t, "until then the old ones serve")
+				first = next
+			default:
+				user.do(t, "apply", "--wait=false", "-f", greenFile).prints(t, "host/"+host+" withheld")
+			}
+			serves := func(state string) {
+				t.Helper()
+				need(t, httpRoutes, blue.Namespace(), host)
+				need(t, httpRoutes, green.Namespace(), host)
+				user.do(t, "state", "hosts", "-n", green.Namespace(), "-o", "jsonpath={.hosts[0].state} {.hosts[0].from}").prints(t, state)
+				user.do(t, "state", "--problems", "--crashed-after=0s", "-n", green.Namespace())
+				user.do(t, "state", "--problems", "--crashed-after=0s", "-n", blue.Namespace())
+			}
+
+			where := "HTTPRoute " + green.Namespace() + "/" + host
+			goesOn := "the same command goes on"
+			if name == "transfer" {
+				goesOn = "the next apply of the lease goes on"
+			}
+			user.run(t, append(first, "--timeout=300ms")...).exits(t, 5).says(t, "Gateway default/"+gateway+" has not accepted "+where, goesOn, "--assume-serving")
+			serves("Transferring " + blue.Group().String())
+			user.do(t, "apply", "--wait=false", "-f", blueFile).prints(t, "host/"+host+" withheld", "httproute/"+host+" left (it serves for lease "+green.Group().String()+" until that is applied)")
+			user.do(t, append(next, "--wait=false")...).prints(t, "httproute/"+host+" left (it stays: Gateway default/"+gateway+" has not accepted "+where)
+			serves("Transferring " + blue.Group().String())
+
+			accept(t, gateway, green.Namespace(), host)
+			user.do(t, next...).prints(t, "httproute/"+host+" pruned")
+			absent(t, httpRoutes, blue.Namespace(), host)
+			user.do(t, "state", "hosts", "-n", green.Namespace(), "-o", "jsonpath={.hosts[0].state}[{.hosts[*].from}]").prints(t, "Active[]")
+			user.do(t, "state", "--problems", "--crashed-after=0s", "-n", green.Namespace())
+			user.do(t, "release", green.Group().String())
+		})
+	}
+}
+
+// Where a controller says at once that the new route serves, or somebody does, one command is enough.
+func TestTransferWhereTheNewRouteServes(t *testing.T) {
+	t.Parallel()
+	tenant, host := newTenant(), newHost("handed")
+	blue, green := leaseOf(tenant, 1), leaseOf(tenant, 2)
+	user := admin().with(configure(t, nowhere, "target: httproute"))
+	user.do(t, "apply", "-f", define(t, blue, web(host)))
+	user.do(t, "transfer", host, "--to", green.String(), "-f", define(t, green, web(host)), "--assume-serving").prints(t, "httproute/"+host+" pruned")
+	absent(t, httpRoutes, blue.Namespace(), host)
+
+	judged := admin().with(makeGateway(t, "judged"))
+	judged.do(t, "apply", "--wait=false", "-f", define(t, blue, web(host))).prints(t, "host/"+host+" withheld")
+	end := start(judged.command(t.Context(), "transfer", host, "--to", blue.String()))
+	eventually(t, "the new route is there", present(t, httpRoutes, blue.Namespace(), host))
+	accept(t, "judged", blue.Namespace(), host)
+	end().exits(t, 0).prints(t, "httproute/"+host+" accepted", "httproute/"+host+" pruned")
+	absent(t, httpRoutes, green.Namespace(), host)
+	need(t, httpRoutes, blue.Namespace(), host)
+	judged.do(t, "release", blue.Group().String())
+}
+
 // Nothing is called live of which no controller has said so, and the old route goes only on somebody's word.
 func TestAssumeServing(t *testing.T) {
 	t.Parallel()

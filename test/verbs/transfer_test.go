@@ -18,7 +18,9 @@ type blueGreen struct {
 	host, config string
 	blue, green  lease.ID
 	greenFile    string
-	routes       schema.GroupVersionResource
+	// hands is the transfer; no controller is here that would report on routes.
+	hands  []string
+	routes schema.GroupVersionResource
 }
 
 func newBlueGreen(t *testing.T, target string) blueGreen {
@@ -31,6 +33,7 @@ func newBlueGreen(t *testing.T, target string) blueGreen {
 	if target == "httproute" {
 		b.routes = httpRoutes
 	}
+	b.hands = []string{"transfer", b.host, "--to", b.green.String(), "--config", b.config, "--assume-serving"}
 	b.greenFile = define(t, b.green, "{name: green, expose: [{port: 9090, as: 80, global: true, hosts: ["+b.host+"], http: {maxBodySize: 7777777}}]}")
 	net(t, 0, "apply", "--config", b.config, "-f", define(t, b.blue, web("blue", 8080, b.host)))
 	net(t, 0, "apply", "--config", b.config, "-f", b.greenFile).prints(t, "host/"+b.host+" withheld")
@@ -79,14 +82,14 @@ func TestBlueGreen(t *testing.T) {
 
 			untouched := fingerprint(t)
 			for _, mode := range []string{"client", "server"} {
-				net(t, 0, "transfer", b.host, "--to", b.green.String(), "--config", b.config, "--dry-run="+mode)
+				net(t, 0, append(b.hands, "--dry-run="+mode)...)
 				if now := claim(t, b.host); untouched["leases "+ledger+"/"+b.host] != string(now.UID)+" "+now.ResourceVersion {
 					t.Errorf("--dry-run=%s changed the claim", mode)
 				}
 			}
 
 			p := startProxy(t, nil)
-			if r := runAs(t.Context(), p.kubeconfig, "transfer", b.host, "--to", b.green.String(), "--config", b.config); r.code != 0 {
+			if r := runAs(t.Context(), p.kubeconfig, b.hands...); r.code != 0 {
 				t.Fatal(r)
 			}
 			var want []string
@@ -180,7 +183,7 @@ func TestTransferCompletesAfterCrash(t *testing.T) {
 			return n == cut
 		})
 		go func() {
-			ended <- runAs(t.Context(), p.kubeconfig, "transfer", b.host, "--to", b.green.String(), "--config", b.config)
+			ended <- runAs(t.Context(), p.kubeconfig, b.hands...)
 		}()
 		select {
 		case <-isCut: // what is left of the run reaches nobody any more
@@ -193,7 +196,7 @@ func TestTransferCompletesAfterCrash(t *testing.T) {
 		if owner := claim(t, b.host).Owner; owner != b.blue.Owner {
 			t.Fatalf("the host is %s's", owner)
 		}
-		net(t, 0, "transfer", b.host, "--to", b.green.String(), "--config", b.config)
+		net(t, 0, b.hands...)
 		b.isGreen(t)
 		if t.Failed() {
 			return

@@ -88,3 +88,38 @@ func TestTransferThereAndBack(t *testing.T) {
 	net(t, 0, "release", h.blue.Group().String(), "--config", h.config)
 	held(t, h.host)
 }
+
+// What stays is told part by part: a port has moved to the new lease although the host's route waits for its
+// controller. What is handed back meanwhile is the former lease's again, and in the end no route of the other is
+// left.
+func TestTransferBackWhileTheOldRouteServes(t *testing.T) {
+	t.Parallel()
+	owner, host, subnet := newOwner(), "shop."+newDomain(), newNet()
+	config, address := configure(t, "target: httproute", "ip: {ranges: ["+subnet+"0/29]}"), claimOf(subnet+"0")
+	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
+	blueFile := define(t, blue, web("blue", 8080, host), leased("game", "public", 7001))
+	greenFile := define(t, green, web("green", 8080, host), leased("game", "public", 7001))
+	net(t, 0, "apply", "--config", config, "-f", blueFile)
+	net(t, 0, "transfer", host, "public", "--to", green.String(), "--config", config)
+	net(t, 0, "apply", "--wait=false", "--config", config, "-f", greenFile).
+		prints(t, "httproute/"+host+" left (it stays", "service/"+lease.IPServiceName("game", 7001, lease.TCP)+" pruned")
+	from := func(hostFrom, portFrom string) {
+		t.Helper()
+		if got, want := claim(t, host).Parts[0].From+" "+claim(t, address).Parts[0].From, hostFrom+" "+portFrom; got != want {
+			t.Errorf("host and port are served by %q, want %q", got, want)
+		}
+	}
+	from(blue.Group().String(), "")
+	net(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", config, "-n", green.Namespace())
+
+	net(t, 0, "transfer", host, "public", "--to", blue.String(), "--config", config)
+	from("", green.Group().String())
+	need(t, httpRoutes, blue.Namespace(), host)
+	net(t, 0, "apply", "--assume-serving", "--config", config, "-f", blueFile).prints(t, "httproute/"+host+" pruned")
+	need(t, httpRoutes, blue.Namespace(), host)
+	if find(t, httpRoutes, green.Namespace(), host) != nil || find(t, services, green.Namespace(), lease.IPServiceName("game", 7001, lease.TCP)) != nil {
+		t.Error("the other lease serves beside the one that holds it")
+	}
+	from("", "")
+	net(t, 0, "release", blue.Group().String(), "--config", config)
+}
