@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -17,8 +18,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// patch applies an object. Where the answer leaves open whether it took effect it is sent again, when
-// the server answers a read: else what it made would stay behind unknown.
+// patch applies an object. Where the answer leaves open whether it took effect the object is read, and what is
+// not there as it was sent is sent again: else what it made would stay behind unknown.
 // Made is true where the object was not there before, as far as the answers tell.
 func (r *run) patch(ctx context.Context, o render.Object) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	return r.patchAs(ctx, o, r.manager(o))
@@ -30,17 +31,40 @@ func (r *run) patchAs(ctx context.Context, o render.Object, manager string) (met
 	pinned := r.pinned(o)
 	tried := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(context.Context) (bool, error) {
 		meta, made, err = r.cluster.Patch(ctx, pinned, manager, r.opts.DryRun == DryRunServer)
-		made = made || again // what is there may be what the first request has made
-		again, pinned = true, o
-		done := err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil
-		if !done {
-			if _, gone := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name); cluster.IsAway(gone) {
-				err, done = gone, true
-			}
+		if again && !made { // what is there may be what the first request has made
+			made = true
+			r.mayBeOthers(o)
 		}
-		return done, nil
+		again, pinned = true, o
+		if err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil {
+			return true, nil
+		}
+		now, failed := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+		if cluster.IsAway(failed) {
+			err = failed
+		}
+		there := failed == nil && r.opts.DryRun == "" && cluster.Unchanged(o, now, manager)
+		if there {
+			made = true
+			r.mayBeOthers(o)
+			meta, err = metaOf(now)
+		}
+		return there || cluster.IsAway(failed), nil
 	})
 	return meta, made, cmp.Or(err, tried)
+}
+
+// mayBeOthers notes an object of which no answer says who has made it.
+func (r *run) mayBeOthers(o render.Object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unsure[o.String()] = true
+}
+
+// metaOf is the metadata of an object, as the answer to a write has it.
+func metaOf(o *unstructured.Unstructured) (*metav1.PartialObjectMetadata, error) {
+	meta := &metav1.PartialObjectMetadata{}
+	return meta, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, meta)
 }
 
 // create makes an object unless somebody else has made it. Where the answer leaves open whether it took

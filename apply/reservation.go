@@ -106,6 +106,6 @@ func (a *Applier) newRun(def *lease.Definition, req state.Request) *run {
 	return &run{
 		Applier: a, def: def, req: req, group: req.Lease.Group(), nonce: nonce(), start: time.Now(), patient: true, addresses: render.Addresses{},
 		holds: map[string]*held{}, unclear: map[string]*held{}, before: map[string][]state.Part{}, withheldHosts: map[string]bool{}, withheldPorts: map[string]bool{},
-		removed: map[types.UID]bool{}, pins: map[string]string{}, keptFor: map[types.UID]bool{},
+		removed: map[types.UID]bool{}, pins: map[string]string{}, keptFor: map[types.UID]bool{}, unsure: map[string]bool{},
 	}
 }

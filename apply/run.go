@@ -197,6 +197,8 @@ type run struct {
 	made    []madeObject
 	altered []alteredObject
 	removed map[types.UID]bool
+	// unsure are objects, by what they are called, of which no answer says whether this run has made them.
+	unsure map[string]bool
 	// unmade is true once something has been taken back of which an operator of Akash's may have made a route or
 	// a Service.
 	unmade bool

@@ -312,19 +312,23 @@ func (r *run) retractOne(ctx context.Context, m madeObject) error {
 	o, version := m.object, m.resourceVersion
 	made := owned{kind: o.Kind, live: cluster.Rendered(o), group: r.group}
 	made.live.SetUID(m.uid)
+	unsure := r.unsure[o.String()]
 	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
 		if going, err := r.keepForOthers(ctx, []owned{made}); err != nil || len(going) == 0 {
 			return err == nil, err
 		}
-		err := r.cluster.DeletePinned(ctx, o.Kind, o.Namespace, o.Name, m.uid, version, false)
-		if err == nil {
-			r.unmakes(o.Kind)
-			r.event(Deleted, o.Kind.Singular, o.Namespace, o.Name, "taken back")
-			return true, nil
+		if !unsure {
+			err := r.cluster.DeletePinned(ctx, o.Kind, o.Namespace, o.Name, m.uid, version, false)
+			if err == nil {
+				r.unmakes(o.Kind)
+				r.event(Deleted, o.Kind.Singular, o.Namespace, o.Name, "taken back")
+				return true, nil
+			}
+			if !cluster.IsOvertaken(err) && (!cluster.IsUnclear(err) || ctx.Err() != nil) {
+				return false, err
+			}
 		}
-		if !cluster.IsOvertaken(err) && (!cluster.IsUnclear(err) || ctx.Err() != nil) {
-			return false, err
-		}
+		unsure = false
 		now, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 		if now == nil || err != nil || now.GetUID() != m.uid {
 			r.unmakes(o.Kind)
@@ -345,7 +349,7 @@ func (r *run) retractOne(ctx context.Context, m madeObject) error {
 
 // stillMine is true for an object that the run has made and on which nobody else relies: it is the
 // lease's, of the run's definition, and of what it rests on the lease holds nothing but what has the
-// run's mark.
+// run's mark, or is as the run has left it.
 func (r *run) stillMine(ctx context.Context, m madeObject, now *unstructured.Unstructured) (bool, error) {
 	id, labelled := lease.IDFromLabels(now.GetLabels())
 	definition := cluster.Rendered(m.object).GetAnnotations()[lease.AnnotationDefinition]
@@ -354,6 +358,15 @@ func (r *run) stillMine(ctx context.Context, m madeObject, now *unstructured.Uns
 	}
 	grounds, err := r.grounds(ctx, owned{kind: m.object.Kind, live: now, group: r.group})
 	return err == nil && !slices.ContainsFunc(grounds, func(g ground) bool {
-		return slices.ContainsFunc(g.claim.PartsOf(r.group), func(p state.Part) bool { return p.Run != r.nonce })
+		return !r.leftAs(g.claim) && slices.ContainsFunc(g.claim.PartsOf(r.group), func(p state.Part) bool { return p.Run != r.nonce })
 	}), err
+}
+
+// leftAs is true for a claim that is as the run has left it when it took its mark away.
+func (r *run) leftAs(c *state.Claim) bool {
+	if c == nil {
+		return false
+	}
+	h := r.holds[c.Name()]
+	return h != nil && h.settled != nil && h.settled.ResourceVersion == c.ResourceVersion
 }

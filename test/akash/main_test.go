@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -175,6 +177,8 @@ type counter struct {
 	writes     []string
 	// before is called for each write before the API server has it.
 	before func(method, path string)
+	// lost is true while no answer to a write comes back.
+	lost atomic.Bool
 }
 
 func count(t *testing.T) *counter {
@@ -201,6 +205,13 @@ func count(t *testing.T) *counter {
 				}
 			}
 		},
+		ModifyResponse: func(r *http.Response) error {
+			if c.lost.Load() && r.Request.Method != http.MethodGet {
+				return errors.New("the answer is lost")
+			}
+			return nil
+		},
+		ErrorLog:  log.New(io.Discard, "", 0),
 		Transport: transport, FlushInterval: -1,
 	})
 	t.Cleanup(func() {

@@ -57,3 +57,33 @@ func TestOvertakenRunBesideOperators(t *testing.T) {
 		})
 	}
 }
+
+// Where no answer to any write comes back what was written is read: a lease is applied and released all the
+// same. One that is refused in the end takes back all that it has written.
+func TestNoAnswerToAnyWrite(t *testing.T) {
+	o, spec := pooled(t, "")
+	w := newWorld(t, o, spec, "--operators=on")
+	host, more := newHost("unanswered"), newHost("afirst")
+	d := workload(w.blue, []string{host}, "public:TCP:443:web")
+	w.proxy.lost.Store(true)
+	w.apply(d).exits(t, 0)
+	w.proxy.lost.Store(false)
+	w.settled("applied", []string{"ep", host}, d)
+	w.proxy.lost.Store(true)
+	w.operated("release", "--timeout=30s", w.blue.Group().String()).exits(t, 0)
+	w.settled("released", nil)
+
+	d = workload(w.blue, []string{host, more})
+	must(t, w.akash.SendManifest(t.Context(), d))
+	var once sync.Once
+	w.proxy.before = func(_, path string) {
+		if strings.HasSuffix(path, "/leases/"+more) && find(t, operators.Hosts, manifests, host) != nil {
+			once.Do(func() {
+				must(t, objects.Resource(claims).Namespace(ledger).Delete(t.Context(), more, metav1.DeleteOptions{}))
+			})
+		}
+	}
+	w.operated("apply", "--timeout=30s", "-f", w.define(d)).exits(t, 1).says(t, more+" was released")
+	w.proxy.lost.Store(false)
+	w.settled("taken back", nil)
+}
