@@ -21,9 +21,11 @@ type index struct {
 
 // claimIndex finds claims by what is written on them.
 type claimIndex struct {
-	// all are the claims, in no order; endpoints are those with ports, by sharing key.
+	// all are the claims, in no order; endpoints are those with ports, by sharing key, things all by what they
+	// are of.
 	all       []*state.Claim
 	endpoints map[string][]*state.Claim
+	things    map[string][]*state.Claim
 	// former are the names of the claims with a part that a group serves for another since a transfer.
 	former map[lease.Group][]string
 }
@@ -57,9 +59,10 @@ func (s *snapshot) byClaim() *claimIndex {
 }
 
 func indexClaims(claims map[string]*state.Claim) *claimIndex {
-	x := &claimIndex{all: make([]*state.Claim, 0, len(claims)), endpoints: map[string][]*state.Claim{}, former: map[lease.Group][]string{}}
+	x := &claimIndex{all: make([]*state.Claim, 0, len(claims)), endpoints: map[string][]*state.Claim{}, things: map[string][]*state.Claim{}, former: map[lease.Group][]string{}}
 	for name, c := range claims {
 		x.all = append(x.all, c)
+		x.things[c.Thing] = append(x.things[c.Thing], c)
 		if c.Kind.HasPorts() {
 			x.endpoints[c.SharingKey] = append(x.endpoints[c.SharingKey], c)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -99,6 +100,27 @@ func TestWorkOnALeaseIsItsOwn(t *testing.T) {
 	few, many := allocations(20), allocations(200)
 	if many > 2*few {
 		t.Errorf("%.0f allocations for one of 20 leases, %.0f for one of 200", few, many)
+	}
+}
+
+// What a transfer names is found at once, however many claims there are.
+func TestWorkOnAThingIsItsOwn(t *testing.T) {
+	allocations := func(n int) float64 {
+		s, _ := manyLeases(n)
+		r := &run{Applier: &Applier{}, snapshot: s, group: someLease(someOwner, 1).Group()}
+		things := []string{"SHOP-0.example.com", "10.0.0.1", "public0", "endpoint/public1", lease.SharingKey(someOwner, "public2"), "10.0.0.001", "free.example.com"}
+		var names []string
+		for _, c := range r.named(things) {
+			names = append(names, c.Thing)
+		}
+		if want := []string{"shop-0.example.com", "10.0.0.1", "10.0.0.2", "10.0.0.3"}; !slices.Equal(names, want) {
+			t.Errorf("of %d leases: %q, want %q", n, names, want)
+		}
+		return testing.AllocsPerRun(10, func() { r.named(things) })
+	}
+	few, many := allocations(20), allocations(200)
+	if many > 2*few {
+		t.Errorf("%.0f allocations for what is named among 20 leases, %.0f among 200", few, many)
 	}
 }
 

@@ -130,21 +130,20 @@ func (r *run) move(claim *state.Claim) (*move, *HeldThing) {
 
 // named are the claims on the things: hosts, addresses, or IP endpoints of the owner by name.
 func (r *run) named(things []string) []*state.Claim {
+	claims, seen := r.snapshot.byClaim(), map[*state.Claim]bool{}
 	var out []*state.Claim
 	for _, thing := range things {
-		name := strings.ToLower(thing)
+		name, typed := strings.ToLower(thing), strings.TrimPrefix(thing, "endpoint/")
 		if a, err := netip.ParseAddr(name); err == nil {
 			name = a.String()
 		}
 		found := false
-		for _, c := range r.snapshot.list() {
-			typed := strings.TrimPrefix(thing, "endpoint/")
-			endpoint := c.Kind.HasPorts() && (c.SharingKey == typed || c.SharingKey == lease.SharingKey(r.group.Owner, typed))
-			if (c.Thing == name || endpoint) && !c.Deleting && len(c.Parts) > 0 {
-				found = true
-				if !slices.Contains(out, c) {
-					out = append(out, c)
-				}
+		for _, c := range slices.Concat(claims.things[name], claims.endpoints[typed], claims.endpoints[lease.SharingKey(r.group.Owner, typed)]) {
+			if c.Deleting || len(c.Parts) == 0 {
+				continue
+			}
+			if found = true; !seen[c] {
+				seen[c], out = true, append(out, c)
 			}
 		}
 		if !found {
