@@ -29,6 +29,7 @@ func TestLifeBesideOperators(t *testing.T) {
 		for _, flag := range []string{"auto", "on"} {
 			for _, gateway := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s first, --operators=%s, gateway %v", first, flag, gateway), func(t *testing.T) {
+					t.Parallel()
 					o, spec := pooled(t, map[bool]string{true: ", target: httproute"}[gateway])
 					o.Gateway = gateway
 					live(newWorld(t, o, spec, "--operators="+flag), first == "akash")
