@@ -281,6 +281,39 @@ func TestOvertakenRunLeavesWhatWasMadeAnew(t *testing.T) {
 	}
 }
 
+// What another run of the lease has marked, and relies on, an overtaken run does not give back, also where it
+// has settled it before it finds that it was overtaken.
+func TestOvertakenRunLeavesWhatAnotherRunHasMarked(t *testing.T) {
+	const host, more = "a.example.com", "b.example.com"
+	hasty(t)
+	s, c := newServer(t, 1)
+	id := someLease(someOwner, 1)
+	s.after = func(s *server, method, path string) (int, bool) {
+		if method == http.MethodPatch && short(path) == "ingresses/"+more {
+			hold := state.HostWant{Host: host, Service: "web", Port: 80}.Hold(id)
+			hold.Parts[0].Run = "another"
+			marked := &unstructured.Unstructured{Object: asMap(t, hold.Claim().Configuration("akash-net", hold.Parts))}
+			s.put(claimPath+host, marked, s.objects[claimPath+host])
+			for path, o := range s.objects { // as it moves what rests on what it has marked
+				if name := short(path); name == "ingresses/"+host || name == "providerhosts/"+host {
+					s.put(path, o.DeepCopy(), o)
+				}
+			}
+			s.claimed(t, someLease(somebodyElses, 1), more, "")
+		}
+		return 0, false
+	}
+	a, _ := applier(t, c)
+	err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host, more)})
+	if overtaken := (*OvertakenError)(nil); !errors.As(err, &overtaken) || overtaken.Thing != more {
+		t.Fatalf("error %v", err)
+	}
+	want := []string{"ingresses/" + host, "leases/" + host, "leases/" + more, "namespaces/" + id.Namespace(), "providerhosts/" + host}
+	if got := s.names(); !slices.Equal(got, want) {
+		t.Errorf("the cluster has %q, want %q", got, want)
+	}
+}
+
 // What an overtaken run has made stays where it serves for another lease: a transfer has handed the claim on
 // meanwhile, and the new holder has no routes of its own yet.
 func TestOvertakenRunLeavesWhatServesForAnother(t *testing.T) {

@@ -34,7 +34,8 @@ type held struct {
 	// touch is true where the objects that rest on the claim are to move also if they are as they should
 	// be: the claim was taken anew, or one of them is missing.
 	touch bool
-	// settled is the claim as the run has left it, without its mark; nil before.
+	// settled is the claim as the run has left it, without its mark; nil before, and where another run had put
+	// its mark there.
 	settled *state.Claim
 }
 

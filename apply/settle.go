@@ -137,8 +137,9 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 		if slices.EqualFunc(parts, claim.Entries(r.group), samePart) {
 			return true, nil
 		}
+		another := slices.ContainsFunc(claim.PartsOf(r.group), func(p state.Part) bool { return p.Run != "" && p.Run != r.nonce })
 		now, err := r.ledger.Put(ctx, claim, r.group, parts)
-		if r.wrote(err); err == nil {
+		if r.wrote(err); err == nil && !another { // else another run of the lease relies on it: it is not given back
 			h.settled = now
 		}
 		return ledger.Retry(err)
