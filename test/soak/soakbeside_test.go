@@ -31,11 +31,8 @@ spec:
 // The same beside doubles of Akash's hostname operator and IP operator, which are restarted and down in
 // between: what they make, and what they leave, is theirs, and no live route goes that nobody has asked to go.
 func TestSoakBesideOperators(t *testing.T) {
-	if os.Getenv("SOAK") == "" {
-		t.Skip("only at length: make soak")
-	}
 	beside(t)
-	length, tenants := size(t, 8*time.Second, 6, 20)
+	length, tenants := size(t, 4*time.Second, 6, 20)
 	s := newSoak(t, tenants, true)
 	akash, err := operators.NewProvider(plane.Config, "")
 	if err != nil {
