@@ -35,21 +35,22 @@ func (r *run) patchAs(ctx context.Context, o render.Object, manager string) (met
 			made = true
 			r.mayBeOthers(o)
 		}
-		again, pinned = true, o
-		if err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil {
-			return true, nil
+		if again = true; r.only == nil {
+			pinned = o
 		}
-		now, failed := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
-		if cluster.IsAway(failed) {
-			err = failed
+		done := err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil
+		if !done {
+			now, failed := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+			switch {
+			case cluster.IsAway(failed):
+				err, done = failed, true
+			case failed == nil && r.opts.DryRun == "" && cluster.Unchanged(o, now, manager):
+				done, made = true, true
+				r.mayBeOthers(o)
+				meta, err = metaOf(now)
+			}
 		}
-		there := failed == nil && r.opts.DryRun == "" && cluster.Unchanged(o, now, manager)
-		if there {
-			made = true
-			r.mayBeOthers(o)
-			meta, err = metaOf(now)
-		}
-		return there || cluster.IsAway(failed), nil
+		return done, nil
 	})
 	return meta, made, cmp.Or(err, tried)
 }
@@ -114,6 +115,9 @@ func (r *run) pinned(o render.Object) render.Object {
 	pin := r.pins[o.String()]
 	if r.only != nil && !slices.Contains(kinds.Records, o.Kind) {
 		pin = pinOf(r.snapshot.find(o))
+		if own := cluster.Rendered(o).GetResourceVersion(); own != "" {
+			pin = own
+		}
 	}
 	if pin == "" {
 		return o

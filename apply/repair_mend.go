@@ -82,20 +82,20 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 	case m.Migrate != nil:
 		return "", r.dropOld(ctx, m)
 	case len(m.Reject) > 0:
-		if err := r.reject(ctx, work, m.Reject); err != nil {
+		if err := r.reserved(ctx, m); err != nil {
 			return "", err
 		}
-		return "", r.reserved(ctx, m)
+		return "", r.reject(ctx, work, m.Reject)
 	}
 	for _, also := range m.Also {
 		if _, err := r.do(ctx, also); err != nil {
 			return "", err
 		}
 	}
-	if err := r.remove(ctx, work, m); err != nil {
+	if err := r.reserved(ctx, m); err != nil {
 		return "", err
 	}
-	return "", r.reserved(ctx, m)
+	return "", r.remove(ctx, work, m)
 }
 
 // leave gives up parts of a claim that are as they were read, with what stands for them. A run that

@@ -156,8 +156,8 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 		return action, nil
 	}
 	meta, made, err := r.patch(ctx, o)
-	if r.only != nil && cluster.IsOvertaken(err) {
-		return "", r.moved(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, r.manager(o)))
+	if r.only != nil && (cluster.IsOvertaken(err) || cluster.IsOwned(err)) {
+		meta, made, err = r.patchMoved(ctx, o)
 	}
 	if err == nil && !made && (live == nil || meta.UID != live.GetUID()) && r.opts.DryRun == "" {
 		return r.sendAgain(ctx, o)

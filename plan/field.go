@@ -33,6 +33,17 @@ type Owner struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
+// moment is the annotation of a DNSRecord that says when it is to be reconciled: no two plans agree on it.
+const moment = "gardener.cloud/timestamp"
+
+// same is true for two fields that change alike.
+func (f Field) same(other Field) bool {
+	if !slices.Equal(f.Path, other.Path) || f.Conflict != other.Conflict {
+		return false
+	}
+	return f.Path[len(f.Path)-1] == moment || equal(f.Before, other.Before) && equal(f.After, other.After)
+}
+
 // Fields are the fields of a live object that an apply under a field manager would change: those that it
 // sends with another value, and those that the manager alone owns and that it no longer sends (KEP-555).
 func Fields(live *unstructured.Unstructured, want map[string]any, manager string) []Field {

@@ -5,6 +5,7 @@ package plan
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -101,19 +102,35 @@ func (c Change) ID() string {
 	return c.Kind + "/" + c.Namespace + "/" + c.Name
 }
 
-// Same is true for two changes that do the same to the same version of the same. What is given up of a claim is
-// the same also where the lease has taken other parts of it meanwhile.
+// Same is true for two changes that make the same of the same object. Of an object that is updated the fields count
+// that change, of one that is deleted what it asks for, and never its resource version: controllers write its
+// status and annotations of their own. What is given up of a claim is the same also where the lease has taken other parts
+// of it meanwhile.
 func (c Change) Same(other Change) bool {
 	if c.Action != other.Action || c.ID() != other.ID() || c.UID != other.UID {
 		return false
 	}
-	if c.Action == GiveUp {
+	switch c.Action {
+	case GiveUp:
 		return maps.Equal(c.givenUp(), other.givenUp())
+	case Update:
+		return slices.EqualFunc(c.Fields, other.Fields, Field.same)
+	case Delete:
+		return equal(c.Before["spec"], other.Before["spec"])
+	case Claim, Withhold, Create:
 	}
-	if c.ResourceVersion != other.ResourceVersion {
-		return false
+	return equal(c.Before, other.Before) && equal(c.After, other.After)
+}
+
+// equal is true for two values that are the same as data.
+func equal(a, b any) bool { return reflect.DeepEqual(toData(a), toData(b)) }
+
+// toData is a value as it is read from JSON.
+func toData(value any) (out any) {
+	if text, err := json.Marshal(value); err == nil {
+		_ = json.Unmarshal(text, &out) // it was marshalled just now
 	}
-	return Contains(toData(c.After), toData(other.After)) && Contains(toData(other.After), toData(c.After))
+	return out
 }
 
 // givenUp are the parts of a claim that are given up.
@@ -123,25 +140,6 @@ func (c Change) givenUp() map[string]bool {
 		if _, kept := c.After[part]; !kept {
 			out[part] = true
 		}
-	}
-	return out
-}
-
-// moment is the annotation of a DNSRecord that says when it is to be reconciled: no two plans agree on it
-// (Gardener: docs/usage/shoot-operations, gardener.cloud/timestamp).
-const moment = "gardener.cloud/timestamp"
-
-// toData is an object as it is read from JSON.
-func toData(object map[string]any) any {
-	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
-	if annotations := u.GetAnnotations(); annotations[moment] != "" {
-		delete(annotations, moment)
-		u.SetAnnotations(annotations)
-	}
-	object = u.Object
-	var out any
-	if text, err := json.Marshal(object); err == nil {
-		_ = json.Unmarshal(text, &out) // it was marshalled just now
 	}
 	return out
 }

@@ -136,3 +136,30 @@ func TestWriteOfANewObject(t *testing.T) {
 		t.Errorf("change %+v", c)
 	}
 }
+
+// What controllers write into an object does not make a plan stale; what the plan would change, or rests on, does.
+func TestSame(t *testing.T) {
+	const live = `{kind: A, metadata: {name: a, uid: u1, resourceVersion: "1", annotations: {x: "1"}}, spec: {class: nginx}, status: {x: 1}}`
+	want := `{kind: A, metadata: {name: a}, spec: {class: traefik}}`
+	all := map[string]string{ours: `{"f:spec": {"f:class": {}}}`}
+	for name, tt := range map[string]struct {
+		now, want    string
+		update, gone bool
+	}{
+		"nothing":          {live, want, true, true},
+		"status":           {`{kind: A, metadata: {name: a, uid: u1, resourceVersion: "2", annotations: {x: "1", z: "2"}}, spec: {class: nginx}, status: {x: 2}}`, want, true, true},
+		"the value itself": {`{kind: A, metadata: {name: a, uid: u1, resourceVersion: "2"}, spec: {class: other}}`, want, false, false},
+		"another object":   {`{kind: A, metadata: {name: a, uid: u2, resourceVersion: "1"}, spec: {class: nginx}}`, want, false, false},
+		"what is wanted":   {live, `{kind: A, metadata: {name: a}, spec: {class: haproxy}}`, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, now := object(t, live, all), object(t, tt.now, all)
+			if got := Write("a", object(t, want, nil).Object, before, ours).Same(Write("a", object(t, tt.want, nil).Object, now, ours)); got != tt.update {
+				t.Errorf("the update is the same: %v", got)
+			}
+			if got := Remove("a", before, "").Same(Remove("a", now, "")); got != tt.gone {
+				t.Errorf("the delete is the same: %v", got)
+			}
+		})
+	}
+}

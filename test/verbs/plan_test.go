@@ -88,7 +88,7 @@ func TestObjectMovesWhileAPlanIsCarriedOut(t *testing.T) {
 		if request == "PATCH ingresses/"+host && !moved {
 			moved = true
 			_, err := client().Resource(ingresses).Namespace(id.Namespace()).Patch(t.Context(), host, types.MergePatchType,
-				[]byte(`{"metadata":{"annotations":{"example.com/edited":"yes"}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
+				[]byte(`{"metadata":{"annotations":{"nginx.ingress.kubernetes.io/proxy-body-size":"7"}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
 			if err != nil {
 				t.Error(err)
 			}
@@ -102,7 +102,6 @@ func TestObjectMovesWhileAPlanIsCarriedOut(t *testing.T) {
 	if names := ownedBy(t, id); !slices.Equal(names, []string{"providerhosts/" + host, "ingresses/" + host}) {
 		t.Errorf("the lease has %q", names)
 	}
-	net(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
 }
 
 func TestPlansThatAreNone(t *testing.T) {
