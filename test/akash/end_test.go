@@ -138,7 +138,7 @@ func (e *ending) live() {
 		}
 		e.audits("migrated")
 	}
-	e.operated("transfer", stays, "--to", e.green.String(), "-f", e.define(to)).exits(e.T, 0)
+	e.operated("transfer", stays, "--to", e.green.String(), "-f", e.define(to), "--assume-serving").exits(e.T, 0) // there is no controller
 	if e.on {
 		e.caughtUp("transferred")
 	}

@@ -89,11 +89,11 @@ func (w *world) operated(args ...string) result {
 	return w.run(append(args, w.flags...)...)
 }
 
-// apply sends the manifest of a deployment and applies its definition.
+// apply sends the manifest of a deployment and applies its definition. No controller says that a route serves.
 func (w *world) apply(d operators.Deployment) result {
 	w.Helper()
 	must(w.T, w.akash.SendManifest(w.Context(), d))
-	return w.operated("apply", "--timeout=30s", "-f", w.define(d))
+	return w.operated("apply", "--timeout=30s", "--assume-serving", "-f", w.define(d))
 }
 
 // problems are those that the program shows of the owner.
@@ -150,7 +150,7 @@ func (w *world) settled(when string, holds []string, deployed ...operators.Deplo
 	}
 	for _, d := range deployed {
 		w.proxy.sent()
-		w.operated("apply", "-f", w.define(d)).exits(w.T, 0)
+		w.operated("apply", "--assume-serving", "-f", w.define(d)).exits(w.T, 0)
 		if writes := w.proxy.sent(); len(writes) > 0 {
 			w.Errorf("%s: the next apply of %s writes %q", when, d.Lease.Group(), writes)
 		}
