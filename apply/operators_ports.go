@@ -12,8 +12,9 @@ import (
 )
 
 // The IP operator keys a leased port without its service, and never removes the Service of a former
-// service name (provider: operator/ip). So a ProviderLeasedIP that is to name another service goes, the
-// operator's Service for it is waited for to be gone, and then it is made anew.
+// service name; nor does it take one over that it has made for another endpoint, which has the same name (provider:
+// operator/ip). So a ProviderLeasedIP that is to name another service goes, the operator's Service is waited for to be
+// gone, and then it is made anew.
 
 // splitMoved takes the ProviderLeasedIPs whose port moves to another service out of the objects.
 func (r *run) splitMoved(desired []render.Object) (rest, moved []render.Object) {
@@ -42,7 +43,8 @@ func (r *run) namesAnother(o render.Object) bool {
 	return whose.Ours && !whose.Declared && whose.Lease.Group() == r.group && state.PortObjectOf(live).Service != state.PortObjectOf(cluster.Rendered(o)).Service
 }
 
-// formerServices are the operator's Services of a port of the lease that lead to another service.
+// formerServices are the operator's Services of a port of the lease that lead to another service, or that have the
+// name of its own and are of another endpoint.
 func (r *run) formerServices(o render.Object) (former []owned) {
 	want := state.PortObjectOf(cluster.Rendered(o))
 	for _, s := range r.snapshot.theirs[r.group] {
@@ -50,7 +52,8 @@ func (r *run) formerServices(o render.Object) (former []owned) {
 			continue
 		}
 		port := state.ServiceObjectOf(s.live)
-		if port.SharingKey == want.SharingKey && port.Protocol == want.Protocol && port.Port == want.Port && port.Service != want.Service {
+		otherService, otherEndpoint := port.Service != want.Service, port.SharingKey != want.SharingKey
+		if port.Protocol == want.Protocol && port.Port == want.Port && otherService != otherEndpoint {
 			former = append(former, s)
 		}
 	}
@@ -80,7 +83,7 @@ func (r *run) movePorts(ctx context.Context, moved []render.Object) error {
 			err := r.gone(ctx, former)
 			if errors.Is(err, errTimedOut) {
 				namespace, name := former.live.GetNamespace(), former.live.GetName()
-				waiting = append(waiting, fmt.Sprintf("Akash's IP operator to remove service %s/%s, whose port moves to another service; the port stays claimed: the same command goes on. "+
+				waiting = append(waiting, fmt.Sprintf("Akash's IP operator to remove service %s/%s, whose port moves to another service or endpoint; the port stays claimed: the same command goes on. "+
 					"An operator that was down when the ProviderLeasedIP was deleted never removes it: kubectl -n %s delete service %s", namespace, name, namespace, name))
 			} else if err != nil {
 				return err

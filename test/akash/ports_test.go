@@ -84,3 +84,29 @@ func TestUnclaimedPortIsClaimed(t *testing.T) {
 	w.run("repair", "--crashed-after=0s", "--assume-crashed").says(t, "UnclaimedAddress/"+lease.SharingKey(w.owner, "public")+" repaired")
 	w.settled("repaired", []string{"ep"}, d)
 }
+
+// A port that moves to another endpoint keeps the name of its Service, which the IP operator does not take over:
+// the new port is declared when the Service of the former one is gone.
+func TestPortMovesToAnotherEndpoint(t *testing.T) {
+	o, spec := pooled(t, "")
+	w := newWorld(t, o, spec, "--operators=on")
+	first, second := workload(w.blue, nil, "public:TCP:443:web"), workload(w.blue, nil, "private:TCP:443:web")
+	w.apply(first).exits(t, 0)
+	w.running.Stop()
+	declared := lease.LeasedIPName(lease.SharingKey(w.owner, "private"), lease.TCP, 443)
+	must(t, w.akash.SendManifest(t.Context(), second))
+	for range 2 {
+		w.operated("apply", "--timeout=300ms", "-f", w.define(second)).exits(t, 5).says(t, "kubectl -n "+w.blue.Namespace()+" delete service web-ip-443-tcp")
+		if find(t, operators.LeasedIPs, manifests, declared) != nil {
+			t.Fatal("the new port is declared while the Service of the former one stands")
+		}
+	}
+	must(t, objects.Resource(operators.Services).Namespace(w.blue.Namespace()).Delete(t.Context(), "web-ip-443-tcp", metav1.DeleteOptions{}))
+	w.running.Restart()
+	w.operated("apply", "--timeout=30s", "-f", w.define(second)).exits(t, 0)
+	w.settled("moved", []string{"ep"}, second)
+
+	// With the operator at work one apply does it.
+	w.apply(first).exits(t, 0)
+	w.settled("moved back", []string{"ep"}, first)
+}
