@@ -31,8 +31,8 @@ func TestServerGoesAway(t *testing.T) {
 	s.silent = func() bool { return gone }
 	a, kept := applier(t, c)
 	err = a.Apply(t.Context(), []*lease.Definition{withHosts(someLease(someOwner, 1), "a.example.com", "b.example.com")})
-	away := (*cluster.AwayError)(nil)
-	if !errors.As(err, &away) || !slices.Equal(away.Done, []string{"host/a.example.com claimed"}) {
+	ended := (*LeaseError)(nil)
+	if !cluster.IsAway(err) || !errors.As(err, &ended) || !slices.Equal(ended.Done, []string{"host/a.example.com claimed"}) {
 		t.Fatalf("error %v, events %q", err, kept.texts)
 	}
 	if half := (*HalfError)(nil); errors.As(err, &half) {
@@ -70,5 +70,37 @@ func TestHalfAClaimIsSaid(t *testing.T) {
 	}
 	if held := (*HeldError)(nil); !errors.As(half.Why, &held) {
 		t.Errorf("the reason is %v", half.Why)
+	}
+}
+
+// Each lease of which a server that went away has ended the work says what that had changed.
+func TestServerGoesAwayFromSeveralLeases(t *testing.T) {
+	hasty(t)
+	s, _ := newServer(t, 1)
+	c, err := cluster.Connect(&rest.Config{Host: s.url, Timeout: time.Second}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := someLease(someOwner, 1), someLease(someOwner, 2)
+	gone := false
+	s.before = func(_ *server, method, path string) (int, bool) {
+		gone = gone || method == http.MethodDelete && strings.HasSuffix(path, "/ingresses/b.example.com")
+		return 0, gone
+	}
+	s.silent = func() bool { return gone }
+	a, _ := applier(t, c)
+	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(first, "a.example.com"), withHosts(second, "b.example.com")}); err != nil {
+		t.Fatal(err)
+	}
+	err = a.Release(t.Context(), []lease.Group{first.Group(), second.Group()})
+	failures := Failures{}
+	if !errors.As(err, &failures) || len(failures) != 2 {
+		t.Fatalf("error %v", err)
+	}
+	for i, want := range []LeaseError{{Lease: first.Group(), Done: []string{"ingress/a.example.com deleted", "providerhost/a.example.com deleted", "host/a.example.com released"}}, {Lease: second.Group()}} {
+		ended := (*LeaseError)(nil)
+		if !errors.As(failures[i], &ended) || ended.Lease != want.Lease || !cluster.IsAway(ended) || !slices.Equal(ended.Done, want.Done) {
+			t.Errorf("of lease %s: %#v", want.Lease, failures[i])
+		}
 	}
 }

@@ -182,7 +182,7 @@ func (r *run) evict(ctx context.Context, claim *state.Claim) error {
 // it had. Where the server is away nothing can go back.
 func (r *run) giveUp(ctx context.Context, why error) error {
 	if cluster.IsAway(why) {
-		return r.unfinished(why)
+		return why
 	}
 	left := errors.Join(r.restoreAltered(ctx), r.retract(ctx))
 	left = errors.Join(left, r.keepServed(ctx), r.rollback(ctx))
@@ -190,17 +190,6 @@ func (r *run) giveUp(ctx context.Context, why error) error {
 		return &HalfError{Lease: r.req.Lease, Why: why, Left: left}
 	}
 	return why
-}
-
-// unfinished adds to an error that says that the server is away what the run had changed until then.
-func (r *run) unfinished(err error) error {
-	var away *cluster.AwayError
-	if errors.As(err, &away) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		away.Done = r.changes
-	}
-	return err
 }
 
 // rollback gives back what this run took; what the lease held before stays. It goes on when the

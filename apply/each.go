@@ -2,7 +2,11 @@ package apply
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"time"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
@@ -12,14 +16,45 @@ func (a *Applier) each(runs []*run, work func(int, *run) error) error {
 	group := parallel.New(a.opts.Concurrency)
 	for i, r := range runs {
 		group.Go(func() error {
-			if errs[i] = parallel.Guard(func() error { return work(i, r) }); errs[i] != nil {
-				r.fail(errs[i])
-			}
+			errs[i] = r.failed(parallel.Guard(func() error { return work(i, r) }))
 			return nil
 		})
 	}
 	_ = group.Wait() // the runs' errors are in errs
 	return failures(errs)
+}
+
+// LeaseError is an error that has ended the work on a lease.
+type LeaseError struct {
+	Lease lease.Group
+	Err   error
+	// Done is what the work had changed until then, as "host/shop.example.com claimed".
+	Done []string
+}
+
+func (e *LeaseError) Error() string { return fmt.Sprintf("lease %s: %v", e.Lease, e.Err) }
+
+// Unwrap gives the error to errors.Is and errors.As.
+func (e *LeaseError) Unwrap() error { return e.Err }
+
+// failed tells of the error that has ended the work on the lease. What it returns names the lease; it is nil
+// where there was no error.
+func (r *run) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	r.send(Event{Time: time.Now(), Action: Failed, Lease: r.req.Lease, Kind: "lease", Name: r.req.Lease.String(), Err: err})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var fs Failures
+	if !errors.As(err, &fs) {
+		fs = Failures{err}
+	}
+	named := make(Failures, len(fs))
+	for i, e := range fs {
+		named[i] = &LeaseError{Lease: r.group, Err: e, Done: slices.Clone(r.changes)}
+	}
+	return named
 }
 
 // Failures are the errors of leases that were worked on independently.

@@ -52,9 +52,7 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 	a.endNamespaces(ctx, releases)
 	errs := make([]error, len(groups))
 	for i, r := range releases {
-		if errs[i] = r.unfinished(r.err); errs[i] != nil {
-			r.fail(errs[i])
-		}
+		errs[i] = r.failed(r.err)
 	}
 	return failures(errs)
 }

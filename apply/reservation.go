@@ -49,11 +49,11 @@ func (r *run) reserveOnly(ctx context.Context) error {
 	}
 	if r.opts.Prune {
 		if err := r.leaveUnserved(ctx); err != nil {
-			return r.unfinished(err)
+			return err
 		}
 	}
 	if err := r.settle(ctx); err != nil {
-		return r.unfinished(err)
+		return err
 	}
 	if !r.opts.Check {
 		r.event(Done, "lease", "", r.req.Lease.String(), "reserved")

@@ -251,7 +251,7 @@ func (r *run) apply(ctx context.Context) error {
 		pruned = errors.Join(pruned, r.settle(ctx))
 	}
 	if pruned != nil {
-		return r.unfinished(pruned)
+		return pruned
 	}
 	status := "applied"
 	if err := r.successors.err(); err != nil {
@@ -317,10 +317,6 @@ func (r *run) event(action Action, kind, namespace, name, message string) {
 		r.mu.Unlock()
 	}
 	r.send(e)
-}
-
-func (r *run) fail(err error) {
-	r.send(Event{Time: time.Now(), Action: Failed, Lease: r.req.Lease, Kind: "lease", Name: r.req.Lease.String(), Err: err})
 }
 
 func (a *Applier) send(e Event) {

@@ -46,10 +46,7 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 	if err == nil {
 		err = r.follow(ctx, moves, def)
 	}
-	if err != nil {
-		r.fail(r.unfinished(err))
-	}
-	return err
+	return r.failed(err)
 }
 
 // move is a claim that changes hands.

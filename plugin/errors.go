@@ -12,7 +12,6 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
@@ -48,18 +47,21 @@ func (c *cli) end(ctx context.Context, err error) int {
 	}
 	failures := apply.Failures{err}
 	each := errors.As(err, &failures) // leases failed each for itself, and not the command
-	rest, ended := oneEnd(failures)
+	rest, end := endingOf(failures)
 	for _, e := range rest {
-		code = max(code, c.print(e))
+		code = max(code, c.print(c.ofLease(e)))
+	}
+	if end.err != nil {
+		code = max(code, c.printEnding(end))
 	}
 	if failed := (*diffError)(nil); errors.As(err, &failed) {
 		code = exitDiff
 	}
 	switch {
-	case ended > 0 && each && c.leases > 1:
-		fmt.Fprintf(c.ErrOut, "It ended the work on %d of %s; %d were done.\n", ended, count(c.leases, "lease"), max(c.leases-len(failures), 0))
-	case ended > 1:
-		fmt.Fprintf(c.ErrOut, "It ended the work on %s.\n", count(ended, "lease"))
+	case end.works > 0 && each && c.leases > 1:
+		fmt.Fprintf(c.ErrOut, "It ended the work on %d of %s; %d were done.\n", end.works, count(c.leases, "lease"), max(c.leases-end.failed, 0))
+	case end.works > 1:
+		fmt.Fprintf(c.ErrOut, "It ended the work on %s.\n", count(end.works, "lease"))
 	}
 	if ctx.Err() != nil {
 		code = exitInterrupted
@@ -71,25 +73,18 @@ func (c *cli) end(ctx context.Context, err error) int {
 	return code
 }
 
-// oneEnd leaves one of the errors that an interrupt, or a server that went away, has made of each lease,
-// and counts them.
-func oneEnd(failures apply.Failures) (rest []error, ended int) {
-	for _, e := range failures {
-		if errors.Is(e, context.Canceled) || cluster.IsAway(e) {
-			if ended++; ended > 1 {
-				continue
-			}
-		}
-		rest = append(rest, e)
+// ofLease is an error without the name of its lease, where the command works on that lease alone.
+func (c *cli) ofLease(err error) error {
+	if of, ok := err.(*apply.LeaseError); ok && c.leases == 1 { //nolint:errorlint // what is around it stays
+		return of.Err
 	}
-	return rest, ended
+	return err
 }
 
 // print writes one error and returns the exit code that it asks for.
 func (c *cli) print(err error) int {
 	var problems lease.Problems
 	var half *apply.HalfError
-	var away *cluster.AwayError
 	var held *apply.HeldError
 	var kept *apply.KeptError
 	var stranded *install.StrandedError
@@ -112,9 +107,6 @@ func (c *cli) print(err error) int {
 		return exitInvalid
 	case errors.As(err, &half):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nNot all could be taken back:\n%v\nThe same command, run again, finishes the work; `kubectl akash-net release %s` undoes it.\n", half.Why, half.Left, half.Lease.Group())
-		return exitFailed
-	case errors.As(err, &away):
-		c.printAway(err, away)
 		return exitFailed
 	case errors.As(err, &held):
 		c.printHeld(held)
@@ -142,24 +134,6 @@ func (c *cli) print(err error) int {
 	}
 	fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 	return exitFailed
-}
-
-// printAway says what a run had done when the server stopped answering, and how to go on.
-func (c *cli) printAway(err error, away *cluster.AwayError) {
-	const shown = 10
-	fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
-	if len(away.Done) > 0 {
-		fmt.Fprintf(c.ErrOut, "Done until then, and kept: %s", strings.Join(away.Done[:min(len(away.Done), shown)], ", "))
-		if more := len(away.Done) - shown; more > 0 {
-			fmt.Fprintf(c.ErrOut, " and %d more", more)
-		}
-		fmt.Fprintln(c.ErrOut, ".")
-	}
-	if away.Unchanged {
-		fmt.Fprintln(c.ErrOut, "Nothing was changed.")
-		return
-	}
-	fmt.Fprintln(c.ErrOut, "The same command, run again, finishes the work.")
 }
 
 // maxTold is how many problems of an input are printed; the others are counted.

@@ -11,6 +11,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // What an interrupt has left undone is said in numbers, unless it ended the command before any lease.
@@ -47,5 +49,55 @@ func TestInterruptIsOneError(t *testing.T) {
 	code := c.end(ctx, failures)
 	if text := out.String(); code != exitInterrupted || strings.Count(text, "context canceled") != 1 || !strings.Contains(text, "another error") || !strings.Contains(text, "ended the work on 9 leases") {
 		t.Errorf("exit code %d\n%s", code, text)
+	}
+}
+
+// ofLease is an error of one of many leases.
+func ofLease(dseq uint64, err error, done ...string) error {
+	return &apply.LeaseError{Lease: lease.Group{Owner: "akash1owner", DSeq: dseq, GSeq: 1}, Err: err, Done: done}
+}
+
+// A server that went away is one error, of however many leases and steps, with all that had been done.
+func TestServerAwayIsOneError(t *testing.T) {
+	away := func(unchanged bool) error {
+		return &cluster.AwayError{Host: "https://cluster", After: 30e9, Err: errors.New("connection refused"), Unchanged: unchanged}
+	}
+	failures := apply.Failures{ofLease(1, away(true)), ofLease(2, away(false), "host/a.example.com claimed"), ofLease(3, away(false), "host/b.example.com claimed")}
+	failures = append(failures, ofLease(2, away(false), "host/a.example.com claimed")) // the next step of that lease
+	for dseq := range uint64(197) {
+		failures = append(failures, ofLease(dseq+4, away(false)))
+	}
+	var out bytes.Buffer
+	c := &cli{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, leases: 210}
+	code := c.end(t.Context(), failures)
+	want := `Error: the API server at https://cluster has stopped answering, for 30s now: connection refused
+Done until then, and kept: host/a.example.com claimed, host/b.example.com claimed.
+The same command, run again, finishes the work.
+It ended the work on 200 of 210 leases; 10 were done.
+`
+	if out.String() != want || code != exitFailed {
+		t.Errorf("exit code %d, and\n%swant\n%s", code, out.String(), want)
+	}
+}
+
+// Each failure names its lease where there are several. What could not be taken back is said of each lease,
+// whatever ended the work.
+func TestFailuresNameTheirLeases(t *testing.T) {
+	half := func(dseq uint64) error {
+		return &apply.HalfError{Lease: lease.ID{Owner: "akash1owner", DSeq: dseq, GSeq: 1}, Why: context.Canceled, Left: fmt.Errorf("host %d.example.com could not be given back", dseq)}
+	}
+	failures := apply.Failures{ofLease(1, errors.New("forbidden")), ofLease(2, half(2)), ofLease(3, half(3))}
+	for leases, want := range map[int][]string{
+		1: {"Error: forbidden\n"},
+		3: {"Error: lease akash1owner/1/1: forbidden\n", "host 2.example.com could not be", "release akash1owner/2/1", "host 3.example.com could not be"},
+	} {
+		var out bytes.Buffer
+		c := &cli{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, leases: leases}
+		c.end(t.Context(), failures[:leases])
+		for _, text := range want {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("of %d leases: no %q in\n%s", leases, text, out.String())
+			}
+		}
 	}
 }

@@ -28,7 +28,7 @@ func TestUnfinishedRuns(t *testing.T) {
 		"held": {held, exitHeld, []string{"Nothing was changed"}},
 		"held, and not all given back": {&apply.HalfError{Why: held, Left: errors.New("host a.example.com could not be given back: forbidden")}, exitFailed,
 			[]string{"b.example.com is held by", "could not be given back: forbidden", "The same command, run again", "release"}},
-		"the server is away": {&cluster.AwayError{Host: "https://cluster", After: 30e9, Err: errors.New("connection refused"), Done: done}, exitFailed,
+		"the server is away": {&apply.LeaseError{Err: &cluster.AwayError{Host: "https://cluster", After: 30e9, Err: errors.New("connection refused")}, Done: done}, exitFailed,
 			[]string{"https://cluster has stopped answering, for 30s now: connection refused", "kept: host/a.example.com claimed, ", " and 2 more.", "The same command, run again, finishes the work"}},
 	}
 	for name, tt := range tests {

@@ -169,6 +169,7 @@ func (f *migrateFlags) run(ctx context.Context, c *cli, args []string) error {
 		!c.ask(fmt.Sprintf("Migrate %s of %s?", count(migration.Routes(), "route"), count(len(migration.Leases()), "lease"))) {
 		return errors.New("nothing was migrated; -y answers the question")
 	}
+	c.leases = len(migration.Leases())
 	err = migration.Run(ctx)
 	if configured != f.to {
 		fmt.Fprintf(c.ErrOut, "Note: the provider's configuration says \"target: %s\", and the next apply writes that kind again. Write \"target: %s\" there.\n", configured, f.to)

@@ -162,6 +162,7 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 		events = newEvents(c, f.output, "")
 		events.check = true
 	}
+	c.leases = len(requests)
 	return apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check,
 		Prove: prove, Concurrency: f.concurrency, Report: events.report,

@@ -117,6 +117,7 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) e
 		def = defs[0]
 	}
 	events := newEvents(c, f.output, f.dryRun)
+	c.leases = 1
 	watch := watchMissing(events.report)
 	err = apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Prune: true, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: watch.event,

@@ -29,8 +29,6 @@ type AwayError struct {
 	Host  string
 	After time.Duration
 	Err   error
-	// Done is what the run had changed until then.
-	Done []string
 	// Unchanged is true where no write had been sent to the server before.
 	Unchanged bool
 	// Resource is set where the rest of the API answers, and only this resource does not; Behind says what

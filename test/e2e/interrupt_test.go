@@ -42,10 +42,7 @@ func TestInterruptedWait(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	result := end()
-	if result.code <= 0 {
-		t.Errorf("an interrupted run succeeds: %s", result)
-	}
+	result := end().exits(t, 130)
 	result.says(t, "Interrupted. The same command, run again, finishes the work", "kubectl akash-net release")
 	need(t, services, id.Namespace(), "web-ip-443-tcp")
 

@@ -138,13 +138,13 @@ func TestAPIServerStaysAway(t *testing.T) {
 			if err := plane.StartAPIServer(); err != nil {
 				t.Fatal(err)
 			}
-			away := (*cluster.AwayError)(nil)
-			if !errors.As(err, &away) || len(away.Done) == 0 {
+			ended := (*apply.LeaseError)(nil)
+			if !cluster.IsAway(err) || !errors.As(err, &ended) || len(ended.Done) == 0 {
 				t.Fatalf("at %s: want that the server is away and what was done, got %v", k.what, err)
 			}
 			for _, e := range c.events {
-				if change := fmt.Sprintf("%s/%s %s", e.Kind, e.Name, e.Action); e.Action == apply.Claimed && !slices.Contains(away.Done, change) {
-					t.Errorf("%q is not among what was done: %q", change, away.Done)
+				if change := fmt.Sprintf("%s/%s %s", e.Kind, e.Name, e.Action); e.Action == apply.Claimed && !slices.Contains(ended.Done, change) {
+					t.Errorf("%q is not among what was done: %q", change, ended.Done)
 				}
 			}
 			invariants(t, w, "")
