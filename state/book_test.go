@@ -82,7 +82,7 @@ func bookService(id lease.ID, name, endpoint, protocol string, port int64, asked
 	return ServiceObjectOf(o)
 }
 
-func bookConfig(t *testing.T, mode string, ranges ...string) *config.ProviderConfig {
+func bookConfig(t testing.TB, mode string, ranges ...string) *config.ProviderConfig {
 	t.Helper()
 	cfg := config.Default()
 	cfg.IP.Mode = mode

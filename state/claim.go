@@ -189,7 +189,7 @@ func (c *Claim) Name() string {
 			return AddressName(a)
 		}
 	}
-	if c.Kind == Endpoint && c.Thing == c.SharingKey {
+	if c.Kind == Endpoint {
 		return EndpointName(c.SharingKey)
 	}
 	return HostName(c.Thing)

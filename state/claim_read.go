@@ -1,9 +1,9 @@
 package state
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,8 +25,6 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		return Claim{}, false
 	}
 	c = Claim{
-		Kind:            Kind(intern(meta.Labels[LabelKind])),
-		Thing:           meta.Name,
 		Owner:           intern(meta.Labels[LabelOwner]),
 		SharingKey:      meta.Annotations[AnnotationSharingKey],
 		UID:             meta.UID,
@@ -36,31 +34,16 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		Deleting:        meta.DeletionTimestamp != nil,
 		Finalizers:      meta.Finalizers,
 	}
-	if a, isAddress := parseAddressName(meta.Name); isAddress {
-		c.Kind, c.Thing = Address, a.String()
-	} else if c.Kind == Address {
-		c.Unreadable = "its name is not that of an address"
-	}
-	switch isEndpoint := strings.HasPrefix(meta.Name, startOfEndpoint); {
-	case isEndpoint && meta.Name == EndpointName(c.SharingKey):
-		c.Kind, c.Thing = Endpoint, c.SharingKey
-	case isEndpoint || c.Kind == Endpoint:
-		c.Kind, c.Unreadable = Endpoint, "its name is not that of its sharing key"
-	}
-	if domain, isWildcard := strings.CutPrefix(meta.Name, wildcardLabel+"."); isWildcard {
-		c.Kind, c.Thing = Wildcard, "*."+domain
-	} else if c.Kind == Wildcard {
-		c.Unreadable = "its name is not that of a wildcard"
-	}
+	c.named(meta.Name, Kind(meta.Labels[LabelKind]))
 	if version != ledgerVersion {
 		c.Unreadable = fmt.Sprintf("it was written for version %q of the ledger, which this program does not know", version)
 		return c, true
 	}
-	for key, value := range meta.Annotations {
+	for _, key := range slices.Sorted(maps.Keys(meta.Annotations)) { // so the parts are sorted, and of two faults always the same is told
 		if !strings.HasPrefix(key, routePrefix) && !strings.HasPrefix(key, portPrefix) && !strings.HasPrefix(key, waitPrefix) {
 			continue
 		}
-		part, err := readPart(key, value)
+		part, err := readPart(key, meta.Annotations[key])
 		if err != nil {
 			c.Unreadable = err.Error()
 			continue
@@ -79,10 +62,29 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 			c.Unmanaged = append(c.Unmanaged, g)
 		}
 	}
-	for _, parts := range [][]Part{c.Parts, c.Waits} {
-		slices.SortFunc(parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
-	}
 	return c, true
+}
+
+// named says what an object of the name claims. The name alone decides, for it is what makes a claim exclusive:
+// what is not the name of another kind is a host. A claim whose label says otherwise is unreadable.
+func (c *Claim) named(name string, label Kind) {
+	c.Kind, c.Thing = Host, name
+	domain, isWildcard := strings.CutPrefix(name, wildcardLabel+".")
+	isEndpoint := strings.HasPrefix(name, startOfEndpoint)
+	switch a, isAddress := parseAddressName(name); {
+	case isAddress:
+		c.Kind, c.Thing = Address, a.String()
+	case isEndpoint && name == EndpointName(c.SharingKey):
+		c.Kind, c.Thing = Endpoint, c.SharingKey
+	case isWildcard:
+		c.Kind, c.Thing = Wildcard, "*."+domain
+	}
+	switch {
+	case isEndpoint && c.Kind != Endpoint:
+		c.Unreadable = "its name is not that of its sharing key"
+	case label != "" && label != c.Kind:
+		c.Unreadable = fmt.Sprintf("its label says that it is of kind %s, and its name is that of kind %s", label, c.Kind)
+	}
 }
 
 // lastWritten is when an object was last written, by the times of its field managers.

@@ -98,7 +98,7 @@ func (c *Contents) addClaim(o *unstructured.Unstructured) {
 	claim, ok := ReadClaim(&metav1.ObjectMeta{
 		Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
 		UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
-		DeletionTimestamp: o.GetDeletionTimestamp(), ManagedFields: o.GetManagedFields(),
+		DeletionTimestamp: o.GetDeletionTimestamp(), Finalizers: o.GetFinalizers(), ManagedFields: o.GetManagedFields(),
 	})
 	if ok {
 		c.Claims = append(c.Claims, &claim)
