@@ -40,7 +40,9 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 				return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At}}}
 			}
 			withheld[p.Key] = true
-			r.withhold(h, p, f.By)
+			if err := r.withhold(h, p, f.By); err != nil {
+				return false, err
+			}
 		case state.Free:
 			missing, anew = true, true
 			p.Run = r.nonce
@@ -104,7 +106,7 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 		}
 	}
 	if anew {
-		if err := r.change(planClaim(plan.Claim, claim, claim.PartsOf(r.group), parts)); err != nil {
+		if err := r.change(claimOf(plan.Claim, claim, claim.PartsOf(r.group), parts)); err != nil {
 			return false, err
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -15,11 +17,20 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// planClaim is the change of what a lease holds of a thing.
-func planClaim(action plan.Action, c *state.Claim, before, after []state.Part) plan.Change {
-	return plan.Change{
-		Action: action, Kind: string(c.Kind), Name: c.Thing, UID: c.UID, ResourceVersion: c.ResourceVersion,
-		Before: planParts(before), After: planParts(after),
+// claimOf describes the change of what a lease holds of a thing.
+func claimOf(action plan.Action, c *state.Claim, before, after []state.Part) func() plan.Change {
+	return func() plan.Change {
+		return plan.Change{
+			Action: action, Kind: string(c.Kind), Name: c.Thing, UID: c.UID, ResourceVersion: c.ResourceVersion,
+			Before: planParts(before), After: planParts(after),
+		}
+	}
+}
+
+// writeOf describes the write of an object; live is what is there, nil for nothing.
+func (r *run) writeOf(o render.Object, live *unstructured.Unstructured) func() plan.Change {
+	return func() plan.Change {
+		return plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, r.manager(o))
 	}
 }
 
@@ -28,7 +39,7 @@ func (r *run) planHolds() {
 	for _, h := range r.sortedHolds() {
 		parts, ok := r.final(h, h.claim)
 		if ok && !h.took && !slices.EqualFunc(parts, h.claim.Entries(r.group), samePart) {
-			_ = r.change(planClaim(plan.Claim, h.claim, h.claim.PartsOf(r.group), parts)) // a dry run makes none
+			_ = r.change(claimOf(plan.Claim, h.claim, h.claim.PartsOf(r.group), parts)) // only a plan that is carried out refuses
 		}
 	}
 }

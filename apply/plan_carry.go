@@ -41,8 +41,9 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 	if len(moved) > 0 {
 		return &MovedError{Moved: moved}
 	}
-	a.opts.Only = &p
-	return a.Apply(ctx, defs)
+	opts := a.opts
+	opts.Only = &p
+	return New(a.cluster, opts).Apply(ctx, defs)
 }
 
 // changesOf are the changes that a run on a lease may make; nil where it may make any.
@@ -58,9 +59,13 @@ func (o Options) changesOf(id lease.ID) []plan.Change {
 	return []plan.Change{}
 }
 
-// change is told of each change before the run makes it. A dry run reports it; a run that carries out a plan
-// refuses one that the plan does not have.
-func (r *run) change(c plan.Change) error {
+// change is called before each change that the run makes. Making a plan records it; carrying one out refuses a
+// change that the plan does not have. Any other run does not even describe it.
+func (r *run) change(describe func() plan.Change) error {
+	if r.opts.Plan == nil && r.only == nil {
+		return nil
+	}
+	c := describe()
 	if r.opts.Plan != nil && !r.quiet {
 		r.report.Lock()
 		defer r.report.Unlock()
@@ -84,7 +89,7 @@ func (r *run) patchMoved(ctx context.Context, o render.Object) (meta *metav1.Par
 		if err != nil {
 			return nil, false, err
 		}
-		if err := r.change(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, r.manager(o))); err != nil {
+		if err := r.change(r.writeOf(o, live)); err != nil {
 			return nil, false, err
 		}
 		body := cluster.Rendered(o)

@@ -210,7 +210,7 @@ func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told stri
 		if may, err := goes(ctx, live); err != nil || !may {
 			return err == nil, err
 		}
-		if err := r.change(plan.Remove(o.kind.Singular, live, told)); err != nil {
+		if err := r.change(func() plan.Change { return plan.Remove(o.kind.Singular, live, told) }); err != nil {
 			return false, err
 		}
 		if r.opts.DryRun == DryRunClient {
@@ -300,7 +300,7 @@ func (r *run) leaveClaim(ctx context.Context, c *state.Claim, drop func(state.Pa
 			return err
 		}
 	}
-	if err := r.change(planClaim(plan.GiveUp, c, c.PartsOf(r.group), slices.DeleteFunc(c.PartsOf(r.group), drop))); err != nil {
+	if err := r.change(claimOf(plan.GiveUp, c, c.PartsOf(r.group), slices.DeleteFunc(c.PartsOf(r.group), drop))); err != nil {
 		return err
 	}
 	if r.opts.DryRun == DryRunClient {

@@ -14,7 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -115,7 +114,7 @@ func (r *run) putHost(ctx context.Context, host string, objects []render.Object)
 			action, message = Left, "what it replaces is still being deleted; apply again when it is gone"
 		case replaced[o.Name] && r.opts.DryRun != "":
 			message = "in place of what was"
-			if err := r.change(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, nil, r.manager(o))); err != nil {
+			if err := r.change(r.writeOf(o, nil)); err != nil {
 				return err
 			}
 		default:

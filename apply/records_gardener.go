@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -43,7 +42,7 @@ func (r *run) putRecord(ctx context.Context, o render.Object, live *unstructured
 	if o = r.record(o, live); cluster.Unchanged(o, live, r.manager(o)) {
 		return Unchanged, nil
 	}
-	if err := r.change(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, r.manager(o))); err != nil {
+	if err := r.change(r.writeOf(o, live)); err != nil {
 		return "", err
 	}
 	return r.sendObject(ctx, o, live)

@@ -8,22 +8,22 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// withhold remembers, and tells once, that another deployment of the owner, or an object of it, has a
-// part.
-func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
+// withhold records, and reports once, that another deployment of the owner, or an object of it, has a
+// part. The error is a MovedError where the plan that is carried out expects to claim it.
+func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) error {
 	r.note(h, p)
 	var name string
 	if !h.Kind.HasPorts() {
 		name = lease.HostPath(h.Thing, p.Path)
 		if r.withheldHosts[name] {
-			return
+			return nil
 		}
 		r.withheldHosts[name] = true
 	} else {
 		protocol, port := p.ProtocolPort()
 		leasedIP := lease.LeasedIPName(h.SharingKey, protocol, port)
 		if r.withheldPorts[leasedIP] {
-			return
+			return nil
 		}
 		r.withheldPorts[leasedIP] = true
 		name = h.Thing + " " + p.PortText()
@@ -32,8 +32,14 @@ func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) {
 	if by.Lease != (lease.ID{}) {
 		message = "held by deployment " + by.Lease.Group().String()
 	}
-	_ = r.change(plan.Change{Action: plan.Withhold, Kind: string(h.Kind), Name: name, Why: message}) // a plan that has it not claims the thing, and is refused that
+	err := r.change(func() plan.Change {
+		return plan.Change{Action: plan.Withhold, Kind: string(h.Kind), Name: name, Why: message}
+	})
+	if err != nil {
+		return err
+	}
 	r.event(Withheld, string(h.Kind), "", name, message)
+	return nil
 }
 
 // waiting is a part that is withheld and the note that says so.

@@ -1,35 +1,20 @@
 package apply
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
-
-// madeObject is an object that a run has created.
-type madeObject struct {
-	object          render.Object
-	uid             types.UID
-	resourceVersion string
-}
 
 // namespaceKind is how a lease's namespace is written.
 var namespaceKind = render.Kind{GroupVersionKind: cluster.Namespaces.GroupVersion().WithKind("Namespace"), Plural: "namespaces", Singular: "namespace", ClusterScoped: true}
@@ -96,7 +81,7 @@ func (r *run) makeNamespace(ctx context.Context) error {
 		return nil
 	}
 	o := NamespaceOf(r.req.Lease)
-	if err := r.change(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, nil, r.manager(o))); err != nil {
+	if err := r.change(r.writeOf(o, nil)); err != nil {
 		return err
 	}
 	if r.opts.DryRun != DryRunClient {
@@ -123,7 +108,7 @@ func (r *run) writeObject(ctx context.Context, o render.Object) (Action, error) 
 		return Unchanged, nil
 	}
 	if !touch { // else nothing changes but the run's nonce
-		if err := r.change(plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, r.manager(o))); err != nil {
+		if err := r.change(r.writeOf(o, live)); err != nil {
 			return "", err
 		}
 	}
@@ -220,153 +205,4 @@ func (r *run) unchecked(o render.Object) string {
 		return ""
 	}
 	return "not checked by the server: its namespace does not exist yet"
-}
-
-// refused deals with a conflict. On one of Akash's claim-like objects it means that somebody else
-// got there first, unless that was another deployment of the same owner and the claim is ours: then
-// the object is what a transfer has left behind, and is taken over, pinned to what was read.
-func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
-	conflict := &ConflictError{Object: o.String(), Managers: cluster.Owners(err), Err: err}
-	live, getErr := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
-	if getErr != nil || live == nil {
-		return false, conflict
-	}
-	conflict.Differs = !plan.Contains(live.Object, cluster.Rendered(o).Object)
-	id, labelled := lease.IDFromLabels(live.GetLabels())
-	// What Akash's provider has moved to this lease still has the fields of the deployment that had it.
-	former := r.opts.DryRun == "" && labelled && id.Group() == r.group && slices.Contains(kinds.ClaimLike, o.Kind)
-	if former {
-		// Others may have written since the refusal: the managers that count are those of what was read.
-		now := r.cluster.Refusal(ctx, o, r.manager(o), live)
-		if now != nil && !cluster.IsOwned(now) {
-			return false, conflict
-		}
-		conflict.Managers, conflict.Err = cluster.Owners(now), cmp.Or(now, err)
-		former = r.ofFormer(conflict.Managers)
-	}
-	if former || r.adopts(o, live, id, labelled) {
-		if err := r.stillHolds(ctx, o.Kind, live); err != nil {
-			return false, err
-		}
-		err := r.seize(ctx, o, live)
-		if cluster.IsOvertaken(err) || cluster.IsOwned(err) {
-			return false, conflict
-		}
-		return err == nil, err
-	}
-	if !slices.Contains(kinds.ClaimLike, o.Kind) || labelled && id.Group() == r.group {
-		return false, conflict
-	}
-	holder := state.Holder{Object: o.Kind.Singular + " " + o.Namespace + "/" + o.Name, Since: live.GetCreationTimestamp().Time}
-	if labelled {
-		holder.Owner, holder.Lease, holder.Namespace = id.Owner, id, id.Namespace()
-	}
-	kind := state.Host
-	if o.Kind == render.ProviderLeasedIP {
-		kind = state.Address
-	}
-	return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: kind, Thing: o.Name, By: holder}}}
-}
-
-// ofFormer is true where nobody is in the way but other deployments of the owner.
-func (r *run) ofFormer(managers []string) bool {
-	return !slices.ContainsFunc(managers, func(manager string) bool {
-		text, ours := strings.CutPrefix(manager, lease.FieldManager+"/")
-		g, err := lease.ParseGroup(text)
-		return !ours || err != nil || g.Owner != r.group.Owner
-	})
-}
-
-// adopts is true for an object of the lease's own owner that this run may take over.
-func (r *run) adopts(o render.Object, live *unstructured.Unstructured, id lease.ID, labelled bool) bool {
-	if r.opts.DryRun != "" {
-		return false
-	}
-	if labelled && id.Owner == r.group.Owner && id.Group() != r.group && slices.Contains(kinds.ClaimLike, o.Kind) {
-		return r.snapshot.ownership(live).Ours || r.opts.Adopt
-	}
-	if !labelled {
-		id, labelled = r.snapshot.tenants[live.GetNamespace()], true
-	}
-	return r.opts.Adopt && labelled && id.Owner == r.group.Owner
-}
-
-// retract deletes the objects that this run has created, as it has written them. The errors are of those
-// that it could not delete.
-func (r *run) retract(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-	defer cancel()
-	var errs []error
-	for _, m := range slices.Backward(r.made) {
-		if err := r.retractOne(ctx, m); err != nil {
-			errs = append(errs, fmt.Errorf("%s could not be taken back: %w", m.object, err))
-		}
-	}
-	r.made = nil
-	return errors.Join(errs...)
-}
-
-// retractOne deletes an object as the run has written it. One that somebody has written since goes only
-// while nobody else relies on it, and one that serves for another lease since a transfer stays.
-func (r *run) retractOne(ctx context.Context, m madeObject) error {
-	o, version := m.object, m.resourceVersion
-	made := owned{kind: o.Kind, live: cluster.Rendered(o), group: r.group}
-	made.live.SetUID(m.uid)
-	unsure := r.unsure[o.String()]
-	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
-		if going, err := r.keepForOthers(ctx, []owned{made}); err != nil || len(going) == 0 {
-			return err == nil, err
-		}
-		if !unsure {
-			err := r.cluster.DeletePinned(ctx, o.Kind, o.Namespace, o.Name, m.uid, version, false)
-			if err == nil {
-				r.unmakes(o.Kind)
-				r.event(Deleted, o.Kind.Singular, o.Namespace, o.Name, "taken back")
-				return true, nil
-			}
-			if !cluster.IsOvertaken(err) && (!cluster.IsUnclear(err) || ctx.Err() != nil) {
-				return false, err
-			}
-		}
-		unsure = false
-		now, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
-		if now == nil || err != nil || now.GetUID() != m.uid {
-			r.unmakes(o.Kind)
-			return err == nil, err
-		}
-		version = now.GetResourceVersion()
-		mine, err := r.stillMine(ctx, m, now)
-		if err == nil && !mine {
-			r.event(Left, o.Kind.Singular, o.Namespace, o.Name, "somebody else relies on it by now")
-		}
-		return !mine, err
-	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("it changes faster than it can be deleted")
-	}
-	return err
-}
-
-// stillMine is true for an object that the run has made and on which nobody else relies: it is the
-// lease's, of the run's definition, and of what it rests on the lease holds nothing but what has the
-// run's mark, or is as the run has left it.
-func (r *run) stillMine(ctx context.Context, m madeObject, now *unstructured.Unstructured) (bool, error) {
-	id, labelled := lease.IDFromLabels(now.GetLabels())
-	definition := cluster.Rendered(m.object).GetAnnotations()[lease.AnnotationDefinition]
-	if !labelled || id.Group() != r.group || now.GetAnnotations()[lease.AnnotationDefinition] != definition {
-		return false, nil
-	}
-	grounds, err := r.grounds(ctx, owned{kind: m.object.Kind, live: now, group: r.group})
-	return err == nil && !slices.ContainsFunc(grounds, func(g ground) bool {
-		return !r.leftAs(g.claim) && slices.ContainsFunc(g.claim.PartsOf(r.group), func(p state.Part) bool { return p.Run != r.nonce })
-	}), err
-}
-
-// leftAs is true for a claim that is as the run has left it when it took its mark away.
-func (r *run) leftAs(c *state.Claim) bool {
-	if c == nil {
-		return false
-	}
-	h := r.holds[c.Name()]
-	return h != nil && h.settled != nil && h.settled.ResourceVersion == c.ResourceVersion
 }

@@ -3,6 +3,7 @@ package verbs
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -100,6 +101,37 @@ func TestObjectMovesWhileAPlanIsCarriedOut(t *testing.T) {
 	}
 	held(t, added)
 	if names := ownedBy(t, id); !slices.Equal(names, []string{"providerhosts/" + host, "ingresses/" + host}) {
+		t.Errorf("the lease has %q", names)
+	}
+}
+
+// A host that another deployment of the owner takes between the comparison of the plan and its run: the plan is not
+// carried out without it.
+func TestHostIsTakenBeforeAPlanIsCarriedOut(t *testing.T) {
+	t.Parallel()
+	owner, domain := newOwner(), newDomain()
+	id, sibling := leaseOf(owner, 1), leaseOf(owner, 2)
+	saved := savePlan(t, "json", "-f", define(t, id, web("web", 8080, "a."+domain, "b."+domain)))
+	var mu sync.Mutex
+	lists := 0
+	p := startProxy(t, nil)
+	p.before = func(request string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if request != "GET akash-net/leases" {
+			return
+		}
+		if lists++; lists == 2 {
+			net(t, 0, "reserve", "b."+domain, "--lease", sibling.String())
+		}
+	}
+	net(t, 1, "apply", "--plan", saved, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date", "b."+domain)
+	if lists < 2 {
+		t.Fatalf("the claims were listed %d times", lists)
+	}
+	held(t, "a."+domain)
+	held(t, "b."+domain, "2 /")
+	if names := ownedBy(t, id); len(names) > 0 {
 		t.Errorf("the lease has %q", names)
 	}
 }

@@ -1,0 +1,86 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// refused deals with a conflict. On one of Akash's claim-like objects it means that somebody else
+// got there first, unless that was another deployment of the same owner and the claim is ours: then
+// the object is what a transfer has left behind, and is taken over, pinned to what was read.
+func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
+	conflict := &ConflictError{Object: o.String(), Managers: cluster.Owners(err), Err: err}
+	live, getErr := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	if getErr != nil || live == nil {
+		return false, conflict
+	}
+	conflict.Differs = !plan.Contains(live.Object, cluster.Rendered(o).Object)
+	id, labelled := lease.IDFromLabels(live.GetLabels())
+	// What Akash's provider has moved to this lease still has the fields of the deployment that had it.
+	former := r.opts.DryRun == "" && labelled && id.Group() == r.group && slices.Contains(kinds.ClaimLike, o.Kind)
+	if former {
+		// Others may have written since the refusal: the managers that count are those of what was read.
+		now := r.cluster.Refusal(ctx, o, r.manager(o), live)
+		if now != nil && !cluster.IsOwned(now) {
+			return false, conflict
+		}
+		conflict.Managers, conflict.Err = cluster.Owners(now), cmp.Or(now, err)
+		former = r.ofFormer(conflict.Managers)
+	}
+	if former || r.adopts(o, live, id, labelled) {
+		if err := r.stillHolds(ctx, o.Kind, live); err != nil {
+			return false, err
+		}
+		err := r.seize(ctx, o, live)
+		if cluster.IsOvertaken(err) || cluster.IsOwned(err) {
+			return false, conflict
+		}
+		return err == nil, err
+	}
+	if !slices.Contains(kinds.ClaimLike, o.Kind) || labelled && id.Group() == r.group {
+		return false, conflict
+	}
+	holder := state.Holder{Object: o.Kind.Singular + " " + o.Namespace + "/" + o.Name, Since: live.GetCreationTimestamp().Time}
+	if labelled {
+		holder.Owner, holder.Lease, holder.Namespace = id.Owner, id, id.Namespace()
+	}
+	kind := state.Host
+	if o.Kind == render.ProviderLeasedIP {
+		kind = state.Address
+	}
+	return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: kind, Thing: o.Name, By: holder}}}
+}
+
+// ofFormer is true where nobody is in the way but other deployments of the owner.
+func (r *run) ofFormer(managers []string) bool {
+	return !slices.ContainsFunc(managers, func(manager string) bool {
+		text, ours := strings.CutPrefix(manager, lease.FieldManager+"/")
+		g, err := lease.ParseGroup(text)
+		return !ours || err != nil || g.Owner != r.group.Owner
+	})
+}
+
+// adopts is true for an object of the lease's own owner that this run may take over.
+func (r *run) adopts(o render.Object, live *unstructured.Unstructured, id lease.ID, labelled bool) bool {
+	if r.opts.DryRun != "" {
+		return false
+	}
+	if labelled && id.Owner == r.group.Owner && id.Group() != r.group && slices.Contains(kinds.ClaimLike, o.Kind) {
+		return r.snapshot.ownership(live).Ours || r.opts.Adopt
+	}
+	if !labelled {
+		id, labelled = r.snapshot.tenants[live.GetNamespace()], true
+	}
+	return r.opts.Adopt && labelled && id.Owner == r.group.Owner
+}
