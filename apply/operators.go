@@ -18,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // The ways to live beside Akash's operators.
@@ -86,6 +87,16 @@ func (a *Applier) findOperators(ctx context.Context) (operators, error) {
 	found := operators{hostname: runs(list, hostnameOperators), ip: runs(list, ipOperators)}
 	found.off = off && (found.hostname || found.ip)
 	return found, nil
+}
+
+// ipOperatorFor is true where Akash's IP operator runs and a request asks for ports on which it has a say:
+// those of endpoints whose address MetalLB chooses.
+func (a *Applier) ipOperatorFor(ctx context.Context, requests []state.Request) (bool, error) {
+	if a.opts.Config.IP.Mode != config.ModePool || !slices.ContainsFunc(requests, func(r state.Request) bool { return len(r.Endpoints) > 0 }) {
+		return false, nil
+	}
+	found, err := a.findOperators(ctx)
+	return found.ip, err
 }
 
 // runs is true where one of the Deployments is there and is not scaled to nothing.

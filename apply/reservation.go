@@ -30,6 +30,9 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 	if err != nil {
 		return err
 	}
+	if snapshot.operators.ip, err = a.ipOperatorFor(ctx, requests); err != nil {
+		return err
+	}
 	for _, r := range runs {
 		snapshot.addresses.Name(r.req)
 	}

@@ -24,6 +24,7 @@ type reserveFlags struct {
 	endpoint    string
 	output      string
 	dryRun      string
+	operators   string
 	expires     time.Duration
 	prune       bool
 	adopt       bool
@@ -36,6 +37,7 @@ func (f *reserveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.addresses, "address", nil, "An address to hold, or 'auto' for the next free one of each family")
 	cmd.Flags().StringVar(&f.endpoint, "endpoint", "public", "The IP endpoint that the addresses of --address are for")
 	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "Take over what objects of the lease's own owner use without a claim")
+	addOperators(cmd, &f.operators)
 	addOutput(cmd, &f.output)
 	addConcurrency(cmd, &f.concurrency)
 }
@@ -125,7 +127,7 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 		return err
 	}
 	named := len(args) > 0 || len(f.addresses) > 0
-	for _, check := range []error{checkDryRun(&f.dryRun), checkOutput(f.output), checkConcurrency(f.concurrency), f.proof.check()} {
+	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency), f.proof.check()} {
 		if check != nil {
 			return check
 		}
@@ -164,7 +166,7 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 	}
 	c.leases = len(requests)
 	return apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check,
+		Config: cfg, DryRun: f.dryRun, Operators: f.operators, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check,
 		Prove: prove, Concurrency: f.concurrency, Report: events.report,
 	}).Reserve(ctx, requests, kinds...)
 }

@@ -132,6 +132,17 @@ func PortKey(protocol lease.Protocol, port uint16) string {
 	return portPrefix + strings.ToLower(string(protocol)) + "-" + strconv.Itoa(int(port))
 }
 
+// OtherProtocol is the key of the same port number in the other protocol; empty for what is no port.
+func OtherProtocol(key string) string {
+	switch protocol, port := (Part{Key: key}).ProtocolPort(); protocol {
+	case lease.TCP:
+		return PortKey(lease.UDP, port)
+	case lease.UDP:
+		return PortKey(lease.TCP, port)
+	}
+	return ""
+}
+
 // WholeAddress is the annotation key for an address that is reserved before it is known which
 // ports will be used.
 const WholeAddress = portPrefix + "any"

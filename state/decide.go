@@ -64,6 +64,9 @@ type Judge struct {
 	Now time.Time
 	// Adopt lets the group take what an object of its own owner uses without a claim.
 	Adopt bool
+	// OnePort is true beside Akash's IP operator, which keys a port of an endpoint by its number alone: what
+	// one deployment asks for in TCP it deletes when another asks for the same number in UDP.
+	OnePort bool
 }
 
 // Decide says what the deployment group may do with one part of what it wants to hold. claim is the
@@ -87,6 +90,9 @@ func (j Judge) Decide(want Hold, key string, claim *Claim, uses []Use) Finding {
 		return Finding{Verdict: Held, By: h}
 	}
 	part := claim.Part(key)
+	if other := j.otherProtocol(claim, key); other != nil && (part == nil || !part.Applied && other.Applied) {
+		part = other
+	}
 	switch {
 	case part == nil && claim.full(want, group):
 		h := claim.holder(nil)
@@ -103,6 +109,15 @@ func (j Judge) Decide(want Hold, key string, claim *Claim, uses []Use) Finding {
 		h.Running = part.Run != "" // whatever becomes of the parts beside it
 		return Finding{Verdict: Withheld, By: h}
 	}
+}
+
+// otherProtocol is the part that another deployment group holds of the same port number, where that counts.
+func (j Judge) otherProtocol(claim *Claim, key string) *Part {
+	other := claim.Part(OtherProtocol(key))
+	if !j.OnePort || other == nil || other.Lease.Group() == j.Group {
+		return nil
+	}
+	return other
 }
 
 func (j Judge) decideUses(uses []Use) Finding {

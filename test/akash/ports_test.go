@@ -3,6 +3,7 @@ package akash_test
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,6 +43,72 @@ func TestPortsOfAnEndpoint(t *testing.T) {
 		t.Errorf("there are %d claims", n)
 	}
 	must(t, w.akash.PurgeDeclaredIP(t.Context()))
+}
+
+// Beside Akash's IP operator TCP and UDP of one number are one port: it keys a port by its number, and would delete
+// the Service of the first deployment for that of the second. The second is withheld until the first gives it up.
+func TestProtocolsOfOnePort(t *testing.T) {
+	o, spec := pooled(t, "")
+	w := newWorld(t, o, spec, "--operators=on")
+	first, second := workload(w.blue, nil, "public:TCP:53:dns"), workload(w.green, nil, "public:UDP:53:dns")
+	key := lease.SharingKey(w.owner, "public")
+	w.apply(first).exits(t, 0)
+	eventually(t, "the first is served", func() bool { return find(t, operators.Services, w.blue.Namespace(), "dns-ip-53-tcp") != nil })
+	served := find(t, operators.Services, w.blue.Namespace(), "dns-ip-53-tcp").GetUID()
+	must(t, w.akash.SendManifest(t.Context(), second))
+	w.operated("check", "-f", w.define(second)).says(t, "withheld", w.blue.Group().String())
+	w.apply(second).exits(t, 0).says(t, key+" 53/udp withheld", w.blue.Group().String())
+	w.settled("withheld", []string{"ep"}, first, second)
+	if now := find(t, operators.Services, w.blue.Namespace(), "dns-ip-53-tcp"); now == nil || now.GetUID() != served {
+		t.Fatal("the Service of the first deployment was not left alone")
+	}
+	w.operated("release", w.blue.Group().String()).exits(t, 0)
+	w.apply(second).exits(t, 0)
+	w.settled("released", []string{"ep"}, second)
+	w.operated("release", w.green.Group().String()).exits(t, 0)
+
+	// A port that Akash's provider declared for another deployment counts as well.
+	must(t, w.akash.DeclareIP(t.Context(), w.blue, "dns", 9000, 53, "TCP", key, false))
+	w.apply(second).exits(t, 0).says(t, key+" 53/udp withheld", w.blue.Group().String())
+	must(t, w.akash.PurgeDeclaredIP(t.Context()))
+}
+
+// Of two deployments that take the protocols of one port at once, one gets it: the other's write is pinned to what it
+// had read.
+func TestProtocolsOfOnePortAtOnce(t *testing.T) {
+	o, spec := pooled(t, "")
+	w := newWorld(t, o, spec, "--operators=on")
+	first, second := workload(w.blue, nil, "public:TCP:53:dns"), workload(w.green, nil, "public:TCP:443:web", "public:UDP:53:dns")
+	w.apply(workload(w.green, nil, "public:TCP:443:web")).exits(t, 0)
+	must(t, w.akash.SendManifest(t.Context(), first))
+	var begun atomic.Bool
+	w.proxy.before = func(_, path string) {
+		if strings.Contains(path, "/leases/ep--") && begun.CompareAndSwap(false, true) {
+			w.operated("apply", "--timeout=30s", "-f", w.define(first)).exits(t, 0)
+		}
+	}
+	w.apply(second).exits(t, 0).says(t, "53/udp withheld", "held by deployment "+w.blue.Group().String())
+	w.proxy.before = nil
+	if find(t, operators.LeasedIPs, manifests, lease.LeasedIPName(lease.SharingKey(w.owner, "public"), lease.UDP, 53)) != nil {
+		t.Error("the second has declared its port")
+	}
+	w.settled("at once", []string{"ep"}, first, second)
+}
+
+// Both protocols were reserved before the operator was there: who is applied first has the port.
+func TestProtocolsReservedBeforeTheOperator(t *testing.T) {
+	o, spec := pooled(t, "")
+	w := newWorld(t, o, spec, "--operators=on")
+	first, second := workload(w.blue, nil, "public:TCP:53:dns"), workload(w.green, nil, "public:UDP:53:dns")
+	for _, d := range []operators.Deployment{first, second} {
+		w.run("reserve", "--operators=off", "-f", w.define(d)).exits(t, 0)
+	}
+	w.apply(second).exits(t, 0)
+	w.apply(first).exits(t, 0).says(t, "53/tcp withheld", "held by deployment "+w.green.Group().String())
+	w.settled("applied", []string{"ep"}, first, second)
+	if find(t, operators.LeasedIPs, manifests, lease.LeasedIPName(lease.SharingKey(w.owner, "public"), lease.TCP, 53)) != nil {
+		t.Error("the first has declared its port")
+	}
 }
 
 // What Akash's provider purges while what this program made still serves is a problem, which the lease's
