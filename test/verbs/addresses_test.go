@@ -38,12 +38,12 @@ func TestReservedAddressIsUsed(t *testing.T) {
 	t.Parallel()
 	subnet, id := newNet(), leaseOf(newOwner(), 1)
 	config := configure(t, "ip: {ranges: ["+subnet+"0/29]}")
-	net(t, 0, "reserve", "--config", config, "--lease", id.String(), "--address", subnet+"5")
+	mustRun(t, 0, "reserve", "--config", config, "--lease", id.String(), "--address", subnet+"5")
 	held(t, claimOf(subnet+"5"), "1 (no port yet)")
 	uid := claim(t, claimOf(subnet+"5")).UID
-	net(t, 4, "reserve", "--config", config, "--lease", leaseOf(newOwner(), 9).String(), "--address", subnet+"5").says(t, subnet+"5", id.Owner)
+	mustRun(t, 4, "reserve", "--config", config, "--lease", leaseOf(newOwner(), 9).String(), "--address", subnet+"5").says(t, subnet+"5", id.Owner)
 
-	net(t, 0, "apply", "--config", config, "-f", define(t, id, leased("game", "public", 7777)))
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, id, leased("game", "public", 7777)))
 	held(t, claimOf(subnet+"5"), "1 7777/tcp")
 	if claim(t, claimOf(subnet+"5")).UID != uid {
 		t.Error("the address was let go and claimed anew")
@@ -58,7 +58,7 @@ func TestNextAddress(t *testing.T) {
 	subnet, owner := newNet(), newOwner()
 	config := configure(t, "ip: {ranges: ["+subnet+"0/30]}")
 	reserve := func(code int, id lease.ID, endpoint string) result {
-		return net(t, code, "reserve", "--config", config, "--lease", id.String(), "--address", "auto", "--endpoint", endpoint)
+		return mustRun(t, code, "reserve", "--config", config, "--lease", id.String(), "--address", "auto", "--endpoint", endpoint)
 	}
 	reserve(0, leaseOf(owner, 1), "public").prints(t, "address/"+subnet+"0 claimed")
 	reserve(0, leaseOf(owner, 1), "public").prints(t, "unchanged")
@@ -68,12 +68,12 @@ func TestNextAddress(t *testing.T) {
 
 	late := leaseOf(newOwner(), 5)
 	reserve(4, late, "public").says(t, "no address left in "+subnet+"0/30")
-	net(t, 4, "check", "--config", config, "--lease", late.String(), "--address", "auto").says(t, "no address left")
+	mustRun(t, 4, "check", "--config", config, "--lease", late.String(), "--address", "auto").says(t, "no address left")
 	domain := newDomain()
-	net(t, 4, "reserve", "--config", config, "--lease", late.String(), "x."+domain, "--address", "auto")
+	mustRun(t, 4, "reserve", "--config", config, "--lease", late.String(), "x."+domain, "--address", "auto")
 	held(t, "x."+domain)
 
-	net(t, 0, "release", "--config", config, leaseOf(owner, 1).String())
+	mustRun(t, 0, "release", "--config", config, leaseOf(owner, 1).String())
 	reserve(0, late, "public").prints(t, "address/"+subnet+"0 claimed")
 }
 
@@ -82,9 +82,9 @@ func TestAddressOutsideTheRanges(t *testing.T) {
 	subnet := newNet()
 	config := configure(t, "ip: {ranges: ["+subnet+"0/30]}")
 	id := leaseOf(newOwner(), 1).String()
-	net(t, 3, "reserve", "--config", config, "--lease", id, "--address", subnet+"9").says(t, "ip.ranges")
-	net(t, 3, "reserve", "--config", config, "--lease", id, "--address", "nonsense")
-	net(t, 3, "reserve", "--lease", id, "--address", "auto").says(t, "ip.ranges")
+	mustRun(t, 3, "reserve", "--config", config, "--lease", id, "--address", subnet+"9").says(t, "ip.ranges")
+	mustRun(t, 3, "reserve", "--config", config, "--lease", id, "--address", "nonsense")
+	mustRun(t, 3, "reserve", "--lease", id, "--address", "auto").says(t, "ip.ranges")
 }
 
 // Deployments of an owner that name an endpoint alike share its address, a port each. They come
@@ -94,27 +94,27 @@ func TestCoHolders(t *testing.T) {
 	subnet, owner := newNet(), newOwner()
 	config := configure(t, "ip: {ranges: ["+subnet+"0/29]}")
 	one, two := leaseOf(owner, 1), leaseOf(owner, 2)
-	net(t, 0, "apply", "--config", config, "-f", define(t, one, leased("game", "public", 7001)))
-	net(t, 0, "apply", "--config", config, "-f", define(t, two, leased("chat", "public", 7002)))
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, one, leased("game", "public", 7001)))
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, two, leased("chat", "public", 7002)))
 	address := subnet + "0"
 	held(t, claimOf(address), "1 7001/tcp", "2 7002/tcp")
 	grants(t, two, lease.IPServiceName("chat", 7002, lease.TCP), address)
 	uid := claim(t, claimOf(address)).UID
 
 	// The same port is withheld.
-	net(t, 0, "apply", "--config", config, "-f", define(t, two, leased("chat", "public", 7002), leased("more", "public", 7001))).
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, two, leased("chat", "public", 7002), leased("more", "public", 7001))).
 		prints(t, address+" 7001/tcp withheld")
-	net(t, 0, "explain", "--config", config, address).prints(t, "7001/tcp is withheld from lease", "transfer "+address)
+	mustRun(t, 0, "explain", "--config", config, address).prints(t, "7001/tcp is withheld from lease", "transfer "+address)
 
-	net(t, 0, "release", "--config", config, one.String())
+	mustRun(t, 0, "release", "--config", config, one.String())
 	if got := holders(t, claimOf(address)); len(got) != 1 || got[0] != "2 7002/tcp" {
 		t.Errorf("the address is held by %q", got)
 	}
-	net(t, 4, "reserve", "--config", config, "--lease", leaseOf(newOwner(), 9).String(), "--address", address)
+	mustRun(t, 4, "reserve", "--config", config, "--lease", leaseOf(newOwner(), 9).String(), "--address", address)
 	if claim(t, claimOf(address)).UID != uid {
 		t.Error("the address was let go")
 	}
-	net(t, 0, "release", "--config", config, two.String())
+	mustRun(t, 0, "release", "--config", config, two.String())
 	held(t, claimOf(address))
 }
 

@@ -12,13 +12,13 @@ func TestAdopt(t *testing.T) {
 	makeNamespace(t, id)
 	create(t, ingresses, ingressFor(host, id.Namespace(), nil))
 	for _, verb := range []string{"check", "reserve"} {
-		net(t, 4, verb, "--lease", id.String(), host).says(t, "ingress "+id.Namespace()+"/by-hand-"+host, "--adopt")
+		mustRun(t, 4, verb, "--lease", id.String(), host).says(t, "ingress "+id.Namespace()+"/by-hand-"+host, "--adopt")
 	}
 	held(t, host)
-	net(t, 0, "explain", host).prints(t, "has no claim, but objects stand for it", "reserve "+host+" --adopt")
-	net(t, 4, "reserve", "--adopt", "--lease", leaseOf(newOwner(), 9).String(), host)
+	mustRun(t, 0, "explain", host).prints(t, "has no claim, but objects stand for it", "reserve "+host+" --adopt")
+	mustRun(t, 4, "reserve", "--adopt", "--lease", leaseOf(newOwner(), 9).String(), host)
 	held(t, host)
-	net(t, 0, "reserve", "--adopt", "--lease", id.String(), host).prints(t, "host/"+host+" claimed")
+	mustRun(t, 0, "reserve", "--adopt", "--lease", id.String(), host).prints(t, "host/"+host+" claimed")
 	held(t, host, "1 /")
 }
 
@@ -31,7 +31,7 @@ func TestAdoptOfForeignIngress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			host, id := "old."+newDomain(), leaseOf(newOwner(), 1)
 			create(t, ingresses, ingressFor(host, namespace, nil))
-			net(t, 4, "reserve", "--adopt", "--lease", id.String(), host).says(t, namespace+"/by-hand-"+host)
+			mustRun(t, 4, "reserve", "--adopt", "--lease", id.String(), host).says(t, namespace+"/by-hand-"+host)
 			held(t, host)
 		})
 	}

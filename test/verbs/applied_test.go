@@ -26,13 +26,13 @@ func TestReservationsAreNoProblem(t *testing.T) {
 
 	host := "reserved." + newDomain()
 	definition := define(t, id, web("web", 8080, host))
-	net(t, 0, "reserve", "--config", config, "-f", definition)
+	mustRun(t, 0, "reserve", "--config", config, "-f", definition)
 	none(host, "reserved")
-	net(t, 0, "apply", "--config", config, "-f", definition)
+	mustRun(t, 0, "apply", "--config", config, "-f", definition)
 	if !applied(host) {
 		t.Error("the claim does not say that the lease was applied")
 	}
-	net(t, 0, "reserve", "--config", config, "-f", definition)
+	mustRun(t, 0, "reserve", "--config", config, "-f", definition)
 	if !applied(host) {
 		t.Error("a reservation of what is served takes the note away")
 	}
@@ -41,31 +41,31 @@ func TestReservationsAreNoProblem(t *testing.T) {
 	next := id
 	next.OSeq++
 	gone(t, id.Namespace(), host)
-	net(t, 0, "reserve", "--config", config, "-f", define(t, next, web("web", 8080, host)))
+	mustRun(t, 0, "reserve", "--config", config, "-f", define(t, next, web("web", 8080, host)))
 	none(host, "the next order is reserved")
-	net(t, 0, "apply", "--config", config, "-f", definition)
+	mustRun(t, 0, "apply", "--config", config, "-f", definition)
 
 	// What nothing serves is reserved again by saying so.
 	gone(t, id.Namespace(), host)
 	if kinds := problemsOf(t, config, host); strings.Join(kinds, " ") != "NothingLeft" {
 		t.Errorf("the problems are %q", kinds)
 	}
-	net(t, 0, "reserve", "--config", config, "-f", definition)
+	mustRun(t, 0, "reserve", "--config", config, "-f", definition)
 	none(host, "reserved again")
 
 	// Another deployment has it by a transfer: nothing of its own was ever there.
-	net(t, 0, "apply", "--config", config, "-f", definition)
+	mustRun(t, 0, "apply", "--config", config, "-f", definition)
 	green := leaseOf(id.Owner, 2)
-	net(t, 0, "transfer", host, "--to", green.String(), "--config", config)
+	mustRun(t, 0, "transfer", host, "--to", green.String(), "--config", config)
 	if applied(host) {
 		t.Error("the claim says that a lease was applied that never was")
 	}
 	gone(t, id.Namespace(), host)
 	none(host, "transferred")
-	net(t, 0, "release", "--config", config, green.Group().String())
+	mustRun(t, 0, "release", "--config", config, green.Group().String())
 
 	// A version that did not note it.
-	net(t, 0, "apply", "--config", config, "-f", definition)
+	mustRun(t, 0, "apply", "--config", config, "-f", definition)
 	change(t, claims, ledger, host, func(o *object) {
 		annotations := o.GetAnnotations()
 		for key, value := range annotations {
@@ -73,14 +73,14 @@ func TestReservationsAreNoProblem(t *testing.T) {
 		}
 		o.SetAnnotations(annotations)
 	})
-	net(t, 0, "apply", "--config", config, "-f", definition).prints(t, "unchanged")
+	mustRun(t, 0, "apply", "--config", config, "-f", definition).prints(t, "unchanged")
 	gone(t, id.Namespace(), host)
 	none(host, "applied by a version that did not note it")
-	net(t, 0, "release", "--config", config, id.Group().String())
+	mustRun(t, 0, "release", "--config", config, id.Group().String())
 
 	// A host of a port that is not routed is claimed, and nothing is made for it.
 	other := "unrouted." + newDomain()
-	net(t, 0, "apply", "--config", config, "-f", define(t, id, "{name: web, expose: [{port: 8080, as: 8080, global: true, hosts: ["+other+"]}]}"))
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, id, "{name: web, expose: [{port: 8080, as: 8080, global: true, hosts: ["+other+"]}]}"))
 	none(other, "not routed")
-	net(t, 0, "release", "--config", config, id.Group().String())
+	mustRun(t, 0, "release", "--config", config, id.Group().String())
 }

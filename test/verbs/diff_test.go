@@ -18,7 +18,7 @@ import (
 // planOf is the plan that a diff prints as data.
 func planOf(t *testing.T, code int, args ...string) plan.Plan {
 	t.Helper()
-	out := net(t, code, append([]string{"diff", "-o", "json"}, args...)...)
+	out := mustRun(t, code, append([]string{"diff", "-o", "json"}, args...)...)
 	var p plan.Plan
 	if err := json.Unmarshal([]byte(out.stdout), &p); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -42,7 +42,7 @@ func TestDiffIsWhatApplyDoes(t *testing.T) {
 		if writes := p.sent("ingresses", "services", "providerhosts", "providerleasedips", "leases", "namespaces", "ipaddresspools"); len(writes) > 0 {
 			t.Errorf("the diff wrote %q", writes)
 		}
-		done := net(t, 0, "apply", "--wait=false", "--config", config, "-f", definition)
+		done := mustRun(t, 0, "apply", "--wait=false", "--config", config, "-f", definition)
 		words := map[plan.Action][]string{
 			plan.Claim: {"claimed"}, plan.GiveUp: {"pruned"}, plan.Create: {"created"}, plan.Update: {"configured"}, plan.Delete: {"pruned"},
 		}
@@ -64,7 +64,7 @@ func TestDiffIsWhatApplyDoes(t *testing.T) {
 		if !slices.Equal(want, got) || len(got) == 0 {
 			t.Errorf("planned:\n%s\ndone:\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
 		}
-		if out := net(t, 0, "diff", "--config", config, "-f", definition); out.stdout != "" {
+		if out := mustRun(t, 0, "diff", "--config", config, "-f", definition); out.stdout != "" {
 			t.Errorf("after the apply there is still a difference: %s", out)
 		}
 	}
@@ -85,33 +85,33 @@ func TestDiffShowsConflicts(t *testing.T) {
 	t.Parallel()
 	id, host := leaseOf(newOwner(), 1), newDomain()
 	definition := define(t, id, web("web", 8080, host))
-	net(t, 0, "apply", "-f", definition)
+	mustRun(t, 0, "apply", "-f", definition)
 	_, err := client().Resource(ingresses).Namespace(id.Namespace()).Patch(t.Context(), host, types.MergePatchType,
 		[]byte(`{"spec":{"ingressClassName":"traefik"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	net(t, 1, "diff", "-f", definition).prints(t, "ingress/"+host, "!     ingressClassName: traefik   owned by kubectl-edit", "+     ingressClassName: akash-ingress-class")
-	net(t, 1, "apply", "-f", definition).says(t, "kubectl-edit")
+	mustRun(t, 1, "diff", "-f", definition).prints(t, "ingress/"+host, "!     ingressClassName: traefik   owned by kubectl-edit", "+     ingressClassName: akash-ingress-class")
+	mustRun(t, 1, "apply", "-f", definition).says(t, "kubectl-edit")
 }
 
 // What another owner holds, or another deployment of the owner, is a difference too.
 func TestDiffOfWhatOthersHold(t *testing.T) {
 	t.Parallel()
 	owner, host := newOwner(), newDomain()
-	net(t, 0, "apply", "-f", define(t, leaseOf(owner, 1), web("web", 8080, host)))
-	net(t, 1, "diff", "-f", define(t, leaseOf(newOwner(), 1), web("web", 8080, host))).prints(t, "refused: host "+host+" is held by lease "+owner)
+	mustRun(t, 0, "apply", "-f", define(t, leaseOf(owner, 1), web("web", 8080, host)))
+	mustRun(t, 1, "diff", "-f", define(t, leaseOf(newOwner(), 1), web("web", 8080, host))).prints(t, "refused: host "+host+" is held by lease "+owner)
 	second := define(t, leaseOf(owner, 2), web("web", 8080, host))
-	net(t, 1, "diff", "-f", second).prints(t, "host/"+host, "withheld: held by deployment "+owner)
+	mustRun(t, 1, "diff", "-f", second).prints(t, "host/"+host, "withheld: held by deployment "+owner)
 }
 
 // Exit code 6 tells a diff that failed from one that found differences.
 func TestDiffThatFails(t *testing.T) {
 	t.Parallel()
 	definition := define(t, leaseOf(newOwner(), 1), web("web", 8080, newDomain()))
-	net(t, 6, "diff", "--server", "http://127.0.0.1:1", "-f", definition)
-	net(t, 2, "diff", "-o", "wide", "-f", definition)
-	net(t, 3, "diff", "-f", file(t, "version: 7"))
+	mustRun(t, 6, "diff", "--server", "http://127.0.0.1:1", "-f", definition)
+	mustRun(t, 2, "diff", "-o", "wide", "-f", definition)
+	mustRun(t, 3, "diff", "-f", file(t, "version: 7"))
 }
 
 // KUBECTL_EXTERNAL_DIFF gets two folders, as from kubectl.
@@ -119,18 +119,18 @@ func TestExternalDiff(t *testing.T) {
 	id, host := leaseOf(newOwner(), 1), newDomain()
 	definition := define(t, id, web("web", 8080, host))
 	t.Setenv("KUBECTL_EXTERNAL_DIFF", "diff -u -N ;rm")
-	out := net(t, 1, "diff", "-f", definition).prints(t, "+kind: Ingress", "+    net.akash.network/definition: ")
+	out := mustRun(t, 1, "diff", "-f", definition).prints(t, "+kind: Ingress", "+    net.akash.network/definition: ")
 	if !strings.Contains(out.stdout, "ingress."+id.Namespace()+"."+host) {
 		t.Errorf("the Ingress has no file of its own: %s", out)
 	}
-	net(t, 0, "apply", "-f", definition)
-	net(t, 0, "diff", "-f", definition)
+	mustRun(t, 0, "apply", "-f", definition)
+	mustRun(t, 0, "diff", "-f", definition)
 	failing := filepath.Join(t.TempDir(), "failing")
 	if err := os.WriteFile(failing, []byte("#!/bin/sh\nexit 2\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("KUBECTL_EXTERNAL_DIFF", failing)
-	net(t, 6, "diff", "-f", definition)
+	mustRun(t, 6, "diff", "-f", definition)
 	t.Setenv("KUBECTL_EXTERNAL_DIFF", "no-such-program")
-	net(t, 6, "diff", "-f", definition)
+	mustRun(t, 6, "diff", "-f", definition)
 }

@@ -15,9 +15,9 @@ func TestReleaseOfOneEndpoint(t *testing.T) {
 	t.Parallel()
 	id, subnet := leaseOf(newOwner(), 1), newNet()
 	config := configure(t, "ip: {ranges: ["+subnet+"0/29]}")
-	net(t, 0, "apply", "--wait=false", "--config", config, "-f", define(t, id, leased("one", "ab", 7001), leased("two", "ab-c", 7002)))
+	mustRun(t, 0, "apply", "--wait=false", "--config", config, "-f", define(t, id, leased("one", "ab", 7001), leased("two", "ab-c", 7002)))
 
-	net(t, 0, "release", "--config", config, "-y", id.Group().String(), "endpoint/ab")
+	mustRun(t, 0, "release", "--config", config, "-y", id.Group().String(), "endpoint/ab")
 	for endpoint, stays := range map[string]bool{"ab": false, "ab-c": true} {
 		port := map[string]uint16{"ab": 7001, "ab-c": 7002}[endpoint]
 		name := lease.LeasedIPName(lease.SharingKey(id.Owner, endpoint), lease.TCP, port)
@@ -25,7 +25,7 @@ func TestReleaseOfOneEndpoint(t *testing.T) {
 			t.Errorf("ProviderLeasedIP of endpoint %s is there: %v", endpoint, there)
 		}
 	}
-	net(t, 0, "state", "--problems", "--config", config, "-n", id.Namespace())
+	mustRun(t, 0, "state", "--problems", "--config", config, "-n", id.Namespace())
 }
 
 // What Akash's provider writes while an apply is refused is not overwritten: the apply goes by the managers
@@ -34,8 +34,8 @@ func TestAkashWritesWhileAnApplyIsRefused(t *testing.T) {
 	t.Parallel()
 	owner, host := newOwner(), newDomain()
 	former, next := leaseOf(owner, 1), leaseOf(owner, 2)
-	net(t, 0, "apply", "-f", define(t, former, web("web", 8080, host)))
-	net(t, 0, "transfer", "host/"+host, "--to", next.String())
+	mustRun(t, 0, "apply", "-f", define(t, former, web("web", 8080, host)))
+	mustRun(t, 0, "transfer", "host/"+host, "--to", next.String())
 	asAkash := func(service string) {
 		o := need(t, hosts, "lease", host)
 		o.SetLabels(next.Labels())
@@ -55,7 +55,7 @@ func TestAkashWritesWhileAnApplyIsRefused(t *testing.T) {
 		}
 		return false
 	})
-	out := net(t, 1, "apply", "--kubeconfig", p.kubeconfig, "-f", define(t, next, web("web", 8080, host)))
+	out := mustRun(t, 1, "apply", "--kubeconfig", p.kubeconfig, "-f", define(t, next, web("web", 8080, host)))
 	if service, _, _ := unstructured.NestedString(need(t, hosts, "lease", host).Object, "spec", "service_name"); !wrote || service != "other" {
 		t.Errorf("Akash's provider wrote: %v; the ProviderHost names service %q: %s", wrote, service, out)
 	}

@@ -36,53 +36,53 @@ func TestInstallGuard(t *testing.T) {
 	verbs := func(t *testing.T) {
 		t.Helper()
 		path := define(t, id, web("web", 80, host))
-		net(t, 0, "apply", "-f", path)
-		net(t, 0, "apply", "-f", path).prints(t, "unchanged")
-		net(t, 0, "transfer", host, "--to", leaseOf(id.Owner, 2).String())
-		net(t, 0, "release", id.String())
-		net(t, 0, "release", leaseOf(id.Owner, 2).String())
+		mustRun(t, 0, "apply", "-f", path)
+		mustRun(t, 0, "apply", "-f", path).prints(t, "unchanged")
+		mustRun(t, 0, "transfer", host, "--to", leaseOf(id.Owner, 2).String())
+		mustRun(t, 0, "release", id.String())
+		mustRun(t, 0, "release", leaseOf(id.Owner, 2).String())
 		held(t, host)
 	}
 	if all, _ := guardPolicies(t); all != 0 {
 		t.Fatalf("%d policies before there is a guard", all)
 	}
-	net(t, 0, "install", "--guard")
+	mustRun(t, 0, "install", "--guard")
 	plain, strict := guardPolicies(t)
 	if plain == 0 || strict != 0 {
 		t.Fatalf("%d policies, %d of them strict", plain, strict)
 	}
 	verbs(t)
 
-	net(t, 0, "reserve", "--lease", id.String(), host)
+	mustRun(t, 0, "reserve", "--lease", id.String(), host)
 	eventually(t, "the guard to refuse a theft", func(ctx context.Context) (bool, error) {
 		o := need(t, claims, ledger, host)
 		return refusesTheft(ctx, o), nil
 	})
-	net(t, 0, "release", id.String())
+	mustRun(t, 0, "release", id.String())
 
-	net(t, 0, "install", "--guard=strict")
+	mustRun(t, 0, "install", "--guard=strict")
 	if all, strict := guardPolicies(t); strict == 0 || all != plain+strict {
 		t.Errorf("%d policies, %d of them strict", all, strict)
 	}
 	verbs(t)
-	net(t, 0, "install", "--guard")
+	mustRun(t, 0, "install", "--guard")
 	if all, strict := guardPolicies(t); strict != 0 || all != plain {
 		t.Errorf("%d policies, %d of them strict, after the guard is plain again", all, strict)
 	}
-	net(t, 0, "install")
+	mustRun(t, 0, "install")
 	if all, _ := guardPolicies(t); all != plain {
 		t.Errorf("install without --guard leaves %d policies of %d", all, plain)
 	}
-	net(t, 2, "install", "--guard=weak")
+	mustRun(t, 2, "install", "--guard=weak")
 
-	net(t, 0, "uninstall", "--force")
+	mustRun(t, 0, "uninstall", "--force")
 	if all, _ := guardPolicies(t); all != 0 {
 		t.Errorf("uninstall leaves %d policies", all)
 	}
 	eventually(t, "the ledger to come back", func(ctx context.Context) (bool, error) {
 		return run(ctx, "install").code == 0 && run(ctx, "reserve", "--lease", id.String(), host).code == 0, nil
 	})
-	net(t, 0, "release", id.String())
+	mustRun(t, 0, "release", id.String())
 }
 
 // refusesTheft tries to write another owner on a claim.

@@ -12,13 +12,13 @@ import (
 func TestHoldBecomesClaim(t *testing.T) {
 	t.Parallel()
 	host, id := "bid."+newDomain(), leaseOf(newOwner(), 1)
-	net(t, 0, "reserve", "--lease", id.String(), host, "--expires", "10m")
+	mustRun(t, 0, "reserve", "--lease", id.String(), host, "--expires", "10m")
 	hold := claim(t, host)
 	if hold.Parts[0].Expires == "" || hold.Marked() {
 		t.Fatalf("no hold: %+v", hold)
 	}
-	net(t, 4, "reserve", "--lease", leaseOf(newOwner(), 9).String(), host)
-	net(t, 0, "apply", "-f", define(t, id, web("web", 80, host)))
+	mustRun(t, 4, "reserve", "--lease", leaseOf(newOwner(), 9).String(), host)
+	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 80, host)))
 	c := claim(t, host)
 	if c.UID != hold.UID || c.Parts[0].Expires != "" || c.Marked() {
 		t.Errorf("the hold did not become the claim: %+v\nit was %+v", c, hold)
@@ -29,7 +29,7 @@ func TestRenewal(t *testing.T) {
 	t.Parallel()
 	host, id := "bid."+newDomain(), leaseOf(newOwner(), 1)
 	ends := func(expires string) (time.Time, *state.Claim) {
-		net(t, 0, "reserve", "--lease", id.String(), host, "--expires", expires)
+		mustRun(t, 0, "reserve", "--lease", id.String(), host, "--expires", expires)
 		c := claim(t, host)
 		at, err := time.Parse(time.RFC3339, c.Parts[0].Expires)
 		if err != nil {
@@ -48,8 +48,8 @@ func TestRenewal(t *testing.T) {
 func TestClaimDoesNotBecomeHold(t *testing.T) {
 	t.Parallel()
 	host, id := "own."+newDomain(), leaseOf(newOwner(), 1)
-	net(t, 0, "reserve", "--lease", id.String(), host)
-	net(t, 0, "reserve", "--lease", id.String(), host, "--expires", "5m")
+	mustRun(t, 0, "reserve", "--lease", id.String(), host)
+	mustRun(t, 0, "reserve", "--lease", id.String(), host, "--expires", "5m")
 	if c := claim(t, host); c.Parts[0].Expires != "" || c.Marked() {
 		t.Errorf("the claim ends: %+v", c)
 	}
@@ -59,11 +59,11 @@ func TestClaimDoesNotBecomeHold(t *testing.T) {
 func TestHoldEnds(t *testing.T) {
 	t.Parallel()
 	host, id, next := "bid."+newDomain(), leaseOf(newOwner(), 1), leaseOf(newOwner(), 9)
-	net(t, 0, "reserve", "--lease", id.String(), host, "--expires", "1s")
-	net(t, 4, "reserve", "--lease", next.String(), host)
+	mustRun(t, 0, "reserve", "--lease", id.String(), host, "--expires", "1s")
+	mustRun(t, 4, "reserve", "--lease", next.String(), host)
 	pass(t, host)
-	net(t, 0, "explain", host).prints(t, "ended at", "whoever comes next may take it")
-	net(t, 0, "reserve", "--lease", next.String(), host)
+	mustRun(t, 0, "explain", host).prints(t, "ended at", "whoever comes next may take it")
+	mustRun(t, 0, "reserve", "--lease", next.String(), host)
 	held(t, host, "9 /")
 }
 
@@ -73,8 +73,8 @@ func TestHoldOfOnePathEnds(t *testing.T) {
 	host, owner := "api."+newDomain(), newOwner()
 	passed := before(t, time.Minute)
 	plant(t, state.HostWant{Host: host, Path: "/v1"}.Hold(leaseOf(owner, 1)), func(p *state.Part) { p.Expires = passed })
-	net(t, 0, "reserve", "--lease", leaseOf(owner, 2).String(), host+"/v2")
-	net(t, 0, "reserve", "--lease", leaseOf(owner, 3).String(), host+"/v1")
+	mustRun(t, 0, "reserve", "--lease", leaseOf(owner, 2).String(), host+"/v2")
+	mustRun(t, 0, "reserve", "--lease", leaseOf(owner, 3).String(), host+"/v1")
 	held(t, host, "2 /v2", "3 /v1")
 }
 
@@ -83,7 +83,7 @@ func TestRollbackGivesHoldBack(t *testing.T) {
 	t.Parallel()
 	domain, id, thief := newDomain(), leaseOf(newOwner(), 1), leaseOf(newOwner(), 9)
 	first, last := "a."+domain, "z."+domain
-	net(t, 0, "reserve", "--lease", id.String(), first, "--expires", "10m")
+	mustRun(t, 0, "reserve", "--lease", id.String(), first, "--expires", "10m")
 	was := claim(t, first)
 	stolen := false
 	p := startProxy(t, func(write string) bool {

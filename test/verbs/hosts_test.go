@@ -116,7 +116,7 @@ func TestHostnameRules(t *testing.T) {
 			leases["L1'"], leases[`L1"`] = again, group
 			config := configure(t, "hosts: {blocked: ["+strings.Join(named(test.blocked, domain), ", ")+"]}")
 			for _, s := range test.steps {
-				r := net(t, s.code, s.arguments(leases[s.by], domain, config)...)
+				r := mustRun(t, s.code, s.arguments(leases[s.by], domain, config)...)
 				r.says(t, s.error)
 				for _, host := range named(s.on, domain) {
 					told := strings.Contains(r.stdout+r.stderr, "host/"+strings.ToLower(host)+" withheld")
@@ -165,9 +165,9 @@ func TestReserveKeepsWhatIsServed(t *testing.T) {
 	t.Parallel()
 	domain, id := newDomain(), leaseOf(newOwner(), 1)
 	served, idle, next := "served."+domain, "idle."+domain, "next."+domain
-	net(t, 0, "apply", "-f", define(t, id, web("web", 80, served)))
-	net(t, 0, "reserve", "--lease", id.String(), "--prune=false", idle)
-	net(t, 0, "reserve", "--lease", id.String(), next).prints(t, "host/"+idle+" released", "host/"+next+" claimed")
+	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 80, served)))
+	mustRun(t, 0, "reserve", "--lease", id.String(), "--prune=false", idle)
+	mustRun(t, 0, "reserve", "--lease", id.String(), next).prints(t, "host/"+idle+" released", "host/"+next+" claimed")
 	held(t, served, "1 /")
 	held(t, idle)
 	held(t, next, "1 /")
@@ -182,23 +182,23 @@ func TestPaths(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			host, owner := "api."+newDomain(), newOwner()
 			one, two, stranger := leaseOf(owner, 1), leaseOf(owner, 2), leaseOf(newOwner(), 9)
-			net(t, 0, "reserve", "--lease", one.String(), host)
-			net(t, 0, "reserve", "--lease", two.String(), host+"/v2")
-			net(t, 0, "reserve", "--lease", two.String(), host+"/v2", host+"/").prints(t, "withheld")
-			net(t, 4, "reserve", "--lease", stranger.String(), host+"/v3").says(t, host, owner)
+			mustRun(t, 0, "reserve", "--lease", one.String(), host)
+			mustRun(t, 0, "reserve", "--lease", two.String(), host+"/v2")
+			mustRun(t, 0, "reserve", "--lease", two.String(), host+"/v2", host+"/").prints(t, "withheld")
+			mustRun(t, 4, "reserve", "--lease", stranger.String(), host+"/v3").says(t, host, owner)
 			held(t, host, "1 /", "2 /v2")
 
 			goes, stays := leaseOf(owner, first), leaseOf(owner, 3-first)
 			uid := claim(t, host).UID
-			net(t, 0, "release", goes.String())
+			mustRun(t, 0, "release", goes.String())
 			held(t, host, map[uint64]string{1: "1 /", 2: "2 /v2"}[stays.DSeq])
 			if claim(t, host).UID != uid {
 				t.Error("the claim was let go and made anew")
 			}
-			net(t, 4, "reserve", "--lease", stranger.String(), host+"/v3")
-			net(t, 0, "release", stays.String())
+			mustRun(t, 4, "reserve", "--lease", stranger.String(), host+"/v3")
+			mustRun(t, 0, "release", stays.String())
 			held(t, host)
-			net(t, 0, "reserve", "--lease", stranger.String(), host+"/v3")
+			mustRun(t, 0, "reserve", "--lease", stranger.String(), host+"/v3")
 			held(t, host, "9 /v3")
 		})
 	}

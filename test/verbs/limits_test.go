@@ -24,14 +24,14 @@ func TestPartsOfAClaimAreBounded(t *testing.T) {
 	host, owner := "shop."+newDomain(), newOwner()
 	reserve := func(code int, dseq uint64, things ...string) result {
 		t.Helper()
-		return net(t, code, append([]string{"reserve", "--prune=false", "--lease", leaseOf(owner, dseq).String()}, things...)...)
+		return mustRun(t, code, append([]string{"reserve", "--prune=false", "--lease", leaseOf(owner, dseq).String()}, things...)...)
 	}
 	reserve(3, 1, paths(host, 0, 501)...).says(t, "501 paths", "at most 500")
 	held(t, host)
 	reserve(0, 1, paths(host, 0, 400)...)
 	then := claim(t, host).ResourceVersion
 	reserve(4, 2, paths(host, 400, 501)...).says(t, leaseOf(owner, 1).Group().String(), "500 parts")
-	net(t, 4, append([]string{"check", "--lease", leaseOf(owner, 2).String()}, paths(host, 400, 501)...)...).says(t, "500 parts")
+	mustRun(t, 4, append([]string{"check", "--lease", leaseOf(owner, 2).String()}, paths(host, 400, 501)...)...).says(t, "500 parts")
 	if after := claim(t, host).ResourceVersion; after != then {
 		t.Error("the claim was written")
 	}
@@ -73,14 +73,14 @@ func TestDryRunOfWildcards(t *testing.T) {
 	passed := before(t, time.Hour)
 	plant(t, state.HostWant{Host: "ended." + domain}.Hold(leaseOf(other, 9)), func(p *state.Part) { p.Expires = passed })
 	then := fingerprint(t)
-	net(t, 0, "reserve", "--dry-run=server", "--config", config, "--lease", lease.String(), "*."+domain).prints(t, "host/*."+domain+" claimed")
-	net(t, 0, "apply", "--dry-run=server", "--config", config, "-f", define(t, lease, web("web", 8080, `"*.`+domain+`"`, "a."+domain))).
+	mustRun(t, 0, "reserve", "--dry-run=server", "--config", config, "--lease", lease.String(), "*."+domain).prints(t, "host/*."+domain+" claimed")
+	mustRun(t, 0, "apply", "--dry-run=server", "--config", config, "-f", define(t, lease, web("web", 8080, `"*.`+domain+`"`, "a."+domain))).
 		prints(t, "host/*."+domain+" claimed", "ingress/wc--any."+domain+" created")
 	if d := changed(then, fingerprint(t)); len(d) > 0 {
 		t.Errorf("changed: %v", d)
 	}
-	net(t, 0, "reserve", "--config", config, "--lease", leaseOf(other, 9).String(), "b."+domain)
-	net(t, 4, "reserve", "--dry-run=server", "--config", config, "--lease", lease.String(), "*."+domain).says(t, "b."+domain)
-	net(t, 0, "reserve", "--config", config, "--lease", lease.String(), "*.sub."+domain)
-	net(t, 0, "reserve", "--dry-run=server", "--config", config, "--lease", lease.String(), "*.sub."+domain)
+	mustRun(t, 0, "reserve", "--config", config, "--lease", leaseOf(other, 9).String(), "b."+domain)
+	mustRun(t, 4, "reserve", "--dry-run=server", "--config", config, "--lease", lease.String(), "*."+domain).says(t, "b."+domain)
+	mustRun(t, 0, "reserve", "--config", config, "--lease", lease.String(), "*.sub."+domain)
+	mustRun(t, 0, "reserve", "--dry-run=server", "--config", config, "--lease", lease.String(), "*.sub."+domain)
 }

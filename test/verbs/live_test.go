@@ -21,21 +21,21 @@ func lead(t *testing.T, namespace, host, service string) {
 func TestLiveIsWhatTheRouteSays(t *testing.T) {
 	t.Parallel()
 	id, host := leaseOf(newOwner(), 1), "shop."+newDomain()
-	net(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
+	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
 	lead(t, id.Namespace(), host, "other")
-	net(t, 0, "explain", host).prints(t, "Not live: ingress "+id.Namespace()+"/"+host+" routes it to other:80, the claim says web:80.")
-	net(t, 0, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").prints(t, "Pending")
+	mustRun(t, 0, "explain", host).prints(t, "Not live: ingress "+id.Namespace()+"/"+host+" routes it to other:80, the claim says web:80.")
+	mustRun(t, 0, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").prints(t, "Pending")
 	lead(t, id.Namespace(), host, "web")
-	net(t, 0, "explain", host).prints(t, "Live: ingress in namespace "+id.Namespace()+" routes it to web:80")
-	net(t, 0, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").prints(t, "Active")
-	net(t, 0, "release", id.Group().String())
+	mustRun(t, 0, "explain", host).prints(t, "Live: ingress in namespace "+id.Namespace()+" routes it to web:80")
+	mustRun(t, 0, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").prints(t, "Active")
+	mustRun(t, 0, "release", id.Group().String())
 }
 
 // A route that was deleted by hand is not mended by deleting the rest of the lease.
 func TestRepairLeavesALeaseWithoutItsRoute(t *testing.T) {
 	id, host := leaseOf(newOwner(), 1), "shop."+newDomain()
 	definition := define(t, id, web("web", 8080, host))
-	net(t, 0, "apply", "-f", definition)
+	mustRun(t, 0, "apply", "-f", definition)
 	remove(t, ingresses, id.Namespace(), host)
 	r := run(t.Context(), "repair", "--crashed-after", "0s", "--assume-crashed")
 	if r.code != 1 {
@@ -44,7 +44,7 @@ func TestRepairLeavesALeaseWithoutItsRoute(t *testing.T) {
 	r.prints(t, "NotServed/"+host+" left (", "): kubectl akash-net repair -f FILE")
 	need(t, hosts, "lease", host)
 	held(t, host, "1 /")
-	net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "-f", definition)
+	mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "-f", definition)
 	need(t, ingresses, id.Namespace(), host)
-	net(t, 0, "release", id.Group().String())
+	mustRun(t, 0, "release", id.Group().String())
 }

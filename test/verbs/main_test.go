@@ -76,8 +76,8 @@ func runAs(ctx context.Context, kubeconfig string, args ...string) result {
 	return result{args: args, code: code, stdout: out.String(), stderr: errOut.String()}
 }
 
-// net runs the plugin, and fails the test unless the exit code is the one that is wanted.
-func net(t *testing.T, code int, args ...string) result {
+// mustRun runs the plugin, and fails the test unless the exit code is the one that is wanted.
+func mustRun(t *testing.T, code int, args ...string) result {
 	t.Helper()
 	r := run(t.Context(), args...)
 	if r.code != code {

@@ -20,7 +20,7 @@ func newMigration(t *testing.T) migration {
 	t.Helper()
 	m := migration{host: "moves." + newDomain(), blue: leaseOf(newOwner(), 1)}
 	m.definition = define(t, m.blue, web("web", 8080, m.host))
-	net(t, 0, "apply", "-f", m.definition)
+	mustRun(t, 0, "apply", "-f", m.definition)
 	return m
 }
 
@@ -61,19 +61,19 @@ func TestMigrateBesideApply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMigration(t)
-			r := m.beside(t, func(request string) bool { return request == moment(m) }, func() { net(t, 0, "apply", "--assume-serving", "-f", m.definition) })
+			r := m.beside(t, func(request string) bool { return request == moment(m) }, func() { mustRun(t, 0, "apply", "--assume-serving", "-f", m.definition) })
 			if find(t, ingresses, m.blue.Namespace(), m.host) == nil && find(t, httpRoutes, m.blue.Namespace(), m.host) == nil {
 				t.Errorf("the host has no route: %s", r)
 			}
 			if m.marked(t) {
 				t.Errorf("the claim has a run's mark: %s", r)
 			}
-			net(t, 0, "migrate", m.blue.Group().String(), "--to", "httproute", "--assume-serving", "--timeout", "0", "--overlap", "0s")
+			mustRun(t, 0, "migrate", m.blue.Group().String(), "--to", "httproute", "--assume-serving", "--timeout", "0", "--overlap", "0s")
 			need(t, httpRoutes, m.blue.Namespace(), m.host)
 			if find(t, ingresses, m.blue.Namespace(), m.host) != nil {
 				t.Error("the old route stays when the migration is run again")
 			}
-			net(t, 0, "state", "--problems", "--crashed-after", "0s")
+			mustRun(t, 0, "state", "--problems", "--crashed-after", "0s")
 		})
 	}
 	// The whole of an apply between the new route's and the old route's turn: it leaves no trace on the old one.
@@ -84,7 +84,7 @@ func TestMigrateBesideApply(t *testing.T) {
 			moment := written && request != "GET leases/"+m.host
 			written = written || request == "PATCH httproutes/"+m.host
 			return moment
-		}, func() { net(t, 0, "apply", "--assume-serving", "-f", m.definition) })
+		}, func() { mustRun(t, 0, "apply", "--assume-serving", "-f", m.definition) })
 		if find(t, ingresses, m.blue.Namespace(), m.host) == nil && find(t, httpRoutes, m.blue.Namespace(), m.host) == nil {
 			t.Errorf("the host has no route: %s", r)
 		}
@@ -102,7 +102,7 @@ func TestMigrateOfAHostThatChangesHands(t *testing.T) {
 	r := m.beside(t, func(request string) bool {
 		return request == "DELETE ingresses/"+m.host ||
 			request == "PATCH leases/"+m.host && find(t, httpRoutes, m.blue.Namespace(), m.host) != nil && !m.marked(t)
-	}, func() { net(t, 0, "transfer", m.host, "--to", green.String()) })
+	}, func() { mustRun(t, 0, "transfer", m.host, "--to", green.String()) })
 	need(t, ingresses, m.blue.Namespace(), m.host)
 	held(t, m.host, "2 /")
 	if r.code != 1 {
@@ -119,7 +119,7 @@ func TestMigrateBesideRelease(t *testing.T) {
 	for _, at := range []string{"PATCH httproutes/", "DELETE ingresses/"} {
 		t.Run(at, func(t *testing.T) {
 			m := newMigration(t)
-			r := m.beside(t, func(request string) bool { return request == at+m.host }, func() { net(t, 0, "release", m.blue.Group().String()) })
+			r := m.beside(t, func(request string) bool { return request == at+m.host }, func() { mustRun(t, 0, "release", m.blue.Group().String()) })
 			if r.code == 0 && at == "PATCH httproutes/" {
 				t.Errorf("it is done: %s", r)
 			}

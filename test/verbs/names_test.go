@@ -12,7 +12,7 @@ func TestNames(t *testing.T) {
 	cfg := configure(t, "hosts: {wildcards: true}", "ip: {ranges: ["+address+"/32]}")
 	do := func(code int, args ...string) result {
 		t.Helper()
-		return net(t, code, append(args, "--config", cfg)...)
+		return mustRun(t, code, append(args, "--config", cfg)...)
 	}
 	mine, other := leaseOf(owner, 1), leaseOf(owner, 2)
 	endpoint := "names" + strings.TrimPrefix(strings.Split(domain, ".")[0], "n")
@@ -63,7 +63,7 @@ func TestNames(t *testing.T) {
 	do(0, "explain", "blog."+domain).prints(t, "blog."+domain+" is free")
 
 	// A name that no lease can have is not free.
-	r := net(t, 0, "explain", "*.w."+domain)
+	r := mustRun(t, 0, "explain", "*.w."+domain)
 	if strings.Contains(r.stdout, "is free") {
 		t.Errorf("%s", r)
 	}

@@ -28,11 +28,11 @@ func TestAStaticHostIsItsLeasesOwn(t *testing.T) {
 		{"reserve", "-f", theft},
 		{"render", "-f", theft},
 	} {
-		net(t, 3, append(args, "--config", config)...).says(t, theft+":", refusal)
+		mustRun(t, 3, append(args, "--config", config)...).says(t, theft+":", refusal)
 	}
 	for _, host := range []string{static, domain, "admin." + domain, "*." + domain} {
 		for _, verb := range []string{"check", "reserve"} {
-			net(t, 3, verb, host, "--lease", thief.String(), "--config", config).says(t, host, "the provider's own domain "+domain)
+			mustRun(t, 3, verb, host, "--lease", thief.String(), "--config", config).says(t, host, "the provider's own domain "+domain)
 		}
 	}
 	if different := changed(before, fingerprint(t)); len(different) > 0 {
@@ -41,18 +41,18 @@ func TestAStaticHostIsItsLeasesOwn(t *testing.T) {
 
 	// Akash's documentation has the domain blocked; the provider's own host is not.
 	definition := define(t, victim, web("web", 80))
-	net(t, 0, "apply", "-f", definition, "--config", blocking, "--require-dns-proof", "--resolver", names.Addr).prints(t, "host/"+static+" claimed")
+	mustRun(t, 0, "apply", "-f", definition, "--config", blocking, "--require-dns-proof", "--resolver", names.Addr).prints(t, "host/"+static+" claimed")
 	held(t, static, "1 /")
 	if r := run(t.Context(), "state", "--problems", "--config", blocking); strings.Contains(r.stdout, static) {
 		t.Errorf("the host that the provider gives is a problem: %s", r)
 	}
-	if r := net(t, 0, "explain", static, "--config", blocking); strings.Contains(r.stdout, "no lease can take it") {
+	if r := mustRun(t, 0, "explain", static, "--config", blocking); strings.Contains(r.stdout, "no lease can take it") {
 		t.Errorf("the host that the provider gives is explained as refused: %s", r)
 	}
 
 	// Not even another deployment of the owner gets it.
 	green := leaseOf(victim.Owner, 2)
-	net(t, 3, "transfer", static, "--to", green.String(), "--config", config).says(t, refusal)
+	mustRun(t, 3, "transfer", static, "--to", green.String(), "--config", config).says(t, refusal)
 	held(t, static, "1 /")
 }
 
@@ -65,15 +65,15 @@ func TestHostsTakenOfTheProvider(t *testing.T) {
 	victim, thief := leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)
 	static, taken := victim.StaticHost("web", domain), "admin."+domain
 	plain := configure(t)
-	net(t, 0, "apply", "-f", define(t, thief, web("web", 80, static, taken)), "--config", plain)
+	mustRun(t, 0, "apply", "-f", define(t, thief, web("web", 80, static, taken)), "--config", plain)
 	remove(t, claims, ledger, taken)
 	for _, host := range []string{static, taken} {
 		if got := problemsOf(t, config, host); !slices.Equal(got, []string{state.BlockedHost}) {
 			t.Errorf("problems of %s: %v", host, got)
 		}
 	}
-	net(t, 0, "repair", "--config", config, state.BlockedHost+"/"+static, state.BlockedHost+"/"+taken)
+	mustRun(t, 0, "repair", "--config", config, state.BlockedHost+"/"+static, state.BlockedHost+"/"+taken)
 	held(t, taken)
-	net(t, 0, "apply", "-f", define(t, victim, web("web", 80)), "--config", config)
+	mustRun(t, 0, "apply", "-f", define(t, victim, web("web", 80)), "--config", config)
 	held(t, static, "1 /")
 }

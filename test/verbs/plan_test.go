@@ -17,7 +17,7 @@ var everything = []string{"ingresses", "services", "providerhosts", "providerlea
 // savePlan writes the plan of a definition into a file.
 func savePlan(t *testing.T, format string, args ...string) string {
 	t.Helper()
-	return file(t, net(t, 1, append([]string{"diff", "-o", format}, args...)...).stdout)
+	return file(t, mustRun(t, 1, append([]string{"diff", "-o", format}, args...)...).stdout)
 }
 
 // A plan is carried out as it was saved, from an SDL's definition too, and once.
@@ -32,10 +32,10 @@ func TestPlanIsCarriedOut(t *testing.T) {
 			define(t, id, web("web", 8081, two), leased("game", "public", 7002)),
 		} {
 			saved := savePlan(t, format, "--config", config, "-f", definition)
-			net(t, 0, "apply", "--plan", saved, "--config", config, "--wait=false")
-			net(t, 0, "diff", "--config", config, "-f", definition)
+			mustRun(t, 0, "apply", "--plan", saved, "--config", config, "--wait=false")
+			mustRun(t, 0, "diff", "--config", config, "-f", definition)
 			p := startProxy(t, func(string) bool { return false })
-			net(t, 1, "apply", "--plan", saved, "--config", config, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date")
+			mustRun(t, 1, "apply", "--plan", saved, "--config", config, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date")
 			if writes := p.sent(everything...); len(writes) > 0 {
 				t.Errorf("a plan that is out of date wrote %q", writes)
 			}
@@ -48,11 +48,11 @@ func TestStalePlan(t *testing.T) {
 	t.Parallel()
 	for name, move := range map[string]func(t *testing.T, host string, definition func(port int, hosts ...string) string) (moved string){
 		"an object was changed": func(t *testing.T, host string, definition func(int, ...string) string) string {
-			net(t, 0, "apply", "-f", definition(9000, host))
+			mustRun(t, 0, "apply", "-f", definition(9000, host))
 			return "ingress/"
 		},
 		"a thing was taken": func(t *testing.T, host string, _ func(int, ...string) string) string {
-			net(t, 0, "apply", "-f", define(t, leaseOf(newOwner(), 1), web("web", 80, "b."+host)))
+			mustRun(t, 0, "apply", "-f", define(t, leaseOf(newOwner(), 1), web("web", 80, "b."+host)))
 			return "lease/"
 		},
 		"an object is gone": func(t *testing.T, host string, definition func(int, ...string) string) string {
@@ -64,11 +64,11 @@ func TestStalePlan(t *testing.T) {
 			t.Parallel()
 			id, host := leaseOf(newOwner(), 1), newDomain()
 			definition := func(port int, hosts ...string) string { return define(t, id, web("web", port, hosts...)) }
-			net(t, 0, "apply", "-f", definition(8080, host))
+			mustRun(t, 0, "apply", "-f", definition(8080, host))
 			saved := savePlan(t, "json", "-f", definition(8081, host, "b."+host))
 			moved := move(t, host, definition)
 			p := startProxy(t, func(string) bool { return false })
-			net(t, 1, "apply", "--plan", saved, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date", moved)
+			mustRun(t, 1, "apply", "--plan", saved, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date", moved)
 			if writes := p.sent(everything...); len(writes) > 0 {
 				t.Errorf("it wrote %q", writes)
 			}
@@ -80,7 +80,7 @@ func TestStalePlan(t *testing.T) {
 func TestObjectMovesWhileAPlanIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	id, host := leaseOf(newOwner(), 1), newDomain()
-	net(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
+	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
 	added := "b." + host
 	saved := savePlan(t, "json", "-f", define(t, id, strings.Replace(web("web", 8080, host, added), "hosts:", "http: {maxBodySize: 2097152}, hosts:", 1)))
 	moved := false
@@ -95,7 +95,7 @@ func TestObjectMovesWhileAPlanIsCarriedOut(t *testing.T) {
 			}
 		}
 	}
-	net(t, 1, "apply", "--plan", saved, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date: ingress/"+id.Namespace()+"/"+host)
+	mustRun(t, 1, "apply", "--plan", saved, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date: ingress/"+id.Namespace()+"/"+host)
 	if !moved {
 		t.Fatal("the Ingress was never written")
 	}
@@ -140,10 +140,10 @@ func TestPlansThatAreNone(t *testing.T) {
 	t.Parallel()
 	definition := define(t, leaseOf(newOwner(), 1), web("web", 8080, newDomain()))
 	saved := savePlan(t, "json", "-f", definition)
-	net(t, 2, "apply", "--plan", saved, "-f", definition).says(t, "--filename cannot be used with --plan")
-	net(t, 2, "apply", "--plan", saved, "--prune=false").says(t, "--prune cannot be used with --plan")
+	mustRun(t, 2, "apply", "--plan", saved, "-f", definition).says(t, "--filename cannot be used with --plan")
+	mustRun(t, 2, "apply", "--plan", saved, "--prune=false").says(t, "--prune cannot be used with --plan")
 	for _, text := range []string{"", "{}", "[]", "7", `{"apiVersion": "v1", "kind": "List"}`, "apiVersion: net.akash.network/v1alpha1\nkind: Plan\nleases: [{lease: a/1/1/1/b}]\n", "a: [\n"} {
-		net(t, 3, "apply", "--plan", file(t, text))
+		mustRun(t, 3, "apply", "--plan", file(t, text))
 	}
-	net(t, 3, "apply", "--plan", "/no/such/file")
+	mustRun(t, 3, "apply", "--plan", "/no/such/file")
 }

@@ -20,7 +20,7 @@ func installs(t *testing.T, lines ...string) {
 		_ = client().Resource(configMaps).Namespace(ledger).Delete(context.Background(), "config", metav1.DeleteOptions{})
 		run(context.Background(), "install")
 	})
-	net(t, 0, "install", "--config", configure(t, lines...))
+	mustRun(t, 0, "install", "--config", configure(t, lines...))
 }
 
 // released is a new lease of a new owner, released when the test ends.
@@ -67,20 +67,20 @@ func TestWidenedRange(t *testing.T) {
 	installs(t, "ip: {ranges: ["+subnet+"0/31]}")
 	first, second, third := released(t), released(t), released(t)
 	definition := define(t, first, leased("game", "public", 7001))
-	net(t, 0, "apply", "-f", definition).prints(t, "granted "+subnet+"0")
-	net(t, 0, "apply", "-f", define(t, second, leased("game", "public", 7001))).prints(t, "granted "+subnet+"1")
-	net(t, 4, "apply", "-f", define(t, third, leased("game", "public", 7001)))
+	mustRun(t, 0, "apply", "-f", definition).prints(t, "granted "+subnet+"0")
+	mustRun(t, 0, "apply", "-f", define(t, second, leased("game", "public", 7001))).prints(t, "granted "+subnet+"1")
+	mustRun(t, 4, "apply", "-f", define(t, third, leased("game", "public", 7001)))
 
-	net(t, 0, "install", "--config", configure(t, "ip: {ranges: ["+subnet+"0/29]}"))
+	mustRun(t, 0, "install", "--config", configure(t, "ip: {ranges: ["+subnet+"0/29]}"))
 	was := fingerprint(t)
-	net(t, 0, "apply", "-f", definition).prints(t, subnet+"0", "unchanged")
+	mustRun(t, 0, "apply", "-f", definition).prints(t, subnet+"0", "unchanged")
 	if now := changed(was, fingerprint(t)); len(now) > 0 {
 		t.Errorf("the unchanged lease has written %q", now)
 	}
-	net(t, 0, "state", "--problems")
+	mustRun(t, 0, "state", "--problems")
 	next := define(t, third, leased("game", "public", 7001))
-	net(t, 0, "check", "-f", next)
-	net(t, 0, "apply", "-f", next).prints(t, "granted "+subnet+"2")
+	mustRun(t, 0, "check", "-f", next)
+	mustRun(t, 0, "apply", "-f", next).prints(t, "granted "+subnet+"2")
 	grants(t, first, "game-ip-7001-tcp", subnet+"0")
 	grants(t, second, "game-ip-7001-tcp", subnet+"1")
 	grants(t, third, "game-ip-7001-tcp", subnet+"2")
@@ -90,25 +90,25 @@ func TestWidenedRange(t *testing.T) {
 	if got := addressesOf(t, rangePool(subnet, "0-29")); !slices.Equal(got, []string{subnet + "2-" + subnet + "7"}) {
 		t.Errorf("the pool of the rest has %q", got)
 	}
-	if got := strings.Join(strings.Fields(net(t, 0, "state", "pools").stdout), " "); !strings.Contains(got, subnet+"0/29 8 3 5") {
+	if got := strings.Join(strings.Fields(mustRun(t, 0, "state", "pools").stdout), " "); !strings.Contains(got, subnet+"0/29 8 3 5") {
 		t.Errorf("state pools counts %q", got)
 	}
-	net(t, 0, "state", "--problems")
+	mustRun(t, 0, "state", "--problems")
 
 	// Each address is said to be in the pool that serves it, also where ip.ranges gives it another.
-	net(t, 0, "explain", subnet+"0").prints(t, "Pool "+rangePool(subnet, "0-31")+" serves it. By ip.ranges it would be in pool "+rangePool(subnet, "0-29"))
-	net(t, 0, "explain", subnet+"2").prints(t, "Pool "+rangePool(subnet, "0-29")+" serves it.\n")
-	net(t, 0, "release", first.Group().String()) // a reservation has no grant that names the pool
-	net(t, 0, "reserve", "--address", subnet+"0", "--endpoint", "public", "--lease", first.String())
+	mustRun(t, 0, "explain", subnet+"0").prints(t, "Pool "+rangePool(subnet, "0-31")+" serves it. By ip.ranges it would be in pool "+rangePool(subnet, "0-29"))
+	mustRun(t, 0, "explain", subnet+"2").prints(t, "Pool "+rangePool(subnet, "0-29")+" serves it.\n")
+	mustRun(t, 0, "release", first.Group().String()) // a reservation has no grant that names the pool
+	mustRun(t, 0, "reserve", "--address", subnet+"0", "--endpoint", "public", "--lease", first.String())
 	for address, pool := range map[string]string{"0": "0-31", "1": "0-31", "2": "0-29"} {
-		r := net(t, 0, "state", "ips", subnet+address, "-o", "custom-columns=POOL:.pool", "--no-headers")
+		r := mustRun(t, 0, "state", "ips", subnet+address, "-o", "custom-columns=POOL:.pool", "--no-headers")
 		if got := strings.TrimSpace(r.stdout); got != rangePool(subnet, pool) {
 			t.Errorf("state names pool %s for %s%s, want %s", got, subnet, address, rangePool(subnet, pool))
 		}
 	}
 	// What is rendered from the cluster is what apply has left there.
 	before := addressesOf(t, rangePool(subnet, "0-29"))
-	r := net(t, 0, "render", "pools", "--ledger", "cluster")
+	r := mustRun(t, 0, "render", "pools", "--ledger", "cluster")
 	for _, text := range append(before, rangePool(subnet, "0-31"), subnet+"0/31") {
 		r.prints(t, text)
 	}
@@ -125,22 +125,22 @@ func TestChangedMode(t *testing.T) {
 	ranges := "ranges: [" + subnet + "0/30]"
 	installs(t, "ip: {"+ranges+"}")
 	first, second, third := released(t), released(t), released(t)
-	net(t, 0, "apply", "-f", define(t, first, leased("game", "public", 7001))).prints(t, "granted "+subnet+"0")
-	net(t, 0, "install", "--config", configure(t, "ip: {mode: dedicated, "+ranges+"}"))
-	net(t, 0, "apply", "-f", define(t, first, leased("game", "public", 7001))).prints(t, subnet+"0", "unchanged")
-	net(t, 0, "apply", "-f", define(t, second, leased("game", "public", 7001))).prints(t, "granted "+subnet+"1")
-	net(t, 0, "state", "--problems")
+	mustRun(t, 0, "apply", "-f", define(t, first, leased("game", "public", 7001))).prints(t, "granted "+subnet+"0")
+	mustRun(t, 0, "install", "--config", configure(t, "ip: {mode: dedicated, "+ranges+"}"))
+	mustRun(t, 0, "apply", "-f", define(t, first, leased("game", "public", 7001))).prints(t, subnet+"0", "unchanged")
+	mustRun(t, 0, "apply", "-f", define(t, second, leased("game", "public", 7001))).prints(t, "granted "+subnet+"1")
+	mustRun(t, 0, "state", "--problems")
 
 	other := newNet()
 	removePools(t, other)
 	ranges = "ranges: [" + subnet + "0/30, " + other + "0/30]"
-	net(t, 0, "install", "--config", configure(t, "ip: {mode: dedicated, "+ranges+"}"))
+	mustRun(t, 0, "install", "--config", configure(t, "ip: {mode: dedicated, "+ranges+"}"))
 	named := fmt.Sprintf("akash-ip-%s0", strings.ReplaceAll(other, ".", "-"))
 	makePool(t, named, other+"0/32", lease.LabelOurs)
-	net(t, 0, "install", "--config", configure(t, "ip: {ranges: ["+subnet+"0/31, "+other+"0/30]}"))
-	net(t, 0, "apply", "-f", define(t, third, leased("game", "public", 7001))).prints(t, "granted "+other+"0")
+	mustRun(t, 0, "install", "--config", configure(t, "ip: {ranges: ["+subnet+"0/31, "+other+"0/30]}"))
+	mustRun(t, 0, "apply", "-f", define(t, third, leased("game", "public", 7001))).prints(t, "granted "+other+"0")
 	fourth := released(t)
-	net(t, 0, "apply", "-f", define(t, fourth, leased("game", "public", 7001))).prints(t, "granted "+other+"1")
+	mustRun(t, 0, "apply", "-f", define(t, fourth, leased("game", "public", 7001))).prints(t, "granted "+other+"1")
 	grants(t, first, "game-ip-7001-tcp", subnet+"0")
 	grants(t, second, "game-ip-7001-tcp", subnet+"1")
 }
@@ -151,7 +151,7 @@ func TestInstallKeepsAddressesInUse(t *testing.T) {
 	removePools(t, subnet)
 	installs(t, "ip: {ranges: ["+subnet+"0/29]}")
 	id := released(t)
-	net(t, 0, "apply", "-f", define(t, id, leased("game", "public", 7001)))
+	mustRun(t, 0, "apply", "-f", define(t, id, leased("game", "public", 7001)))
 	for name, lines := range map[string]string{
 		"narrowed": "ip: {ranges: [" + subnet + "4/30]}", "excluded": "ip: {ranges: [" + subnet + `0/29, "!` + subnet + `0"]}`,
 		"no ranges": "hosts: {wildcards: true}", "mode pool": "ip: {mode: pool, pool: admin}",
@@ -172,8 +172,8 @@ func TestInstallKeepsAddressesInUse(t *testing.T) {
 			}
 		})
 	}
-	net(t, 0, "install", "--config", configure(t, "ip: {ranges: ["+subnet+"0/30]}")) // what is in use stays
+	mustRun(t, 0, "install", "--config", configure(t, "ip: {ranges: ["+subnet+"0/30]}")) // what is in use stays
 	makePool(t, "admin", subnet+"64/30", "")
-	net(t, 0, "release", id.Group().String())
-	net(t, 0, "install", "--config", configure(t, "ip: {mode: pool, pool: admin}"))
+	mustRun(t, 0, "release", id.Group().String())
+	mustRun(t, 0, "install", "--config", configure(t, "ip: {mode: pool, pool: admin}"))
 }

@@ -71,7 +71,7 @@ func addressProblems() []madeProblem {
 		}},
 		{state.AddressWithoutPool, byName, func(t *testing.T, s scene) produced {
 			// The range of the address is not configured any more.
-			net(t, 0, "apply", "--config", configure(t, "ip: {ranges: ["+s.other+"0/30]}"), "-f", define(t, s.id, leased("game", "public", 7001)))
+			mustRun(t, 0, "apply", "--config", configure(t, "ip: {ranges: ["+s.other+"0/30]}"), "-f", define(t, s.id, leased("game", "public", 7001)))
 			for _, pool := range poolsOf(t, s.other) {
 				remove(t, pools, metalLB, pool)
 			}
@@ -117,7 +117,7 @@ func addressProblems() []madeProblem {
 			return produced{
 				thing: address, touched: []string{"services " + s.id.Namespace() + "/" + service},
 				after: func(t *testing.T) {
-					net(t, 0, "apply", "--config", s.plain, "-f", define(t, s.id, leased("game", "public", 7001))).prints(t, "unchanged")
+					mustRun(t, 0, "apply", "--config", s.plain, "-f", define(t, s.id, leased("game", "public", 7001))).prints(t, "unchanged")
 				},
 			}
 		}},
@@ -146,7 +146,7 @@ func addressProblems() []madeProblem {
 			foreignService(t, "squatter", "", "externalIPs: ["+addressOf(t, s.id.Owner)+"]")
 			return produced{thing: addressOf(t, s.id.Owner), after: func(t *testing.T) {
 				change(t, services, "default", "squatter", func(o *object) { unstructured.RemoveNestedField(o.Object, "spec", "externalIPs") })
-				net(t, 0, "state", "--problems", "--config", s.plain)
+				mustRun(t, 0, "state", "--problems", "--config", s.plain)
 			}}
 		}},
 		{state.PoolOverlap, byOthers, func(t *testing.T, s scene) produced {
@@ -154,14 +154,14 @@ func addressProblems() []madeProblem {
 			makePool(t, "aa-two", s.other+"2/31", "")
 			return produced{thing: "aa-one", after: func(t *testing.T) {
 				remove(t, pools, metalLB, "aa-two")
-				net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--config", s.plain)
+				mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--config", s.plain)
 			}}
 		}},
 		{state.PoolOverlap, byItself, func(t *testing.T, s scene) produced {
 			// An administrator's pool has some of our range.
 			ranges := "ip: {ranges: [" + s.other + "0/29"
 			definition := define(t, s.id, leased("game", "public", 7001))
-			net(t, 0, "apply", "--config", configure(t, ranges+"]}"), "-f", definition)
+			mustRun(t, 0, "apply", "--config", configure(t, ranges+"]}"), "-f", definition)
 			ours := "akash-net-" + strings.ReplaceAll(s.other, ".", "-") + "0-29"
 			makePool(t, "admin", s.other+"0/31", "")
 			removeLater(t, pools, metalLB, ours)
@@ -169,11 +169,11 @@ func addressProblems() []madeProblem {
 				thing: ours, config: configure(t, ranges+"]}"), touched: []string{"ipaddresspools " + metalLB + "/" + ours},
 				after: func(t *testing.T) {
 					config := configure(t, ranges+`, "!`+s.other+`0/31"]}`)
-					net(t, 0, "apply", "--config", config, "-f", definition).prints(t, s.other+"0", "unchanged")
+					mustRun(t, 0, "apply", "--config", config, "-f", definition).prints(t, s.other+"0", "unchanged")
 					next := leaseOf(newOwner(), 1)
-					net(t, 0, "apply", "--config", config, "-f", define(t, next, leased("game", "public", 7001))).prints(t, "granted "+s.other+"2")
-					net(t, 0, "state", "--problems", "--config", config)
-					net(t, 0, "release", "--config", config, next.Group().String())
+					mustRun(t, 0, "apply", "--config", config, "-f", define(t, next, leased("game", "public", 7001))).prints(t, "granted "+s.other+"2")
+					mustRun(t, 0, "state", "--problems", "--config", config)
+					mustRun(t, 0, "release", "--config", config, next.Group().String())
 				},
 			}
 		}},
@@ -188,7 +188,7 @@ func addressProblems() []madeProblem {
 			// The range was narrowed: what is in use stays.
 			pool := rangePool(s.other, "0-29")
 			removePools(t, s.other)
-			net(t, 0, "apply", "--config", configure(t, "ip: {ranges: ["+s.other+"0/29]}"), "-f", define(t, s.id, leased("game", "public", 7001)))
+			mustRun(t, 0, "apply", "--config", configure(t, "ip: {ranges: ["+s.other+"0/29]}"), "-f", define(t, s.id, leased("game", "public", 7001)))
 			return produced{
 				thing: pool, config: configure(t, "ip: {ranges: ["+s.other+"1-"+s.other+"3]}"), touched: []string{"ipaddresspools " + metalLB + "/" + pool},
 				after: func(t *testing.T) {
@@ -203,7 +203,7 @@ func addressProblems() []madeProblem {
 			// An address is no longer excluded.
 			pool := rangePool(s.other, "0-29")
 			removePools(t, s.other)
-			net(t, 0, "apply", "--config", configure(t, "ip: {ranges: ["+s.other+`0/29, "!`+s.other+`7"]}`), "-f", define(t, s.id, leased("game", "public", 7001)))
+			mustRun(t, 0, "apply", "--config", configure(t, "ip: {ranges: ["+s.other+`0/29, "!`+s.other+`7"]}`), "-f", define(t, s.id, leased("game", "public", 7001)))
 			return produced{
 				thing: pool, config: configure(t, "ip: {ranges: ["+s.other+"0/29]}"), touched: []string{"ipaddresspools " + metalLB + "/" + pool},
 				after: func(t *testing.T) {
@@ -226,10 +226,10 @@ func addressProblems() []madeProblem {
 		{state.PoolExhausted, byOthers, func(t *testing.T, s scene) produced {
 			// All of it is live.
 			config := configure(t, "ip: {ranges: ["+s.other+"7/32]}")
-			net(t, 0, "reserve", "--config", config, "--lease", s.id.String(), "--address", "auto")
+			mustRun(t, 0, "reserve", "--config", config, "--lease", s.id.String(), "--address", "auto")
 			return produced{thing: "akash-net-" + strings.ReplaceAll(s.other, ".", "-") + "7-32", config: config, after: func(t *testing.T) {
-				net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--config", config) // nothing is broken
-				net(t, 0, "state", "--problems", "--config", configure(t, "ip: {ranges: ["+s.other+"6/31]}"))
+				mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--config", config) // nothing is broken
+				mustRun(t, 0, "state", "--problems", "--config", configure(t, "ip: {ranges: ["+s.other+"6/31]}"))
 			}}
 		}},
 	}

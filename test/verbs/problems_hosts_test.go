@@ -73,15 +73,15 @@ func hostProblems() []madeProblem {
 		{state.TerminatingClaim, byOthers, func(t *testing.T, s scene) produced {
 			s.apply(t, web("web", 8080, s.host))
 			change(t, claims, ledger, s.host, func(o *object) { o.SetFinalizers([]string{"example.com/stays"}) })
-			net(t, 0, "release", "--config", s.plain, s.id.Group().String())
-			net(t, 0, "explain", "--config", s.plain, s.host).prints(t, "kept by its finalizers example.com/stays")
+			mustRun(t, 0, "release", "--config", s.plain, s.id.Group().String())
+			mustRun(t, 0, "explain", "--config", s.plain, s.host).prints(t, "kept by its finalizers example.com/stays")
 			return produced{thing: s.host, after: func(t *testing.T) {
 				change(t, claims, ledger, s.host, func(o *object) { o.SetFinalizers(nil) })
-				net(t, 0, "reserve", "--lease", leaseOf(newOwner(), 1).String(), s.host)
+				mustRun(t, 0, "reserve", "--lease", leaseOf(newOwner(), 1).String(), s.host)
 			}}
 		}},
 		{state.StaleReport, byItself, func(t *testing.T, s scene) produced {
-			net(t, 0, "apply", "--config", s.plain, "--target=httproute", "--wait=false", "-f", define(t, s.id, web("web", 8080, s.host)))
+			mustRun(t, 0, "apply", "--config", s.plain, "--target=httproute", "--wait=false", "-f", define(t, s.id, web("web", 8080, s.host)))
 			reports(t, s.id.Namespace(), s.host, `[{parentRef: {name: gone}, controllerName: example.com/gone, conditions: [
 				{type: Accepted, status: "True", reason: Accepted, message: "", lastTransitionTime: "2026-11-21T10:00:00Z"}]}]`)
 			return produced{thing: "httproute/" + s.host, touched: []string{"httproutes " + s.id.Namespace() + "/" + s.host}}
@@ -141,7 +141,7 @@ func hostProblems() []madeProblem {
 				thing: "ingress/" + s.host, touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host},
 				after: func(t *testing.T) {
 					s.apply(t, web("web", 8080, s.host))
-					net(t, 0, "state", "--problems", "--config", s.plain)
+					mustRun(t, 0, "state", "--problems", "--config", s.plain)
 				},
 			}
 		}},
@@ -234,20 +234,20 @@ func hostProblems() []madeProblem {
 			next := s.id
 			next.OSeq++
 			definition := define(t, next, web("web", 8080, s.host))
-			net(t, 0, "apply", "--config", s.plain, "--prune=false", "-f", definition)
+			mustRun(t, 0, "apply", "--config", s.plain, "--prune=false", "-f", definition)
 			return produced{thing: s.host, definition: definition, touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host}}
 		}},
 		{state.MigrationUnderWay, byName, func(t *testing.T, s scene) produced {
 			s.apply(t, web("web", 8080, s.host))
-			net(t, 0, "migrate", "--config", s.plain, "--to=httproute", "--keep-old", "--wait=false", s.id.Group().String())
+			mustRun(t, 0, "migrate", "--config", s.plain, "--to=httproute", "--keep-old", "--wait=false", s.id.Group().String())
 			// The migration's mark moves the claim, and goes again.
 			return produced{thing: s.host, touched: []string{"httproutes " + s.id.Namespace() + "/" + s.host, "leases " + ledger + "/" + s.host}}
 		}},
 		{state.MigrationUnderWay, withDefinition, func(t *testing.T, s scene) produced {
 			// Two hosts are two problems, and mended by one application.
 			definition := define(t, s.id, web("web", 8080, s.host, "too."+s.host))
-			net(t, 0, "apply", "--config", s.plain, "-f", definition)
-			net(t, 0, "migrate", "--config", s.plain, "--to=httproute", "--keep-old", "--wait=false", s.id.Group().String())
+			mustRun(t, 0, "apply", "--config", s.plain, "-f", definition)
+			mustRun(t, 0, "migrate", "--config", s.plain, "--to=httproute", "--keep-old", "--wait=false", s.id.Group().String())
 			return produced{
 				thing: s.host, definition: definition,
 				touched: []string{"httproutes " + s.id.Namespace() + "/" + s.host, "httproutes " + s.id.Namespace() + "/too." + s.host},
@@ -257,7 +257,7 @@ func hostProblems() []madeProblem {
 			gone := "gone." + s.host
 			s.apply(t, web("web", 8080, gone))
 			definition := define(t, s.id, web("web", 8080, s.host))
-			net(t, 0, "apply", "--config", s.plain, "--prune=false", "-f", definition)
+			mustRun(t, 0, "apply", "--config", s.plain, "--prune=false", "-f", definition)
 			return produced{thing: s.id.Group().String(), definition: definition, touched: []string{
 				"ingresses " + s.id.Namespace() + "/" + gone, "providerhosts lease/" + gone, "leases " + ledger + "/" + gone,
 			}}
@@ -275,11 +275,11 @@ labels: {net.akash.network/kind: address}, annotations: {net.akash.network/ledge
 			return produced{thing: s.host, touched: []string{"leases " + ledger + "/" + s.host}}
 		}},
 		{state.StrayRecord, byItself, func(t *testing.T, s scene) produced {
-			net(t, 0, "apply", "--wait=false", "--config", s.recorded(t), "-f", define(t, s.id, web("web", 8080, s.host)))
+			mustRun(t, 0, "apply", "--wait=false", "--config", s.recorded(t), "-f", define(t, s.id, web("web", 8080, s.host)))
 			return produced{thing: s.host, touched: []string{"dnsendpoints " + s.id.Namespace() + "/" + s.host}}
 		}},
 		{state.RecordDiffers, byItself, func(t *testing.T, s scene) produced {
-			net(t, 0, "apply", "--wait=false", "--config", s.recorded(t), "-f", define(t, s.id, web("web", 8080, s.host)))
+			mustRun(t, 0, "apply", "--wait=false", "--config", s.recorded(t), "-f", define(t, s.id, web("web", 8080, s.host)))
 			t.Cleanup(func() { run(context.Background(), "release", "--config", s.recorded(t), s.id.Group().String()) })
 			change(t, dnsEndpoints, s.id.Namespace(), s.host, func(o *object) {
 				_ = unstructured.SetNestedSlice(o.Object, []any{map[string]any{

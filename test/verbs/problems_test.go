@@ -60,7 +60,7 @@ type scene struct {
 
 func (s scene) apply(t *testing.T, services ...string) {
 	t.Helper()
-	net(t, 0, "apply", "--config", s.plain, "-f", define(t, s.id, services...))
+	mustRun(t, 0, "apply", "--config", s.plain, "-f", define(t, s.id, services...))
 }
 
 // produced is a problem that was made.
@@ -81,7 +81,7 @@ func TestProblems(t *testing.T) {
 	subnet := newNet()
 	s := scene{subnet: subnet, plain: configure(t, "hosts: {wildcards: true}", "ip: {ranges: ["+subnet+"0/29]}")}
 	beside := leaseOf(newOwner(), 1)
-	net(t, 0, "apply", "--config", s.plain, "-f", define(t, beside, web("web", 8080, "beside."+newDomain()), leased("game", "public", 7001)))
+	mustRun(t, 0, "apply", "--config", s.plain, "-f", define(t, beside, web("web", 8080, "beside."+newDomain()), leased("game", "public", 7001)))
 	t.Cleanup(func() { run(context.Background(), "release", beside.Group().String()) })
 	unseen := map[string]bool{}
 	for _, kind := range state.ProblemKinds {
@@ -124,16 +124,16 @@ func mends(t *testing.T, kind string, how way, p produced) {
 	case byDefinition, withDefinition:
 		flags = append(flags, "-f", p.definition)
 	case byOthers:
-		net(t, 1, append([]string{"repair", name}, flags...)...)
+		mustRun(t, 1, append([]string{"repair", name}, flags...)...)
 		p.after(t)
 		return
 	}
 	was := fingerprint(t)
-	plan := net(t, 0, append([]string{"repair", "--dry-run"}, flags...)...)
+	plan := mustRun(t, 0, append([]string{"repair", "--dry-run"}, flags...)...)
 	if now := changed(was, fingerprint(t)); len(now) > 0 {
 		t.Errorf("--dry-run changed %q: %s", now, plan)
 	}
-	done := net(t, 0, append([]string{"repair"}, flags...)...)
+	done := mustRun(t, 0, append([]string{"repair"}, flags...)...)
 	for _, r := range []result{plan, done} {
 		if got := lines(r.stdout, name+" repaired ("); len(got) != 1 || p.definition != "" && !strings.Contains(got[0], p.definition+":") {
 			t.Errorf("want one line %s repaired (…: %s", name, r)
@@ -147,7 +147,7 @@ func mends(t *testing.T, kind string, how way, p produced) {
 			t.Errorf("repair touched %s: %s", name, done)
 		}
 	}
-	net(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", p.config)
+	mustRun(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", p.config)
 	if p.after != nil {
 		p.after(t)
 	}

@@ -26,7 +26,7 @@ func TestCheckProves(t *testing.T) {
 	definition := define(t, id, web("web", 80, byText, byAlias))
 	before := fingerprint(t)
 	arguments := []string{"check", "-f", definition, "--config", config, "--dns", "--resolver", names.Addr}
-	r := net(t, 0, arguments...)
+	r := mustRun(t, 0, arguments...)
 	for _, line := range []string{
 		"host/" + byText + " proved (TXT _akash-challenge." + byText + ")",
 		"host/" + byAlias + " proved (CNAME " + byAlias + " → www." + domain + " → a1.ingress.provider.com)",
@@ -37,15 +37,15 @@ func TestCheckProves(t *testing.T) {
 			t.Errorf("no line %q: %s", line, r)
 		}
 	}
-	if got := strings.Fields(net(t, 0, append(arguments, "-o", "name")...).stdout); len(got) != 3 {
+	if got := strings.Fields(mustRun(t, 0, append(arguments, "-o", "name")...).stdout); len(got) != 3 {
 		t.Errorf("-o name names %q, want three hosts, once each", got)
 	}
 	names.Serve(t)
-	net(t, 3, arguments...).prints(t, "host/"+byText+" unproved\n", "host/"+byText+" free")
+	mustRun(t, 3, arguments...).prints(t, "host/"+byText+" unproved\n", "host/"+byText+" free")
 	if different := changed(before, fingerprint(t)); len(different) > 0 {
 		t.Errorf("the check has written %q", different)
 	}
-	net(t, 0, "check", "-f", definition, "--config", config) // without --dns nobody is asked
+	mustRun(t, 0, "check", "-f", definition, "--config", config) // without --dns nobody is asked
 }
 
 // Without proof nothing is claimed for the lease; the other lease of the run goes on. The answer
@@ -57,7 +57,7 @@ func TestApplyRequiresProof(t *testing.T) {
 	names := nameserver.Start(t, challenge(blog, stranger.Owner), challenge(shop, stranger.Owner))
 	flags := []string{"--require-dns-proof", "--resolver", names.Addr, "--config", configure(t, "ingress: {domain: ingress.provider.com}")}
 	definition := define(t, tenant, web("web", 80, shop))
-	r := net(t, 3, append([]string{"apply", "-f", definition, "-f", define(t, stranger, web("web", 80, blog))}, flags...)...)
+	r := mustRun(t, 3, append([]string{"apply", "-f", definition, "-f", define(t, stranger, web("web", 80, blog))}, flags...)...)
 	r.says(t, "Error: "+shop+" is not proved to belong to "+tenant.Owner, names.Addr, `found "`+stranger.Owner+`"`,
 		"the TXT record names another owner", "\n  "+challenge(shop, tenant.Owner)+"\n", "Nothing was changed for lease "+tenant.String())
 	held(t, shop)
@@ -73,15 +73,15 @@ func TestApplyRequiresProof(t *testing.T) {
 		}
 	}
 	names.Serve(t, line)
-	net(t, 0, append([]string{"apply", "-f", definition}, flags...)...).prints(t, "host/"+shop+" proved (TXT _akash-challenge."+shop+")", "host/"+shop+" claimed")
+	mustRun(t, 0, append([]string{"apply", "-f", definition}, flags...)...).prints(t, "host/"+shop+" proved (TXT _akash-challenge."+shop+")", "host/"+shop+" claimed")
 	held(t, shop, "1 /")
 
 	// What a lease has it keeps when the proof is gone; only this run ends.
 	names.Serve(t)
-	net(t, 3, append([]string{"apply", "-f", definition}, flags...)...).says(t, "no such name (NXDOMAIN)")
+	mustRun(t, 3, append([]string{"apply", "-f", definition}, flags...)...).says(t, "no such name (NXDOMAIN)")
 	held(t, shop, "1 /")
 	need(t, ingresses, tenant.Namespace(), shop)
-	net(t, 0, "apply", "-f", definition)
+	mustRun(t, 0, "apply", "-f", definition)
 }
 
 // Each way of proving is also one of reserving; a wildcard is proved where its domain is.
@@ -91,17 +91,17 @@ func TestReserveRequiresProof(t *testing.T) {
 	wildcard, host := "*."+domain, "shop."+domain
 	names := nameserver.Start(t, challenge(host, id.Owner))
 	reserve := []string{"reserve", "--lease", id.String(), "--config", configure(t, "hosts: {wildcards: true}"), "--require-dns-proof", "--resolver", names.Addr}
-	r := net(t, 3, append(reserve, wildcard, host, host+"/v2")...)
+	r := mustRun(t, 3, append(reserve, wildcard, host, host+"/v2")...)
 	r.says(t, wildcard+" is not proved", challenge(wildcard, id.Owner)).prints(t, "host/"+wildcard+" unproved\n", "host/"+host+" proved")
 	if got := lines(r.stdout, host+" proved"); len(got) != 1 {
 		t.Errorf("a host with two paths is told of %d times", len(got))
 	}
 	held(t, host)
 	names.Serve(t, challenge(host, id.Owner), challenge(wildcard, id.Owner))
-	net(t, 0, append(reserve, wildcard, host, host+"/v2")...)
+	mustRun(t, 0, append(reserve, wildcard, host, host+"/v2")...)
 	held(t, host, "1 /", "1 /v2")
 	held(t, "wc--any."+domain, "1 /")
-	net(t, 0, "reserve", "--lease", leaseOf(newOwner(), 1).String(), "--require-dns-proof", "--resolver", names.Addr) // no host, nothing to prove
+	mustRun(t, 0, "reserve", "--lease", leaseOf(newOwner(), 1).String(), "--require-dns-proof", "--resolver", names.Addr) // no host, nothing to prove
 }
 
 // A check tells all that is in the way: that a host is held, and that it is not proved.
@@ -109,10 +109,10 @@ func TestCheckTellsHeldAndUnproved(t *testing.T) {
 	t.Parallel()
 	host, holder, id := "shop."+newDomain(), leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)
 	names := nameserver.Start(t)
-	net(t, 0, "reserve", "--lease", holder.String(), host)
-	net(t, 4, "check", "--lease", id.String(), host, "--dns", "--resolver", names.Addr).
+	mustRun(t, 0, "reserve", "--lease", holder.String(), host)
+	mustRun(t, 4, "check", "--lease", id.String(), host, "--dns", "--resolver", names.Addr).
 		says(t, host+" is not proved to belong to "+id.Owner, host+" is held by another lease")
-	net(t, 3, "reserve", "--lease", id.String(), host, "--require-dns-proof", "--resolver", names.Addr)
+	mustRun(t, 3, "reserve", "--lease", id.String(), host, "--require-dns-proof", "--resolver", names.Addr)
 }
 
 // Every name server is tried, and each is told of: one that is silent, one that is lame.
@@ -125,8 +125,8 @@ func TestNameServersAreTriedInTurn(t *testing.T) {
 		return new(dns.Msg).SetRcode(question, dns.RcodeRefused)
 	})
 	check := []string{"check", "--lease", id.String(), host, "--dns"}
-	net(t, 0, append(check, "--resolver", lame.Addr, "--resolver", good.Addr)...)
-	net(t, 3, append(check, "--dns-timeout", "1s", "--resolver", silent.Addr+","+lame.Addr)...).
+	mustRun(t, 0, append(check, "--resolver", lame.Addr, "--resolver", good.Addr)...)
+	mustRun(t, 3, append(check, "--dns-timeout", "1s", "--resolver", silent.Addr+","+lame.Addr)...).
 		says(t, silent.Addr, "no answer in time", lame.Addr, "refused (REFUSED)", "it is not known whose the host is")
 }
 
@@ -135,7 +135,7 @@ func TestEventsOfProofs(t *testing.T) {
 	t.Parallel()
 	domain, id := newDomain(), leaseOf(newOwner(), 1)
 	names := nameserver.Start(t, challenge("a."+domain, id.Owner))
-	r := net(t, 3, "apply", "-f", define(t, id, web("web", 80, "a."+domain, "b."+domain)), "--require-dns-proof", "--resolver", names.Addr, "-o", "events")
+	r := mustRun(t, 3, "apply", "-f", define(t, id, web("web", 80, "a."+domain, "b."+domain)), "--require-dns-proof", "--resolver", names.Addr, "-o", "events")
 	var got []string
 	for text := range strings.Lines(r.stdout) {
 		var line struct{ Action, Kind, Name, Message, Error, Lease string }

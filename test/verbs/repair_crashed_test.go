@@ -38,6 +38,6 @@ func TestRepairLeavesARunThatWorks(t *testing.T) {
 	held(t, dead)
 
 	runAs(t.Context(), p.kubeconfig, "repair", "--crashed-after=1h").prints(t)
-	net(t, 2, "repair", "--crashed-after=59s").says(t, "--crashed-after must be at least 1m, not 59s", "--assume-crashed")
+	mustRun(t, 2, "repair", "--crashed-after=59s").says(t, "--crashed-after must be at least 1m, not 59s", "--assume-crashed")
 	held(t, first, "1 /")
 }

@@ -57,12 +57,12 @@ func diesAfter(t *testing.T, n int, test madeProblem, s scene) (died bool) {
 			return
 		}
 		if test.way != byName || slices.Contains(problemsOf(t, p.config, p.thing), test.kind) { // what is mended has no name
-			net(t, 0, args...)
+			mustRun(t, 0, args...)
 		}
 		if now := problemsOf(t, p.config, p.thing); len(now) > 0 {
-			net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--assume-serving", "--config", p.config) // what it had begun is a problem of another kind
+			mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--assume-serving", "--config", p.config) // what it had begun is a problem of another kind
 		}
-		net(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", p.config)
+		mustRun(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", p.config)
 	})
 	return died
 }

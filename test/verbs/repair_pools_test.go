@@ -18,7 +18,7 @@ func TestRepairExcludesWhatOverlaps(t *testing.T) {
 	subnet := newNet()
 	ours := "akash-net-" + strings.ReplaceAll(subnet, ".", "-") + "0-29"
 	config := configure(t, "ip:", "  # ours", "  ranges: ["+subnet+"0/29]")
-	net(t, 0, "install", "--config", config)
+	mustRun(t, 0, "install", "--config", config)
 	t.Cleanup(func() {
 		_ = client().Resource(configMaps).Namespace(ledger).Delete(context.Background(), "config", metav1.DeleteOptions{})
 		run(context.Background(), "install")
@@ -26,14 +26,14 @@ func TestRepairExcludesWhatOverlaps(t *testing.T) {
 	id, next := leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)
 	t.Cleanup(func() { run(context.Background(), "release", id.Group().String(), next.Group().String()) })
 	definition := define(t, id, leased("game", "public", 7001))
-	net(t, 0, "apply", "-f", definition)
+	mustRun(t, 0, "apply", "-f", definition)
 	makePool(t, "admin", subnet+"0/31", "")
 
 	cut := startProxy(t, func(write string) bool { return write == "PATCH configmaps/config" })
 	if r := runAs(t.Context(), cut.kubeconfig, "repair", "--request-timeout=1s"); r.code != 1 {
 		t.Errorf("the line was cut: %s", r)
 	}
-	net(t, 0, "repair").prints(t, "PoolOverlap/"+ours+" repaired (take "+subnet+"0/31 out of pool "+ours+": pool admin serves it")
+	mustRun(t, 0, "repair").prints(t, "PoolOverlap/"+ours+" repaired (take "+subnet+"0/31 out of pool "+ours+": pool admin serves it")
 	document, _, _ := unstructured.NestedString(need(t, configMaps, ledger, "config").Object, "data", "config.yaml")
 	if strings.Count(document, `"!`+subnet+`0/31"`) != 1 || !strings.Contains(document, "# ours") {
 		t.Errorf("the configuration is\n%s", document)
@@ -42,25 +42,25 @@ func TestRepairExcludesWhatOverlaps(t *testing.T) {
 	if got := strings.Join(addresses, " "); got != subnet+"2/31 "+subnet+"4/30" && got != subnet+"2-"+subnet+"7" {
 		t.Errorf("pool %s has %s", ours, got)
 	}
-	net(t, 0, "state", "--problems")
-	net(t, 0, "apply", "-f", definition).prints(t, subnet+"0", "unchanged")
-	net(t, 0, "apply", "-f", define(t, next, leased("game", "public", 7001))).prints(t, "granted "+subnet+"2")
+	mustRun(t, 0, "state", "--problems")
+	mustRun(t, 0, "apply", "-f", definition).prints(t, subnet+"0", "unchanged")
+	mustRun(t, 0, "apply", "-f", define(t, next, leased("game", "public", 7001))).prints(t, "granted "+subnet+"2")
 	grants(t, id, "game-ip-7001-tcp", subnet+"0")
-	net(t, 0, "install", "--config", config) // the configuration is still install's to write
+	mustRun(t, 0, "install", "--config", config) // the configuration is still install's to write
 }
 
 // Who may not write the configuration mends the pool, and is told the line.
 func TestRepairWithoutTheConfiguration(t *testing.T) {
 	subnet := newNet()
 	ours := "akash-net-" + strings.ReplaceAll(subnet, ".", "-") + "0-29"
-	net(t, 0, "install", "--config", configure(t, "ip: {ranges: ["+subnet+"0/29]}"))
+	mustRun(t, 0, "install", "--config", configure(t, "ip: {ranges: ["+subnet+"0/29]}"))
 	t.Cleanup(func() {
 		_ = client().Resource(configMaps).Namespace(ledger).Delete(context.Background(), "config", metav1.DeleteOptions{})
 		run(context.Background(), "install")
 	})
 	id := leaseOf(newOwner(), 1)
 	t.Cleanup(func() { run(context.Background(), "release", id.Group().String()) })
-	net(t, 0, "apply", "-f", define(t, id, leased("game", "public", 7001)))
+	mustRun(t, 0, "apply", "-f", define(t, id, leased("game", "public", 7001)))
 	makePool(t, "admin", subnet+"0/31", "")
 	removeLater(t, pools, metalLB, ours)
 	grantAnother(t, scene{id: leaseOf(newOwner(), 1), subnet: subnet}, "6", "7")
@@ -78,7 +78,7 @@ func TestRepairWithoutTheConfiguration(t *testing.T) {
 		return r.code == 0, nil
 	})
 	r.prints(t, "GrantDiffers/"+subnet+"6 repaired (")
-	net(t, 0, "state", "--problems")
+	mustRun(t, 0, "state", "--problems")
 }
 
 // operatorUser is a kubeconfig of a user with the operator's role.

@@ -103,13 +103,13 @@ func TestRepairOfNoProblem(t *testing.T) {
 	s := scene{id: leaseOf(newOwner(), 1), host: "none." + newDomain()}
 	plant(t, state.HostWant{Host: s.host}.Hold(s.id), func(p *state.Part) { p.Run = "crashed" })
 	was := fingerprint(t)
-	net(t, 1, "repair", "--crashed-after", "0s", "--assume-crashed", "CrashedRun/"+s.host, "BlockedHost/"+s.host).
+	mustRun(t, 1, "repair", "--crashed-after", "0s", "--assume-crashed", "CrashedRun/"+s.host, "BlockedHost/"+s.host).
 		says(t, "BlockedHost/"+s.host+" is no problem of this cluster now, and nothing was changed")
 	if now := changed(was, fingerprint(t)); len(now) > 0 {
 		t.Errorf("it changed %q", now)
 	}
 	run(t.Context(), "__complete", "--kubeconfig", plane.Kubeconfig, "repair", "--crashed-after", "0s", "--assume-crashed", "").prints(t, "CrashedRun/"+s.host+"\ta run took it and did not end\n")
-	net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "CrashedRun/"+s.host)
+	mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "CrashedRun/"+s.host)
 	held(t, s.host)
 }
 
@@ -119,11 +119,11 @@ func TestRepairMendsNoMore(t *testing.T) {
 	host := "one." + newDomain()
 	plant(t, state.HostWant{Host: host}.Hold(one), func(p *state.Part) { p.Run = "crashed" })
 	plant(t, state.HostWant{Host: "two." + host}.Hold(one), func(p *state.Part) { p.Run = "crashed" })
-	net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "CrashedRun/"+host)
+	mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "CrashedRun/"+host)
 	held(t, host)
 	held(t, "two."+host, "1 /")
 	other := "other." + newDomain()
-	net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "-f", define(t, two, web("web", 8080, other)))
+	mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "-f", define(t, two, web("web", 8080, other)))
 	held(t, "two."+host)
 	held(t, other)
 }

@@ -12,7 +12,7 @@ import (
 func TestRepairClaimsAllPorts(t *testing.T) {
 	config := configure(t, "ip: {ranges: ["+newNet()+"0/29]}")
 	id := leaseOf(newOwner(), 1)
-	net(t, 0, "apply", "--config", config, "-f", define(t, id, leased("game", "public", 7001), leased("chat", "public", 7002)))
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, id, leased("game", "public", 7001), leased("chat", "public", 7002)))
 	address := addressOf(t, id.Owner)
 	remove(t, claims, ledger, claimOf(address))
 	run(t.Context(), "repair", "--crashed-after", "0s", "--assume-crashed", "--config", config)
@@ -25,11 +25,11 @@ func TestLeftRouteGoesBesideAnotherPath(t *testing.T) {
 	t.Parallel()
 	host, owner := "shop."+newDomain(), newOwner()
 	old, next := leaseOf(owner, 1), leaseOf(owner, 2)
-	net(t, 0, "apply", "-f", define(t, old, web("web", 8080, host)))
-	net(t, 0, "transfer", host, "--to", next.String())
-	net(t, 0, "reserve", "--lease", old.String(), host+"/v1", "--prune=false")
+	mustRun(t, 0, "apply", "-f", define(t, old, web("web", 8080, host)))
+	mustRun(t, 0, "transfer", host, "--to", next.String())
+	mustRun(t, 0, "reserve", "--lease", old.String(), host+"/v1", "--prune=false")
 	need(t, ingresses, old.Namespace(), host) // it serves until the new lease is applied
-	net(t, 0, "apply", "-f", define(t, next, web("web", 8080, host)))
+	mustRun(t, 0, "apply", "-f", define(t, next, web("web", 8080, host)))
 	need(t, ingresses, next.Namespace(), host)
 	if find(t, ingresses, old.Namespace(), host) != nil {
 		t.Error("two routes serve the host")

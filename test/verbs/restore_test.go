@@ -33,13 +33,13 @@ func TestReleaseOfRestoredClaim(t *testing.T) {
 	t.Parallel()
 	owner, host := newOwner(), newDomain()
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
-	net(t, 0, "reserve", "--lease", blue.String(), host)
-	net(t, 0, "reserve", "--lease", green.String(), host+"/v2")
+	mustRun(t, 0, "reserve", "--lease", blue.String(), host)
+	mustRun(t, 0, "reserve", "--lease", green.String(), host+"/v2")
 	restore(t, claims, ledger, host)
-	net(t, 0, "release", blue.Group().String()).prints(t, "host/"+host+" released")
+	mustRun(t, 0, "release", blue.Group().String()).prints(t, "host/"+host+" released")
 	held(t, host, "2 /v2")
-	net(t, 0, "release", blue.Group().String()).prints(t, "holds nothing")
-	net(t, 0, "release", green.Group().String()).prints(t, "host/"+host+" released")
+	mustRun(t, 0, "release", blue.Group().String()).prints(t, "holds nothing")
+	mustRun(t, 0, "release", green.Group().String()).prints(t, "host/"+host+" released")
 	held(t, host)
 }
 
@@ -48,21 +48,21 @@ func TestRestoredClaimIsUsed(t *testing.T) {
 	t.Parallel()
 	for name, work := range map[string]func(t *testing.T, id lease.ID, host string){
 		"a run that crashed is ended": func(t *testing.T, id lease.ID, host string) {
-			net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", state.CrashedRun+"/"+host).prints(t, "repaired")
+			mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", state.CrashedRun+"/"+host).prints(t, "repaired")
 			held(t, host)
 		},
 		"apply ends the run": func(t *testing.T, id lease.ID, host string) {
-			net(t, 0, "apply", "--wait=false", "-f", define(t, id, web("web", 8080, host)))
+			mustRun(t, 0, "apply", "--wait=false", "-f", define(t, id, web("web", 8080, host)))
 			held(t, host, "1 /")
 			if c := claim(t, host); c.Marked() || c.Part(state.RouteKey("/")).Service != "web" {
 				t.Errorf("the claim is %+v", c)
 			}
-			net(t, 0, "release", id.Group().String())
+			mustRun(t, 0, "release", id.Group().String())
 		},
 		"transfer moves it": func(t *testing.T, id lease.ID, host string) {
-			net(t, 0, "transfer", host, "--to", leaseOf(id.Owner, 2).String())
+			mustRun(t, 0, "transfer", host, "--to", leaseOf(id.Owner, 2).String())
 			held(t, host, "2 /")
-			net(t, 0, "release", leaseOf(id.Owner, 2).Group().String())
+			mustRun(t, 0, "release", leaseOf(id.Owner, 2).Group().String())
 			held(t, host)
 		},
 	} {
@@ -79,8 +79,8 @@ func TestRestoredClaimIsUsed(t *testing.T) {
 func TestRestoredClaimIsHeld(t *testing.T) {
 	t.Parallel()
 	id, host := leaseOf(newOwner(), 1), newDomain()
-	net(t, 0, "reserve", "--lease", id.String(), host)
+	mustRun(t, 0, "reserve", "--lease", id.String(), host)
 	restore(t, claims, ledger, host)
-	net(t, 4, "reserve", "--lease", leaseOf(newOwner(), 1).String(), host).says(t, id.Group().String())
-	net(t, 0, "release", id.Group().String())
+	mustRun(t, 4, "reserve", "--lease", leaseOf(newOwner(), 1).String(), host).says(t, id.Group().String())
+	mustRun(t, 0, "release", id.Group().String())
 }

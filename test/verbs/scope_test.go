@@ -12,27 +12,27 @@ func TestNamespaceLimits(t *testing.T) {
 	t.Parallel()
 	mine, other := leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)
 	hosts := []string{"a." + newDomain(), "b." + newDomain()}
-	net(t, 0, "reserve", hosts[0], "--lease", mine.String())
-	net(t, 0, "reserve", hosts[1], "--lease", other.String())
+	mustRun(t, 0, "reserve", hosts[0], "--lease", mine.String())
+	mustRun(t, 0, "reserve", hosts[1], "--lease", other.String())
 
-	net(t, 2, "release", mine.Group().String(), "-n", other.Namespace()).says(t, "--namespace: it goes with --all and --selector")
-	net(t, 2, "explain", hosts[0], "-n", mine.Namespace()).says(t, "--namespace does not limit explain")
+	mustRun(t, 2, "release", mine.Group().String(), "-n", other.Namespace()).says(t, "--namespace: it goes with --all and --selector")
+	mustRun(t, 2, "explain", hosts[0], "-n", mine.Namespace()).says(t, "--namespace does not limit explain")
 	held(t, hosts[0], "1 /")
 
-	r := net(t, 0, "release", "--all", "-y", "-n", mine.Namespace())
+	r := mustRun(t, 0, "release", "--all", "-y", "-n", mine.Namespace())
 	if strings.Contains(r.stdout, hosts[1]) {
 		t.Errorf("a lease of another namespace is released: %s", r)
 	}
 	held(t, hosts[0])
 	held(t, hosts[1], "1 /")
-	net(t, 0, "release", "--all", "-y", "-n", mine.Namespace()).says(t, "No lease holds anything")
+	mustRun(t, 0, "release", "--all", "-y", "-n", mine.Namespace()).says(t, "No lease holds anything")
 
 	// A blocked host is a problem of its lease's namespace, and of no other.
 	cfg := configure(t, "hosts: {blocked: ["+hosts[1]+"]}")
-	net(t, 0, "state", "--problems", "-n", mine.Namespace(), "--config", cfg).says(t, "No problems")
-	net(t, 1, "state", "--problems", "-n", other.Namespace(), "--config", cfg, "-o", "name").prints(t, "BlockedHost/"+hosts[1])
-	net(t, 0, "repair", "-n", mine.Namespace(), "--config", cfg).says(t, "No problems")
-	net(t, 1, "repair", "-n", other.Namespace(), "--config", cfg).prints(t, hosts[1])
+	mustRun(t, 0, "state", "--problems", "-n", mine.Namespace(), "--config", cfg).says(t, "No problems")
+	mustRun(t, 1, "state", "--problems", "-n", other.Namespace(), "--config", cfg, "-o", "name").prints(t, "BlockedHost/"+hosts[1])
+	mustRun(t, 0, "repair", "-n", mine.Namespace(), "--config", cfg).says(t, "No problems")
+	mustRun(t, 1, "repair", "-n", other.Namespace(), "--config", cfg).prints(t, hosts[1])
 }
 
 // A lease whose claim is gone is found by what it still serves: else repair would claim the host for it again.
@@ -45,20 +45,20 @@ func TestReleaseFindsLeasesWithoutClaims(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			id, host := leaseOf(newOwner(), 1), newDomain()
-			net(t, 0, "apply", "-f", define(t, id, web("web", 80, host)))
+			mustRun(t, 0, "apply", "-f", define(t, id, web("web", 80, host)))
 			remove(t, claims, ledger, host)
 			command := append([]string{"release"}, choose(id)...)
 
-			net(t, 0, append(command, "--dry-run")...).prints(t, "ingress/"+host+" deleted")
+			mustRun(t, 0, append(command, "--dry-run")...).prints(t, "ingress/"+host+" deleted")
 			need(t, ingresses, id.Namespace(), host)
-			net(t, 0, "release", "--all", "-y", "-n", leaseOf(newOwner(), 1).Namespace()).says(t, "No lease holds anything")
+			mustRun(t, 0, "release", "--all", "-y", "-n", leaseOf(newOwner(), 1).Namespace()).says(t, "No lease holds anything")
 			need(t, ingresses, id.Namespace(), host)
-			net(t, 0, command...).prints(t, "ingress/"+host+" deleted")
+			mustRun(t, 0, command...).prints(t, "ingress/"+host+" deleted")
 			if left := ownedBy(t, id); len(left) > 0 {
 				t.Errorf("after the release there are %q", left)
 			}
 			held(t, host)
-			net(t, 0, command...).says(t, "No lease holds anything")
+			mustRun(t, 0, command...).says(t, "No lease holds anything")
 		})
 	}
 }

@@ -70,7 +70,7 @@ func TestReleaseOfStrippedObjects(t *testing.T) {
 	t.Parallel()
 	id, host, subnet := leaseOf(newOwner(), 1), newDomain(), newNet()
 	config := configure(t, "ip: {ranges: ["+subnet+"0/29]}")
-	net(t, 0, "apply", "--config", config, "-f", define(t, id, web("web", 8080, host), leased("game", "public", 7001)))
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, id, web("web", 8080, host), leased("game", "public", 7001)))
 	made := ownedBy(t, id)
 	if len(made) != 4 {
 		t.Fatalf("the lease has %q", made)
@@ -79,7 +79,7 @@ func TestReleaseOfStrippedObjects(t *testing.T) {
 	strip(t, ingresses, id.Namespace(), host)
 	strip(t, leasedIPs, "lease", lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.TCP, 7001))
 	strip(t, services, id.Namespace(), "game-ip-7001-tcp")
-	net(t, 0, "release", "--config", config, id.Group().String()).prints(t,
+	mustRun(t, 0, "release", "--config", config, id.Group().String()).prints(t,
 		"ingress/"+host+" deleted", "service/game-ip-7001-tcp deleted", "providerhost/"+host+" deleted", "host/"+host+" released", "address/"+subnet+"0 released")
 	if left := ownedBy(t, id); len(left) > 0 {
 		t.Errorf("after the release there are %q", left)
@@ -91,11 +91,11 @@ func TestReleaseOfWhatAkashDeclares(t *testing.T) {
 	t.Parallel()
 	id, host, ours := leaseOf(newOwner(), 1), newDomain(), newDomain()
 	declare(t, id, host)
-	net(t, 0, "apply", "-f", define(t, id, web("web", 8080, host, ours)))
+	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, host, ours)))
 	strip(t, hosts, "lease", host)
 	strip(t, ingresses, id.Namespace(), host)
 	for range 2 {
-		net(t, 4, "release", id.Group().String()).says(t, host, "Akash's provider declares it", "providerhost lease/"+host)
+		mustRun(t, 4, "release", id.Group().String()).says(t, host, "Akash's provider declares it", "providerhost lease/"+host)
 		if left := ownedBy(t, id); !slices.Equal(left, []string{"providerhosts/" + host, "ingresses/" + host}) {
 			t.Errorf("after the release there are %q", left)
 		}
@@ -107,7 +107,7 @@ func TestReleaseOfWhatAkashDeclares(t *testing.T) {
 	}
 	remove(t, hosts, "lease", host)
 	remove(t, ingresses, id.Namespace(), host)
-	net(t, 0, "release", id.Group().String()).prints(t, "host/"+host+" released")
+	mustRun(t, 0, "release", id.Group().String()).prints(t, "host/"+host+" released")
 	held(t, host)
 }
 
@@ -117,14 +117,14 @@ func TestReleaseLeavesRouteOfAkashsHost(t *testing.T) {
 	id, host := leaseOf(newOwner(), 1), newDomain()
 	declare(t, id, host)
 	remove(t, ingresses, id.Namespace(), host)
-	net(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
+	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
 	strip(t, ingresses, id.Namespace(), host)
 	before := need(t, ingresses, id.Namespace(), host)
-	net(t, 4, "release", id.Group().String()).says(t, "providerhost lease/"+host)
+	mustRun(t, 4, "release", id.Group().String()).says(t, "providerhost lease/"+host)
 	if now := need(t, ingresses, id.Namespace(), host); toText(t, now.Object["spec"]) != toText(t, before.Object["spec"]) {
 		t.Errorf("the Ingress is now %v", now.Object)
 	}
 	held(t, host, "1 /")
 	remove(t, hosts, "lease", host)
-	net(t, 0, "release", id.Group().String()).prints(t, "ingress/"+host+" deleted", "host/"+host+" released")
+	mustRun(t, 0, "release", id.Group().String()).prints(t, "ingress/"+host+" deleted", "host/"+host+" released")
 }

@@ -35,8 +35,8 @@ func newBlueGreen(t *testing.T, target string) blueGreen {
 	}
 	b.hands = []string{"transfer", b.host, "--to", b.green.String(), "--config", b.config, "--assume-serving"}
 	b.greenFile = define(t, b.green, "{name: green, expose: [{port: 9090, as: 80, global: true, hosts: ["+b.host+"], http: {maxBodySize: 7777777}}]}")
-	net(t, 0, "apply", "--config", b.config, "-f", define(t, b.blue, web("blue", 8080, b.host)))
-	net(t, 0, "apply", "--config", b.config, "-f", b.greenFile).prints(t, "host/"+b.host+" withheld")
+	mustRun(t, 0, "apply", "--config", b.config, "-f", define(t, b.blue, web("blue", 8080, b.host)))
+	mustRun(t, 0, "apply", "--config", b.config, "-f", b.greenFile).prints(t, "host/"+b.host+" withheld")
 	return b
 }
 
@@ -77,12 +77,12 @@ func TestBlueGreen(t *testing.T) {
 		t.Run(target, func(t *testing.T) {
 			b := newBlueGreen(t, target)
 			uid := claim(t, b.host).UID
-			net(t, 0, "explain", "--config", b.config, b.host).
+			mustRun(t, 0, "explain", "--config", b.config, b.host).
 				prints(t, b.host+" is held by "+b.blue.Group().String(), "Withheld from lease "+b.green.String(), "transfer "+b.host+" --to "+b.green.String())
 
 			untouched := fingerprint(t)
 			for _, mode := range []string{"client", "server"} {
-				net(t, 0, append(b.hands, "--dry-run="+mode)...)
+				mustRun(t, 0, append(b.hands, "--dry-run="+mode)...)
 				if now := claim(t, b.host); untouched["leases "+ledger+"/"+b.host] != string(now.UID)+" "+now.ResourceVersion {
 					t.Errorf("--dry-run=%s changed the claim", mode)
 				}
@@ -108,7 +108,7 @@ func TestBlueGreen(t *testing.T) {
 			}
 			b.isGreen(t)
 
-			net(t, 0, "apply", "--config", b.config, "-f", define(t, b.blue, web("blue", 8080, b.host))).prints(t, "host/"+b.host+" withheld")
+			mustRun(t, 0, "apply", "--config", b.config, "-f", define(t, b.blue, web("blue", 8080, b.host))).prints(t, "host/"+b.host+" withheld")
 			b.isStillGreen(t)
 		})
 	}
@@ -127,8 +127,8 @@ func (b blueGreen) isStillGreen(t *testing.T) {
 func TestTransferIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	domain, owner, other := newDomain(), newOwner(), newOwner()
-	net(t, 0, "reserve", "--lease", leaseOf(owner, 1).String(), "a."+domain, "z."+domain)
-	net(t, 0, "reserve", "--lease", leaseOf(other, 9).String(), "m."+domain)
+	mustRun(t, 0, "reserve", "--lease", leaseOf(owner, 1).String(), "a."+domain, "z."+domain)
+	mustRun(t, 0, "reserve", "--lease", leaseOf(other, 9).String(), "m."+domain)
 	p := startProxy(t, nil)
 	r := runAs(t.Context(), p.kubeconfig, "transfer", "a."+domain, "m."+domain, "z."+domain, "--to", leaseOf(owner, 2).String())
 	if r.code != 4 || len(p.sent("leases")) > 0 {
@@ -143,13 +143,13 @@ func TestTransferHandsBack(t *testing.T) {
 	t.Parallel()
 	domain, owner, other := newDomain(), newOwner(), newOwner()
 	first, last := "a."+domain, "z."+domain
-	net(t, 0, "reserve", "--lease", leaseOf(owner, 1).String(), first, last)
+	mustRun(t, 0, "reserve", "--lease", leaseOf(owner, 1).String(), first, last)
 	once := false
 	p := startProxy(t, func(write string) bool {
 		if write == "PATCH leases/"+first && !once {
 			once = true
-			net(t, 0, "release", leaseOf(owner, 1).Group().String(), last)
-			net(t, 0, "reserve", "--lease", leaseOf(other, 1).String(), last)
+			mustRun(t, 0, "release", leaseOf(owner, 1).Group().String(), last)
+			mustRun(t, 0, "reserve", "--lease", leaseOf(other, 1).String(), last)
 		}
 		return false
 	})
@@ -196,7 +196,7 @@ func TestTransferCompletesAfterCrash(t *testing.T) {
 		if owner := claim(t, b.host).Owner; owner != b.blue.Owner {
 			t.Fatalf("the host is %s's", owner)
 		}
-		net(t, 0, b.hands...)
+		mustRun(t, 0, b.hands...)
 		b.isGreen(t)
 		if t.Failed() {
 			return
@@ -210,9 +210,9 @@ func TestTransferOfAddress(t *testing.T) {
 	subnet, owner := newNet(), newOwner()
 	config := configure(t, "ip: {ranges: ["+subnet+"0/29]}")
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
-	net(t, 0, "apply", "--config", config, "-f", define(t, blue, leased("game", "public", 7001)))
-	net(t, 0, "apply", "--config", config, "-f", define(t, green, leased("next", "public", 7001))).prints(t, "7001/tcp withheld")
-	net(t, 0, "transfer", "--config", config, "public", "--to", green.String())
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, blue, leased("game", "public", 7001)))
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, green, leased("next", "public", 7001))).prints(t, "7001/tcp withheld")
+	mustRun(t, 0, "transfer", "--config", config, "public", "--to", green.String())
 	held(t, claimOf(subnet+"0"), "2 7001/tcp")
 	grants(t, green, lease.IPServiceName("next", 7001, lease.TCP), subnet+"0")
 	if find(t, services, blue.Namespace(), lease.IPServiceName("game", 7001, lease.TCP)) != nil {

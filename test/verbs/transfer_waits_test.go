@@ -22,9 +22,9 @@ func newHandedOn(t *testing.T) handedOn {
 	}
 	h.blueFile = define(t, h.blue, web("blue", 8080, h.host), leased("game", "public", 7001))
 	h.greenFile = define(t, h.green, web("green", 8080, h.host), leased("game", "public", 7001))
-	net(t, 0, "apply", "--config", h.config, "-f", h.blueFile)
+	mustRun(t, 0, "apply", "--config", h.config, "-f", h.blueFile)
 	h.address = addressOf(t, owner)
-	net(t, 0, "transfer", h.host, "public", "--to", h.green.String(), "--config", h.config).
+	mustRun(t, 0, "transfer", h.host, "public", "--to", h.green.String(), "--config", h.config).
 		prints(t, "host/"+h.host+" left (its routes follow with the next apply of the lease; until then the old ones serve)")
 	return h
 }
@@ -40,20 +40,20 @@ func (h handedOn) blueServes(t *testing.T) {
 // A transfer that waits for its routes is no problem: what serves stays until the new lease's own does.
 func TestTransferThatWaitsForItsRoutes(t *testing.T) {
 	h := newHandedOn(t)
-	net(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
-	net(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--config", h.config)
+	mustRun(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
+	mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--config", h.config)
 	h.blueServes(t)
-	net(t, 0, "explain", h.host, "--config", h.config).
+	mustRun(t, 0, "explain", h.host, "--config", h.config).
 		prints(t, "Transferring: it was handed to lease "+h.green.String()+"; the ingress of deployment "+h.blue.Group().String()+" serves it until that lease is applied")
-	net(t, 0, "state", "hosts", "ips", "-n", h.green.Namespace(), "--config", h.config, "-o", "jsonpath={.hosts[*].state} {.hosts[*].from} {.ips[*].state}").
+	mustRun(t, 0, "state", "hosts", "ips", "-n", h.green.Namespace(), "--config", h.config, "-o", "jsonpath={.hosts[*].state} {.hosts[*].from} {.ips[*].state}").
 		prints(t, "Transferring "+h.blue.Group().String()+" Transferring")
 
-	net(t, 0, "apply", "--config", h.config, "-f", h.blueFile).prints(t, "host/"+h.host+" withheld", "ingress/"+h.host+" left (it serves for lease "+h.green.Group().String()+" until that is applied)")
+	mustRun(t, 0, "apply", "--config", h.config, "-f", h.blueFile).prints(t, "host/"+h.host+" withheld", "ingress/"+h.host+" left (it serves for lease "+h.green.Group().String()+" until that is applied)")
 	h.blueServes(t)
-	net(t, 0, "release", h.blue.Group().String(), "--config", h.config).prints(t, "ingress/"+h.host+" left (it serves for lease "+h.green.Group().String()+" until that is applied)")
+	mustRun(t, 0, "release", h.blue.Group().String(), "--config", h.config).prints(t, "ingress/"+h.host+" left (it serves for lease "+h.green.Group().String()+" until that is applied)")
 	h.blueServes(t)
 
-	net(t, 0, "apply", "--config", h.config, "-f", h.greenFile)
+	mustRun(t, 0, "apply", "--config", h.config, "-f", h.greenFile)
 	need(t, ingresses, h.green.Namespace(), h.host)
 	need(t, services, h.green.Namespace(), h.service)
 	if find(t, ingresses, h.blue.Namespace(), h.host) != nil || find(t, services, h.blue.Namespace(), h.service) != nil {
@@ -62,30 +62,30 @@ func TestTransferThatWaitsForItsRoutes(t *testing.T) {
 	if from := claim(t, h.host).Parts[0].From; from != "" {
 		t.Errorf("the claim says that %s serves it", from)
 	}
-	net(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
-	net(t, 0, "apply", "--config", h.config, "-f", h.greenFile).prints(t, "unchanged")
-	net(t, 0, "release", h.green.Group().String(), "--config", h.config)
+	mustRun(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
+	mustRun(t, 0, "apply", "--config", h.config, "-f", h.greenFile).prints(t, "unchanged")
+	mustRun(t, 0, "release", h.green.Group().String(), "--config", h.config)
 }
 
 // Who gives up what was handed to it takes what serves it down first: nothing is served without a claim.
 func TestReleaseOfWhatWaitsForItsRoutes(t *testing.T) {
 	h := newHandedOn(t)
-	net(t, 0, "release", h.green.Group().String(), "--config", h.config).prints(t, "ingress/"+h.host+" deleted", "host/"+h.host+" released")
+	mustRun(t, 0, "release", h.green.Group().String(), "--config", h.config).prints(t, "ingress/"+h.host+" deleted", "host/"+h.host+" released")
 	if find(t, ingresses, h.blue.Namespace(), h.host) != nil || find(t, services, h.blue.Namespace(), h.service) != nil {
 		t.Error("it is served without a claim")
 	}
 	held(t, h.host)
-	net(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
+	mustRun(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
 }
 
 // What is handed back is served by its own routes again.
 func TestTransferThereAndBack(t *testing.T) {
 	h := newHandedOn(t)
-	net(t, 0, "transfer", h.host, "public", "--to", h.blue.String(), "--config", h.config)
-	net(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
-	net(t, 0, "explain", h.host, "--config", h.config).prints(t, "Live: ingress")
-	net(t, 0, "apply", "--config", h.config, "-f", h.blueFile)
-	net(t, 0, "release", h.blue.Group().String(), "--config", h.config)
+	mustRun(t, 0, "transfer", h.host, "public", "--to", h.blue.String(), "--config", h.config)
+	mustRun(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
+	mustRun(t, 0, "explain", h.host, "--config", h.config).prints(t, "Live: ingress")
+	mustRun(t, 0, "apply", "--config", h.config, "-f", h.blueFile)
+	mustRun(t, 0, "release", h.blue.Group().String(), "--config", h.config)
 	held(t, h.host)
 }
 
@@ -99,9 +99,9 @@ func TestTransferBackWhileTheOldRouteServes(t *testing.T) {
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
 	blueFile := define(t, blue, web("blue", 8080, host), leased("game", "public", 7001))
 	greenFile := define(t, green, web("green", 8080, host), leased("game", "public", 7001))
-	net(t, 0, "apply", "--config", config, "-f", blueFile)
-	net(t, 0, "transfer", host, "public", "--to", green.String(), "--config", config)
-	net(t, 0, "apply", "--wait=false", "--config", config, "-f", greenFile).
+	mustRun(t, 0, "apply", "--config", config, "-f", blueFile)
+	mustRun(t, 0, "transfer", host, "public", "--to", green.String(), "--config", config)
+	mustRun(t, 0, "apply", "--wait=false", "--config", config, "-f", greenFile).
 		prints(t, "httproute/"+host+" left (it stays", "service/"+lease.IPServiceName("game", 7001, lease.TCP)+" pruned")
 	from := func(hostFrom, portFrom string) {
 		t.Helper()
@@ -110,16 +110,16 @@ func TestTransferBackWhileTheOldRouteServes(t *testing.T) {
 		}
 	}
 	from(blue.Group().String(), "")
-	net(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", config, "-n", green.Namespace())
+	mustRun(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", config, "-n", green.Namespace())
 
-	net(t, 0, "transfer", host, "public", "--to", blue.String(), "--config", config)
+	mustRun(t, 0, "transfer", host, "public", "--to", blue.String(), "--config", config)
 	from("", green.Group().String())
 	need(t, httpRoutes, blue.Namespace(), host)
-	net(t, 0, "apply", "--assume-serving", "--config", config, "-f", blueFile).prints(t, "httproute/"+host+" pruned")
+	mustRun(t, 0, "apply", "--assume-serving", "--config", config, "-f", blueFile).prints(t, "httproute/"+host+" pruned")
 	need(t, httpRoutes, blue.Namespace(), host)
 	if find(t, httpRoutes, green.Namespace(), host) != nil || find(t, services, green.Namespace(), lease.IPServiceName("game", 7001, lease.TCP)) != nil {
 		t.Error("the other lease serves beside the one that holds it")
 	}
 	from("", "")
-	net(t, 0, "release", blue.Group().String(), "--config", config)
+	mustRun(t, 0, "release", blue.Group().String(), "--config", config)
 }

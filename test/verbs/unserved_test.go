@@ -49,7 +49,7 @@ func TestAKindThatIsDown(t *testing.T) {
 	host := "shop." + newDomain()
 	id := leaseOf(newOwner(), 1)
 	def := define(t, id, web("web", 8080, host))
-	net(t, 0, "apply", "-f", def)
+	mustRun(t, 0, "apply", "-f", def)
 	routeServer(t)
 	before := fingerprint(t)
 	other := define(t, leaseOf(newOwner(), 1), web("web", 8080, "other."+host))
@@ -57,13 +57,13 @@ func TestAKindThatIsDown(t *testing.T) {
 		{"apply", "-f", other}, {"check", "-f", other}, {"reserve", "-f", other}, {"release", id.Group().String()},
 		{"state"}, {"state", "--problems"}, {"explain", host}, {"repair"},
 	} {
-		r := net(t, 1, args...).says(t, "routes.route.openshift.io", "APIService v1.route.openshift.io", "default/nowhere", "Nothing was changed.")
+		r := mustRun(t, 1, args...).says(t, "routes.route.openshift.io", "APIService v1.route.openshift.io", "default/nowhere", "Nothing was changed.")
 		if contains(r.stderr, "stopped answering", "finishes the work") {
 			t.Errorf("the API server is said to be away: %s", r)
 		}
 	}
 	for _, args := range [][]string{{"state", "ips"}, {"state", "pools"}, {"version"}} {
-		net(t, 0, args...)
+		mustRun(t, 0, args...)
 	}
 	if d := changed(before, fingerprint(t)); len(d) > 0 {
 		t.Errorf("changed: %v", d)
@@ -78,12 +78,12 @@ func TestAKindThatIsNotServed(t *testing.T) {
 	for _, args := range [][]string{{"apply"}, {"apply", "--dry-run=client"}, {"apply", "--dry-run=server"}, {"check"}, {"reserve"}, {"reserve", "--dry-run=client"}} {
 		with := append(args, "-f", def("shop."+newDomain()))
 		if args[0] == "apply" {
-			r := net(t, 1, append(with, "--target", "route")...).says(t, "this cluster does not serve routes.route.openshift.io", "OpenShift")
+			r := mustRun(t, 1, append(with, "--target", "route")...).says(t, "this cluster does not serve routes.route.openshift.io", "OpenShift")
 			if contains(r.stdout, "claimed", "created") {
 				t.Errorf("it is found late: %s", r)
 			}
 		}
-		r := net(t, 1, append(with, "--config", ngf)...).says(t, "this cluster does not serve proxysettingspolicies.gateway.nginx.org", "NGINX Gateway Fabric")
+		r := mustRun(t, 1, append(with, "--config", ngf)...).says(t, "this cluster does not serve proxysettingspolicies.gateway.nginx.org", "NGINX Gateway Fabric")
 		if contains(r.stdout, "free", "claimed", "created") {
 			t.Errorf("it is found late: %s", r)
 		}
@@ -99,8 +99,8 @@ func TestAMoveToAKindThatIsNotServed(t *testing.T) {
 	host, owner := "shop."+newDomain(), newOwner()
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
 	later := define(t, green, web("green", 8080, host))
-	net(t, 0, "apply", "-f", define(t, blue, web("blue", 8080, host)))
-	net(t, 0, "apply", "-f", later).prints(t, "host/"+host+" withheld") // noted: a transfer knows its routes
+	mustRun(t, 0, "apply", "-f", define(t, blue, web("blue", 8080, host)))
+	mustRun(t, 0, "apply", "-f", later).prints(t, "host/"+host+" withheld") // noted: a transfer knows its routes
 	ngf := configure(t, "target: httproute", "gateway: {implementation: nginx-gateway-fabric, proxyBufferSize: 8k}")
 	route, policy := "this cluster does not serve routes.route.openshift.io", "this cluster does not serve proxysettingspolicies.gateway.nginx.org"
 	before := fingerprint(t)
@@ -115,7 +115,7 @@ func TestAMoveToAKindThatIsNotServed(t *testing.T) {
 		{policy, []string{"migrate", blue.Group().String(), "--to", "httproute", "--config", ngf}},
 	} {
 		for _, dry := range []string{"none", "client", "server"} {
-			r := net(t, 1, append(tt.args, "--dry-run="+dry)...).says(t, tt.want)
+			r := mustRun(t, 1, append(tt.args, "--dry-run="+dry)...).says(t, tt.want)
 			if contains(r.stdout, "transferred", "created", "configured", "deleted") {
 				t.Errorf("it is found late: %s", r)
 			}

@@ -30,7 +30,7 @@ func TestServiceThatUsesAClaimedAddress(t *testing.T) {
 			t.Parallel()
 			subnet, id := newNet(), leaseOf(newOwner(), 1)
 			address, config := subnet+"3", configure(t, "ip: {ranges: ["+subnet+"0/29]}")
-			net(t, 0, "reserve", "--config", config, "--lease", id.String(), "--address", address)
+			mustRun(t, 0, "reserve", "--config", config, "--lease", id.String(), "--address", address)
 			squatter := "squatter-" + id.Owner[len(id.Owner)-8:]
 			in := func(text string) string {
 				if text == "" || text == balancer {
@@ -39,10 +39,10 @@ func TestServiceThatUsesAClaimedAddress(t *testing.T) {
 				return fmt.Sprintf(text, address)
 			}
 			foreignService(t, squatter, in(tt.metadata), in(tt.spec))
-			net(t, 0, "explain", "--config", config, address).prints(t,
+			mustRun(t, 0, "explain", "--config", config, address).prints(t,
 				"service default/"+squatter+" "+tt.takes+", for no lease: it is not the holder's.", "kubectl -n default edit service "+squatter)
 			run(t.Context(), "state", "--problems", "--config", config).prints(t, address, "AddressSquatted", "service default/"+squatter+" "+tt.takes)
-			net(t, 0, "release", "--config", config, id.Group().String())
+			mustRun(t, 0, "release", "--config", config, id.Group().String())
 		})
 	}
 }
@@ -54,14 +54,14 @@ func TestApplyNamesWhoHasTheAddress(t *testing.T) {
 	address, config := subnet+"3", configure(t, "ip: {ranges: ["+subnet+"0/29]}")
 	// The pool is there, and the Service has the address before the lease asks for it.
 	other := leaseOf(newOwner(), 1)
-	net(t, 0, "apply", "--config", config, "-f", define(t, other, leased("game", "public", 7001)))
-	net(t, 0, "reserve", "--config", config, "--lease", id.String(), "--address", address)
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, other, leased("game", "public", 7001)))
+	mustRun(t, 0, "reserve", "--config", config, "--lease", id.String(), "--address", address)
 	squatter := "squatter-" + id.Owner[len(id.Owner)-8:]
 	foreignService(t, squatter, ", annotations: {metallb.io/loadBalancerIPs: "+address+"}", "type: LoadBalancer")
 	grantsIn(t, "default", squatter, address)
-	net(t, 5, "apply", "--config", config, "--timeout", "3s", "-f", define(t, id, leased("game", "public", 7001))).says(t, "service default/"+squatter+" was granted "+address)
-	net(t, 0, "release", "--config", config, id.Group().String())
-	net(t, 0, "release", "--config", config, other.Group().String())
+	mustRun(t, 5, "apply", "--config", config, "--timeout", "3s", "-f", define(t, id, leased("game", "public", 7001))).says(t, "service default/"+squatter+" was granted "+address)
+	mustRun(t, 0, "release", "--config", config, id.Group().String())
+	mustRun(t, 0, "release", "--config", config, other.Group().String())
 }
 
 // A host is held, and the object named, however a route of somebody else serves it.
@@ -94,9 +94,9 @@ spec: {hostnames: [`+host+`], rules: [{backendRefs: [{name: site, port: 80}]}]}}
 			host, id := "shop."+domain, leaseOf(newOwner(), 1)
 			object := make(t, host, domain)
 			definition := define(t, id, web("web", 8080, host))
-			net(t, 4, "apply", "-f", definition).says(t, host, object)
-			net(t, 4, "check", "-f", definition).says(t, host, object)
-			net(t, 0, "explain", host).prints(t, host+" has no claim, but objects stand for it", object)
+			mustRun(t, 4, "apply", "-f", definition).says(t, host, object)
+			mustRun(t, 4, "check", "-f", definition).says(t, host, object)
+			mustRun(t, 0, "explain", host).prints(t, host+" has no claim, but objects stand for it", object)
 			held(t, host)
 		})
 	}
@@ -108,10 +108,10 @@ func TestOwnWildcardAbove(t *testing.T) {
 	domain, owner := newDomain(), newOwner()
 	config := configure(t, "hosts: {wildcards: true}")
 	one, two := leaseOf(owner, 1), leaseOf(owner, 2)
-	net(t, 0, "apply", "--config", config, "-f", define(t, one, web("web", 8080, "'*."+domain+"'")))
-	net(t, 0, "apply", "--config", config, "-f", define(t, two, web("web", 8080, "shop."+domain)))
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, one, web("web", 8080, "'*."+domain+"'")))
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, two, web("web", 8080, "shop."+domain)))
 	held(t, "shop."+domain, "2 /")
 	for _, id := range []lease.ID{two, one} {
-		net(t, 0, "release", "--config", config, id.Group().String())
+		mustRun(t, 0, "release", "--config", config, id.Group().String())
 	}
 }

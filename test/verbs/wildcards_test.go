@@ -39,7 +39,7 @@ func TestWildcards(t *testing.T) {
 	config := configure(t, "hosts: {wildcards: true}")
 	reserve := func(t *testing.T, code int, owner string, dseq uint64, things ...string) result {
 		t.Helper()
-		return net(t, code, append([]string{"reserve", "--prune=false", "--config", config, "--lease", leaseOf(owner, dseq).String()}, things...)...)
+		return mustRun(t, code, append([]string{"reserve", "--prune=false", "--config", config, "--lease", leaseOf(owner, dseq).String()}, things...)...)
 	}
 	t.Run("covers one label and never the apex", func(t *testing.T) {
 		domain, owner, other := newDomain(), newOwner(), newOwner()
@@ -57,7 +57,7 @@ func TestWildcards(t *testing.T) {
 		reserve(t, 0, other, 9, "a."+domain)
 		reserve(t, 4, owner, 1, "*."+domain).says(t, "a."+domain, other)
 		held(t, "wc--any."+domain)
-		net(t, 0, "release", leaseOf(other, 9).String())
+		mustRun(t, 0, "release", leaseOf(other, 9).String())
 		reserve(t, 0, owner, 1, "*."+domain)
 	})
 	t.Run("of the same owner goes with hosts below it", func(t *testing.T) {
@@ -74,18 +74,18 @@ func TestWildcards(t *testing.T) {
 		reserve(t, 0, owner, 1, "*."+domain)
 		reserve(t, 4, newOwner(), 9, "*."+domain).says(t, owner)
 		reserve(t, 0, owner, 2, "*."+domain).prints(t, "host/*."+domain+" withheld")
-		net(t, 0, "release", "--config", config, leaseOf(owner, 1).String(), "*."+domain)
+		mustRun(t, 0, "release", "--config", config, leaseOf(owner, 1).String(), "*."+domain)
 		held(t, "wc--any."+domain)
 	})
 	t.Run("needs the configuration", func(t *testing.T) {
 		domain := newDomain()
-		net(t, 3, "reserve", "--lease", leaseOf(newOwner(), 1).String(), "*."+domain).says(t, "hosts.wildcards")
+		mustRun(t, 3, "reserve", "--lease", leaseOf(newOwner(), 1).String(), "*."+domain).says(t, "hosts.wildcards")
 		held(t, "wc--any."+domain)
 	})
 	t.Run("may not be blocked", func(t *testing.T) {
 		domain := newDomain()
 		blocked := configure(t, "hosts: {wildcards: true, blocked: [."+domain+"]}")
-		net(t, 3, "reserve", "--config", blocked, "--lease", leaseOf(newOwner(), 1).String(), "*."+domain).says(t, "blocked by this provider")
+		mustRun(t, 3, "reserve", "--config", blocked, "--lease", leaseOf(newOwner(), 1).String(), "*."+domain).says(t, "blocked by this provider")
 	})
 }
 
@@ -95,7 +95,7 @@ func TestPendingWildcardThatWasLeft(t *testing.T) {
 	domain, crashed, other := newDomain(), leaseOf(newOwner(), 1), leaseOf(newOwner(), 9)
 	passed := before(t, time.Minute)
 	plant(t, state.HostWant{Host: "*." + domain}.Hold(crashed), func(p *state.Part) { p.Run, p.Expires = "crashed", passed })
-	net(t, 0, "reserve", "--lease", other.String(), "a."+domain).prints(t, "host/a."+domain+" claimed")
+	mustRun(t, 0, "reserve", "--lease", other.String(), "a."+domain).prints(t, "host/a."+domain+" claimed")
 	held(t, "wc--any."+domain)
 	held(t, "a."+domain, "9 /")
 }
@@ -106,10 +106,10 @@ func TestTransferOfPendingWildcard(t *testing.T) {
 	domain, owner := newDomain(), newOwner()
 	passed := before(t, time.Minute)
 	plant(t, state.HostWant{Host: "*." + domain}.Hold(leaseOf(owner, 1)), func(p *state.Part) { p.Run, p.Expires = "crashed", passed })
-	net(t, 0, "transfer", "*."+domain, "--to", leaseOf(owner, 2).String())
+	mustRun(t, 0, "transfer", "*."+domain, "--to", leaseOf(owner, 2).String())
 	held(t, "wc--any."+domain, "2 /")
 	if c := claim(t, "wc--any."+domain); !c.Bound() || c.Marked() || c.Parts[0].Expires != "" {
 		t.Errorf("the wildcard is %+v", c)
 	}
-	net(t, 4, "reserve", "--lease", leaseOf(newOwner(), 9).String(), "a."+domain)
+	mustRun(t, 4, "reserve", "--lease", leaseOf(newOwner(), 9).String(), "a."+domain)
 }

@@ -32,7 +32,7 @@ func resourceOf(t *testing.T, o *unstructured.Unstructured) schema.GroupVersionR
 // rendered are the objects that render prints.
 func rendered(t *testing.T, args ...string) (objects []*unstructured.Unstructured) {
 	t.Helper()
-	for document := range strings.SplitSeq(net(t, 0, append([]string{"render"}, args...)...).stdout, "---\n") {
+	for document := range strings.SplitSeq(mustRun(t, 0, append([]string{"render"}, args...)...).stdout, "---\n") {
 		o := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
 			t.Fatal(err)
@@ -96,10 +96,10 @@ func TestApplyBesideAPipeline(t *testing.T) {
 		makeNamespace(t, id)
 		def := define(t, id, web("web", 8080, host))
 		deliver(t, asRendered, "-f", def, "--target", target)
-		net(t, 0, "apply", "-f", def, "--target", target)
+		mustRun(t, 0, "apply", "-f", def, "--target", target)
 		deliver(t, asRendered, "-f", def, "--target", target)
-		net(t, 0, "apply", "-f", def, "--target", target).prints(t, "providerhost/"+host+" unchanged")
-		net(t, 0, "release", id.Group().String())
+		mustRun(t, 0, "apply", "-f", def, "--target", target).prints(t, "providerhost/"+host+" unchanged")
+		mustRun(t, 0, "release", id.Group().String())
 	}
 }
 
@@ -112,7 +112,7 @@ func TestAFailedApplyKeepsNoFields(t *testing.T) {
 	def := define(t, id, web("web", 8080, host))
 	deliver(t, backendPort(8081), "-f", def)
 	before := need(t, hosts, "lease", host)
-	net(t, 1, "apply", "-f", def).says(t, "fields are managed by pipeline, with other values", ".spec.rules")
+	mustRun(t, 1, "apply", "-f", def).says(t, "fields are managed by pipeline, with other values", ".spec.rules")
 	if after := need(t, hosts, "lease", host); managers(after) != managers(before) || toText(t, after.Object["spec"]) != toText(t, before.Object["spec"]) {
 		t.Errorf("the ProviderHost was %v by %s, and is %v by %s", before.Object["spec"], managers(before), after.Object["spec"], managers(after))
 	}
@@ -123,16 +123,16 @@ func TestAFailedApplyKeepsNoFields(t *testing.T) {
 func TestAFailedApplyRestoresValues(t *testing.T) {
 	host := "shop." + newDomain()
 	id := leaseOf(newOwner(), 1)
-	net(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
+	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
 	before := need(t, hosts, "lease", host)
 	change(t, ingresses, id.Namespace(), host, backendPort(8081))
-	net(t, 1, "apply", "-f", define(t, id, web("green", 8080, host))).says(t, "fields are managed by somebody, with other values")
+	mustRun(t, 1, "apply", "-f", define(t, id, web("green", 8080, host))).says(t, "fields are managed by somebody, with other values")
 	after := need(t, hosts, "lease", host)
 	if toText(t, after.Object["spec"]) != toText(t, before.Object["spec"]) || after.GetAnnotations()["net.akash.network/definition"] != before.GetAnnotations()["net.akash.network/definition"] {
 		t.Errorf("the ProviderHost was %v, and is %v", before.Object, after.Object)
 	}
 	change(t, ingresses, id.Namespace(), host, backendPort(80))
-	net(t, 1, "apply", "-f", define(t, id, web("green", 8080, host)))
+	mustRun(t, 1, "apply", "-f", define(t, id, web("green", 8080, host)))
 	held(t, host, "1 /")
 }
 
@@ -149,7 +149,7 @@ func TestConflictWithoutOtherValues(t *testing.T) {
 			_ = unstructured.SetNestedSlice(o.Object, rules, "spec", "rules")
 		}
 	}, "-f", def, "--target", "httproute")
-	r := net(t, 1, "apply", "-f", def, "--target", "httproute").says(t, "fields are managed by pipeline", ".spec.rules", "more beside them")
+	r := mustRun(t, 1, "apply", "-f", def, "--target", "httproute").says(t, "fields are managed by pipeline", ".spec.rules", "more beside them")
 	if strings.Contains(r.stderr, "other values") {
 		t.Errorf("no value differs: %s", r)
 	}
@@ -166,9 +166,9 @@ func TestPruningATenantLeavesThePool(t *testing.T) {
 	for i, id := range ids {
 		makeNamespace(t, id)
 		defs[i] = define(t, id, leased("web", "public", 443))
-		net(t, 0, "reserve", "-f", defs[i], "--config", cfg)
+		mustRun(t, 0, "reserve", "-f", defs[i], "--config", cfg)
 		deliver(t, asRendered, "-f", defs[i], "--config", cfg, "--ledger", "cluster")
-		net(t, 0, "apply", "-f", defs[i], "--config", cfg) // waits until the address is granted
+		mustRun(t, 0, "apply", "-f", defs[i], "--config", cfg) // waits until the address is granted
 	}
 	for _, o := range rendered(t, "-f", defs[0], "--config", cfg, "--ledger", "cluster") {
 		remove(t, resourceOf(t, o), o.GetNamespace(), o.GetName())
@@ -176,8 +176,8 @@ func TestPruningATenantLeavesThePool(t *testing.T) {
 	if pool := find(t, pools, "metallb-system", "akash-net-"+strings.ReplaceAll(net24, ".", "-")+"0-28"); pool == nil {
 		t.Error("the pool went with one tenant's objects")
 	}
-	net(t, 0, "apply", "-f", defs[1], "--config", cfg).prints(t, "is live")
+	mustRun(t, 0, "apply", "-f", defs[1], "--config", cfg).prints(t, "is live")
 	for _, id := range ids {
-		net(t, 0, "release", id.Group().String())
+		mustRun(t, 0, "release", id.Group().String())
 	}
 }
