@@ -31,11 +31,11 @@ func TestServerGoesAway(t *testing.T) {
 	s.silent = func() bool { return gone }
 	a, kept := applier(t, c)
 	err = a.Apply(t.Context(), []*lease.Definition{withHosts(someLease(someOwner, 1), "a.example.com", "b.example.com")})
-	ended := (*LeaseError)(nil)
-	if !cluster.IsAway(err) || !errors.As(err, &ended) || !slices.Equal(ended.Done, []string{"host/a.example.com claimed"}) {
+	ended, ok := errors.AsType[*LeaseError](err)
+	if !ok || !cluster.IsAway(err) || !slices.Equal(ended.Done, []string{"host/a.example.com claimed"}) {
 		t.Fatalf("error %v, events %q", err, kept.texts)
 	}
-	if half := (*HalfError)(nil); errors.As(err, &half) {
+	if _, ok := errors.AsType[*HalfError](err); ok {
 		t.Errorf("it is tried to give back what cannot be: %v", err)
 	}
 	gone, s.before = false, nil
@@ -64,11 +64,11 @@ func TestHalfAClaimIsSaid(t *testing.T) {
 	}
 	a, _ := applier(t, c)
 	err := a.Apply(t.Context(), []*lease.Definition{withHosts(someLease(someOwner, 1), "a.example.com", "b.example.com")})
-	half := (*HalfError)(nil)
-	if !errors.As(err, &half) || !strings.Contains(half.Left.Error(), "host a.example.com could not be given back") {
+	half, ok := errors.AsType[*HalfError](err)
+	if !ok || !strings.Contains(half.Left.Error(), "host a.example.com could not be given back") {
 		t.Fatalf("error %v", err)
 	}
-	if held := (*HeldError)(nil); !errors.As(half.Why, &held) {
+	if _, ok := errors.AsType[*HeldError](half.Why); !ok {
 		t.Errorf("the reason is %v", half.Why)
 	}
 }
@@ -98,8 +98,8 @@ func TestServerGoesAwayFromSeveralLeases(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	for i, want := range []LeaseError{{Lease: first.Group(), Done: []string{"ingress/a.example.com deleted", "providerhost/a.example.com deleted", "host/a.example.com released"}}, {Lease: second.Group()}} {
-		ended := (*LeaseError)(nil)
-		if !errors.As(failures[i], &ended) || ended.Lease != want.Lease || !cluster.IsAway(ended) || !slices.Equal(ended.Done, want.Done) {
+		ended, ok := errors.AsType[*LeaseError](failures[i])
+		if !ok || ended.Lease != want.Lease || !cluster.IsAway(ended) || !slices.Equal(ended.Done, want.Done) {
 			t.Errorf("of lease %s: %#v", want.Lease, failures[i])
 		}
 	}

@@ -46,8 +46,8 @@ func (r *run) failed(err error) error {
 	r.send(Event{Time: time.Now(), Action: Failed, Lease: r.req.Lease, Kind: "lease", Name: r.req.Lease.String(), Err: err})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var fs Failures
-	if !errors.As(err, &fs) {
+	fs, ok := errors.AsType[Failures](err)
+	if !ok {
 		fs = Failures{err}
 	}
 	named := make(Failures, len(fs))

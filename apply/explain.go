@@ -21,7 +21,7 @@ func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig
 		return nil, err
 	}
 	contents := s.contents(c.Now())
-	around := &state.Circumstances{
+	around := &state.View{
 		Config: cfg, Claims: s.list(), Book: state.NewBook(cfg, contents, state.Holdings...), Pools: contents.Pools, Uses: s.hostUses, AddressUses: s.addressUses,
 		Backends: map[string]bool{}, Now: c.Now(),
 	}
@@ -81,7 +81,7 @@ func (s *snapshot) unrecorded(ctx context.Context, a *Applier, things []thing.Th
 // contents are what the snapshot holds, as the book is computed from it.
 func (s *snapshot) contents(now time.Time) state.Contents {
 	in := state.Contents{Now: now, Claims: s.list()}
-	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.Routes, []render.Kind{render.IPAddressPool}) {
+	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []render.Kind{render.IPAddressPool}) {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			in.Add(s.live[kind.Plural][name], "")
 		}

@@ -112,7 +112,7 @@ func TestLostAnswerIsGivenBack(t *testing.T) {
 	}
 	a, _ := applier(t, c)
 	err := a.Apply(t.Context(), []*lease.Definition{withHosts(someLease(someOwner, 1), "a.example.com", "b.example.com")})
-	if refused := (*HeldError)(nil); !errors.As(err, &refused) || !lost {
+	if _, ok := errors.AsType[*HeldError](err); !ok || !lost {
 		t.Fatalf("error %v (answer lost: %v)", err, lost)
 	}
 	if got, want := s.names(), []string{"leases/b.example.com"}; !slices.Equal(got, want) {
@@ -200,7 +200,7 @@ func TestOvertakenRunTakesBack(t *testing.T) {
 			}
 			a, _ := applier(t, c)
 			err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)})
-			if overtaken := (*OvertakenError)(nil); !errors.As(err, &overtaken) || overtaken.Thing != host {
+			if overtaken, ok := errors.AsType[*OvertakenError](err); !ok || overtaken.Thing != host {
 				t.Fatalf("error %v", err)
 			}
 			if got, want := s.names(), []string{"leases/" + host, "namespaces/" + id.Namespace()}; !slices.Equal(got, want) {
@@ -237,7 +237,7 @@ func TestOvertakenRunTakesBackWhatHadBeenThere(t *testing.T) {
 		return 0, false
 	}
 	err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host, more)})
-	if overtaken := (*OvertakenError)(nil); !errors.As(err, &overtaken) || overtaken.Thing != host {
+	if overtaken, ok := errors.AsType[*OvertakenError](err); !ok || overtaken.Thing != host {
 		t.Fatalf("error %v", err)
 	}
 	if got, want := s.names(), []string{"leases/" + host, "namespaces/" + id.Namespace()}; !slices.Equal(got, want) {
@@ -272,7 +272,7 @@ func TestOvertakenRunLeavesWhatWasMadeAnew(t *testing.T) {
 	changed := withHosts(id, host, more)
 	changed.Hash = "another" // so that the objects of the first host are written too
 	err := a.Apply(t.Context(), []*lease.Definition{changed})
-	if overtaken := (*OvertakenError)(nil); !errors.As(err, &overtaken) || overtaken.Thing != host {
+	if overtaken, ok := errors.AsType[*OvertakenError](err); !ok || overtaken.Thing != host {
 		t.Fatalf("error %v", err)
 	}
 	want := []string{"ingresses/" + host, "leases/" + host, "namespaces/" + id.Namespace(), "providerhosts/" + host}
@@ -305,7 +305,7 @@ func TestOvertakenRunLeavesWhatAnotherRunHasMarked(t *testing.T) {
 	}
 	a, _ := applier(t, c)
 	err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host, more)})
-	if overtaken := (*OvertakenError)(nil); !errors.As(err, &overtaken) || overtaken.Thing != more {
+	if overtaken, ok := errors.AsType[*OvertakenError](err); !ok || overtaken.Thing != more {
 		t.Fatalf("error %v", err)
 	}
 	want := []string{"ingresses/" + host, "leases/" + host, "leases/" + more, "namespaces/" + id.Namespace(), "providerhosts/" + host}
@@ -331,7 +331,7 @@ func TestOvertakenRunLeavesWhatServesForAnother(t *testing.T) {
 	}
 	a, kept := applier(t, c)
 	err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host, more)})
-	if overtaken := (*OvertakenError)(nil); !errors.As(err, &overtaken) || overtaken.Thing != host {
+	if overtaken, ok := errors.AsType[*OvertakenError](err); !ok || overtaken.Thing != host {
 		t.Fatalf("error %v", err)
 	}
 	if got, want := s.names(), []string{"ingresses/" + host, "leases/" + host, "namespaces/" + id.Namespace(), "providerhosts/" + host}; !slices.Equal(got, want) {

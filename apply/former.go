@@ -73,7 +73,7 @@ func standsFor(o owned, c *state.Claim, p state.Part) bool {
 	case o.kind == render.ProviderLeasedIP:
 		port := state.PortObjectOf(o.live)
 		return c.Kind.HasPorts() && state.PortKey(port.Protocol, port.Port) == p.Key
-	case slices.Contains(kinds.Hosts, o.kind):
+	case slices.Contains(kinds.RouteKinds, o.kind):
 		return slices.ContainsFunc(state.HostUses(o.live), func(u state.Use) bool { return u.Redirect || state.RouteKey(u.Path) == p.Key })
 	}
 	return true

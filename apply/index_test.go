@@ -172,7 +172,7 @@ func TestFaultInAReleaseIsItsError(t *testing.T) {
 		}
 	}
 	err := a.Release(t.Context(), []lease.Group{first.Group(), second.Group()})
-	if fault := (*parallel.FaultError)(nil); !errors.As(err, &fault) {
+	if _, ok := errors.AsType[*parallel.FaultError](err); !ok {
 		t.Errorf("got %v", err)
 	}
 	if s.objects[claimPath+state.HostName("b.example.com")] != nil {

@@ -41,19 +41,19 @@ type MigrateOptions struct {
 type Migration struct {
 	*Applier
 	opts   MigrateOptions
-	leases []*migration
+	leases []*leaseMigration
 }
 
-// migration is the work on one lease.
-type migration struct {
+// leaseMigration is the work on one lease.
+type leaseMigration struct {
 	*run
 	// routes are those that are to move, companions what belongs to routes of their kinds.
 	routes     []*crossing
 	companions []owned
 	// there are the routes that have the target's kind already.
 	there []*unstructured.Unstructured
-	// hosts are those of which DNS is led to the new routes.
-	hosts []*led
+	// hosts are those whose DNS records are pointed to the new routes.
+	hosts []*hostMove
 	// marked are claims as they were when the run's marks were last taken off, by name.
 	marked map[string]*state.Claim
 }
@@ -95,25 +95,24 @@ func kindsOf(target string) []render.Kind {
 	return []render.Kind{render.Ingress}
 }
 
-// Migration reads the cluster and finds the leases that are chosen and have routes. Nothing is
-// written.
-func (a *Applier) Migration(ctx context.Context, choose func(lease.ID) bool, opts MigrateOptions) (*Migration, error) {
+// PlanMigration reads the cluster and finds the chosen leases that have routes. It writes nothing.
+func (a *Applier) PlanMigration(ctx context.Context, choose func(lease.ID) bool, opts MigrateOptions) (*Migration, error) {
 	snapshot, err := a.read(ctx, true)
 	if err != nil {
 		return nil, err
 	}
-	byLease := map[lease.ID]*migration{}
-	of := func(id lease.ID) *migration {
+	byLease := map[lease.ID]*leaseMigration{}
+	of := func(id lease.ID) *leaseMigration {
 		m := byLease[id]
 		if m == nil {
-			m = &migration{run: a.newRun(nil, state.Request{Lease: id}), marked: map[string]*state.Claim{}}
+			m = &leaseMigration{run: a.newRun(nil, state.Request{Lease: id}), marked: map[string]*state.Claim{}}
 			m.snapshot, m.pools = snapshot, newPools(a, snapshot)
 			byLease[id] = m
 		}
 		return m
 	}
 	targets := kindsOf(a.opts.Config.Target)
-	for _, kind := range slices.Concat(kinds.Hosts, kinds.Filters, kinds.Policies) {
+	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
 		for _, name := range sortedKeys(snapshot.live[kind.Plural]) {
 			o := snapshot.live[kind.Plural][name]
 			whose := snapshot.ownership(o)
@@ -123,9 +122,9 @@ func (a *Applier) Migration(ctx context.Context, choose func(lease.ID) bool, opt
 			}
 			_, _, redirect := lease.ParseRouteName(o.GetName())
 			switch m := of(id); {
-			case slices.Contains(kinds.Hosts, kind) && !redirect && slices.Contains(targets, kind):
+			case slices.Contains(kinds.RouteKinds, kind) && !redirect && slices.Contains(targets, kind):
 				m.there = append(m.there, o)
-			case slices.Contains(kinds.Hosts, kind) && !redirect:
+			case slices.Contains(kinds.RouteKinds, kind) && !redirect:
 				if uses := state.HostUses(o); len(uses) > 0 {
 					m.routes = append(m.routes, &crossing{old: owned{kind: kind, live: o, group: id.Group()}, use: uses[0]})
 				}
@@ -138,7 +137,7 @@ func (a *Applier) Migration(ctx context.Context, choose func(lease.ID) bool, opt
 	for _, m := range byLease {
 		out.leases = append(out.leases, m)
 	}
-	slices.SortFunc(out.leases, func(x, y *migration) int { return x.req.Lease.Compare(y.req.Lease) })
+	slices.SortFunc(out.leases, func(x, y *leaseMigration) int { return x.req.Lease.Compare(y.req.Lease) })
 	return out, nil
 }
 
@@ -159,8 +158,8 @@ func (m *Migration) Routes() (n int) {
 	return n
 }
 
-// Run moves the routes. First the new ones are written and, where somebody says so, accepted; then the
-// DNS records of their hosts are led to them; then the old ones go. Leases are independent; the error
+// Run moves the routes. First it writes the new ones and waits, if a router reports, until they are accepted; then
+// it points the DNS records of their hosts to them; then it deletes the old ones. Leases are independent; the error
 // joins those of all.
 func (m *Migration) Run(ctx context.Context) error {
 	runs := make([]*run, len(m.leases))
@@ -170,7 +169,7 @@ func (m *Migration) Run(ctx context.Context) error {
 	errs := []error{m.each(runs, func(i int, _ *run) error { return m.leases[i].bring(ctx) }), m.overlap(ctx)}
 	if errs[1] == nil && !m.opts.KeepOld {
 		lacking := m.lacking()
-		errs = append(errs, m.each(runs, func(i int, _ *run) error { return m.leases[i].lead(ctx, m.opts.Settle, lacking) }),
+		errs = append(errs, m.each(runs, func(i int, _ *run) error { return m.leases[i].repointDNS(ctx, m.opts.Settle, lacking) }),
 			m.each(runs, func(i int, _ *run) error { return m.leases[i].follow(ctx, m.opts.Settle) }))
 		errs[1] = m.settleDNS(ctx)
 	}
@@ -195,7 +194,7 @@ func (m *Migration) Staying() (names []string) {
 
 // overlap lets both routes stand for a while, where there are two.
 func (m *Migration) overlap(ctx context.Context) error {
-	ready := slices.ContainsFunc(m.leases, func(l *migration) bool {
+	ready := slices.ContainsFunc(m.leases, func(l *leaseMigration) bool {
 		return slices.ContainsFunc(l.routes, func(c *crossing) bool { return c.ready })
 	})
 	if !ready || m.Applier.opts.DryRun != "" || m.opts.KeepOld {

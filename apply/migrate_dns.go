@@ -16,29 +16,29 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// led is a host whose new routes are accepted, and which DNS is to lead to them.
-type led struct {
+// hostMove is a host whose new routes are accepted, and whose DNS records are to point to them.
+type hostMove struct {
 	host   string
 	part   state.Part
 	routes []*crossing
 	// records are those that it is to have, values what they say of the host's own name.
 	records render.DNS
 	values  []string
-	// namespace is where its records stand. theirs is another deployment that has them, and holds
+	// namespace is that of its records. theirs is another deployment that has them, and holds
 	// another path of the host.
 	namespace string
 	theirs    string
-	// follows is true where people may be led to the old routes until its records are served; missing is
+	// follows is true if clients may reach the old routes until its records are served; missing is
 	// what those lack, since when they are served.
 	follows bool
 	missing string
 	since   time.Time
-	// ended is true where its old routes stay, whatever comes.
+	// ended is true if its old routes stay, whatever happens next.
 	ended bool
 }
 
 // stay leaves the old routes of the host where they are.
-func (h *led) stay() {
+func (h *hostMove) stay() {
 	h.ended = true
 	for _, c := range h.routes {
 		c.ready = false
@@ -46,7 +46,7 @@ func (h *led) stay() {
 }
 
 // stayAll leaves all old routes where they are, if there is an error.
-func stayAll(hosts []*led, err error) error {
+func stayAll(hosts []*hostMove, err error) error {
 	if err != nil {
 		for _, h := range hosts {
 			h.stay()
@@ -55,14 +55,13 @@ func stayAll(hosts []*led, err error) error {
 	return err
 }
 
-// lead leads DNS to the new routes of a lease: the same records, and in the same way, as its next apply
-// would.
-func (m *migration) lead(ctx context.Context, settle time.Duration, lacking map[string]string) error {
-	if m.hosts = m.led(); len(m.hosts) == 0 {
+// repointDNS points DNS to the new routes of a lease: it writes the records that its next apply would write.
+func (m *leaseMigration) repointDNS(ctx context.Context, settle time.Duration, lacking map[string]string) error {
+	if m.hosts = m.hostsToRepoint(); len(m.hosts) == 0 {
 		return nil
 	}
 	if m.opts.Config.DNS.Form == config.DNSAnnotations {
-		return m.unread(ctx, m.hosts, settle, lacking)
+		return m.hideFromExternalDNS(ctx, m.hosts, settle, lacking)
 	}
 	errs := []error{m.findValues(ctx, m.hosts)}
 	var routes []*crossing // whose records change
@@ -89,26 +88,26 @@ func (m *migration) lead(ctx context.Context, settle time.Duration, lacking map[
 	return failures(append(errs, err))
 }
 
-// led are the hosts of the routes that are ready, and of which the lease holds a part: without a claim
-// a host has no records.
-func (m *migration) led() []*led {
+// hostsToRepoint are the hosts of which a route is ready and the lease holds a part: without a claim a host
+// has no records.
+func (m *leaseMigration) hostsToRepoint() []*hostMove {
 	if m.opts.Config.DNS.Form == config.DNSNone {
 		return nil
 	}
-	var hosts []*led
+	var hosts []*hostMove
 	for _, c := range m.routes {
 		claim := m.snapshot.claims[state.HostName(c.use.Host)]
 		if !c.ready || claim == nil || len(claim.PartsOf(m.group)) == 0 {
 			continue
 		}
-		i := slices.IndexFunc(hosts, func(h *led) bool { return h.host == c.use.Host })
+		i := slices.IndexFunc(hosts, func(h *hostMove) bool { return h.host == c.use.Host })
 		if i < 0 {
 			i = len(hosts)
-			hosts = append(hosts, &led{host: c.use.Host, part: claim.PartsOf(m.group)[0], namespace: m.req.Lease.Namespace()})
+			hosts = append(hosts, &hostMove{host: c.use.Host, part: claim.PartsOf(m.group)[0], namespace: m.req.Lease.Namespace()})
 		}
 		hosts[i].routes = append(hosts[i].routes, c)
 	}
-	slices.SortFunc(hosts, func(a, b *led) int { return cmp.Compare(a.host, b.host) })
+	slices.SortFunc(hosts, func(a, b *hostMove) int { return cmp.Compare(a.host, b.host) })
 	return hosts
 }
 
@@ -138,7 +137,7 @@ func (m *Migration) lacking() map[string]string {
 			}
 		}
 		for _, u := range uses {
-			route := slices.ContainsFunc(kinds.Hosts, func(k render.Kind) bool { return k.Singular == u.Kind })
+			route := slices.ContainsFunc(kinds.RouteKinds, func(k render.Kind) bool { return k.Singular == u.Kind })
 			if route && !isNew(u) && !u.Redirect && u.HasLease && u.Lease.Owner == owner && !there[place{host, u.Path}] {
 				lacking[host] = fmt.Sprintf("its DNS records lead where they did: %s serves it too, and has no new form yet", u)
 			}
@@ -148,7 +147,7 @@ func (m *Migration) lacking() map[string]string {
 }
 
 // asLong asks until it is done, for as long as the run waits; a run that does not wait asks once.
-func (m *migration) asLong(ctx context.Context, done func(context.Context) (bool, error)) error {
+func (m *leaseMigration) asLong(ctx context.Context, done func(context.Context) (bool, error)) error {
 	if m.opts.Wait > 0 && m.opts.DryRun == "" {
 		return pollFor(ctx, m.opts.Wait, done)
 	}
@@ -160,7 +159,7 @@ func (m *migration) asLong(ctx context.Context, done func(context.Context) (bool
 }
 
 // findValues waits until it is known where the new routes are reached.
-func (m *migration) findValues(ctx context.Context, hosts []*led) error {
+func (m *leaseMigration) findValues(ctx context.Context, hosts []*hostMove) error {
 	var errs []error
 	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
 		known := true
@@ -208,7 +207,7 @@ func recordsIn(objects []render.Object) (records []dns.Record) {
 
 // turn writes the records of a host. For how long people may come to the old routes after that is
 // noted on those first.
-func (m *migration) turn(ctx context.Context, h *led, lacking string) error {
+func (m *leaseMigration) turn(ctx context.Context, h *hostMove, lacking string) error {
 	var live []dns.Record
 	var ttl time.Duration
 	for _, o := range m.snapshot.records[h.host] {
@@ -218,7 +217,7 @@ func (m *migration) turn(ctx context.Context, h *led, lacking string) error {
 	}
 	was := valuesOf(h.host, live)
 	turns := len(was) > 0 && len(h.values) > 0 && !slices.Equal(was, h.values)
-	h.follows = turns || slices.ContainsFunc(h.routes, func(c *crossing) bool { return timeLedTo(c.old.live) > 0 })
+	h.follows = turns || slices.ContainsFunc(h.routes, func(c *crossing) bool { return residualTTL(c.old.live) > 0 })
 	if turns && lacking != "" {
 		return m.leave(h, lacking)
 	}
@@ -239,7 +238,7 @@ func (m *migration) turn(ctx context.Context, h *led, lacking string) error {
 }
 
 // leave leaves the old routes of a host, with the reason.
-func (m *migration) leave(h *led, why string) error {
+func (m *leaseMigration) leave(h *hostMove, why string) error {
 	h.stay()
 	stayed := &StayedError{Lease: m.req.Lease}
 	for _, c := range h.routes {

@@ -16,7 +16,7 @@ import (
 )
 
 // end removes the old routes whose new ones are accepted, then what went with them.
-func (m *migration) end(ctx context.Context, keep bool) error {
+func (m *leaseMigration) end(ctx context.Context, keep bool) error {
 	if keep {
 		m.tellDone("prepared")
 		return nil
@@ -48,7 +48,7 @@ func (m *migration) end(ctx context.Context, keep bool) error {
 }
 
 // removeAll removes old routes, as far as their claims could be marked, and what goes with them.
-func (m *migration) removeAll(ctx context.Context, going []*crossing) error {
+func (m *leaseMigration) removeAll(ctx context.Context, going []*crossing) error {
 	gone := map[*unstructured.Unstructured]bool{}
 	var errs []error
 	for _, c := range going {
@@ -85,7 +85,7 @@ func (m *migration) removeAll(ctx context.Context, going []*crossing) error {
 }
 
 // belongsTo lets an object go that belonged to routes while no other run of the lease has taken their hosts.
-func (m *migration) belongsTo(o owned, going []*crossing) mayGo {
+func (m *leaseMigration) belongsTo(o owned, going []*crossing) mayGo {
 	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
 		if !sameTenant(o.live, now) || m.opts.DryRun != "" {
 			return sameTenant(o.live, now), nil
@@ -100,7 +100,7 @@ func (m *migration) belongsTo(o owned, going []*crossing) mayGo {
 }
 
 // needed are the objects that belong to routes which stay.
-func (m *migration) needed(gone map[*unstructured.Unstructured]bool) map[string]bool {
+func (m *leaseMigration) needed(gone map[*unstructured.Unstructured]bool) map[string]bool {
 	needed := map[string]bool{}
 	for _, c := range m.routes {
 		if gone[c.old.live] || c.old.kind != render.HTTPRoute && c.old.kind != render.TLSRoute {
@@ -119,7 +119,7 @@ func (m *migration) needed(gone map[*unstructured.Unstructured]bool) map[string]
 }
 
 // tellDone ends the events of a lease of which no route had to stay.
-func (m *migration) tellDone(how string) {
+func (m *leaseMigration) tellDone(how string) {
 	if slices.ContainsFunc(m.routes, func(c *crossing) bool { return !c.ready }) {
 		return
 	}
@@ -139,7 +139,7 @@ func (m *migration) tellDone(how string) {
 
 // removeOld deletes an old route, whoever wrote it, as long as it is what was read, else its new form says
 // something else, and as long as no other run of the lease has come between.
-func (m *migration) removeOld(ctx context.Context, c *crossing) error {
+func (m *leaseMigration) removeOld(ctx context.Context, c *crossing) error {
 	when := ""
 	if m.opts.DryRun != "" && c.lag > 0 {
 		when = c.lag.String() + " after its DNS records lead to the new route"

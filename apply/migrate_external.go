@@ -27,42 +27,43 @@ func (a *Applier) externalController() string {
 	return a.opts.Config.DNS.AnnotationPrefix + "/controller"
 }
 
-// unread lets external-dns read the old routes no more, so that it leads DNS to the new ones: of two
-// routes of a host it keeps to the one whose record there is.
-func (m *migration) unread(ctx context.Context, hosts []*led, settle time.Duration, lacking map[string]string) error {
+// hideFromExternalDNS hides the old routes from external-dns, so that it points DNS to the new ones: of two
+// routes of a host it keeps the one that has the record.
+func (m *leaseMigration) hideFromExternalDNS(ctx context.Context, hosts []*hostMove, settle time.Duration, lacking map[string]string) error {
 	reached := map[*crossing]dns.Target{}
 	errs := []error{m.findReached(ctx, hosts, reached)}
 	for _, h := range hosts {
 		if h.ended {
 			continue
 		}
-		if err := m.turnUnread(ctx, h, reached, lacking[h.host]); err != nil {
+		if err := m.hideRoutes(ctx, h, reached, lacking[h.host]); err != nil {
 			h.stay()
 			errs = append(errs, err)
 			continue
 		}
 		for _, c := range h.routes {
-			if m.isUnread(c) && m.opts.DryRun == "" {
-				m.staysFor(c, lastApplied(c.old.live).Add(second), timeLedTo(c.old.live), settle)
+			if m.isHidden(c) && m.opts.DryRun == "" {
+				m.staysFor(c, lastApplied(c.old.live).Add(timestampPrecision), residualTTL(c.old.live), settle)
 			}
 		}
 	}
 	return failures(errs)
 }
 
-func (m *migration) isUnread(c *crossing) bool {
+// isHidden is true for an old route that external-dns passes over.
+func (m *leaseMigration) isHidden(c *crossing) bool {
 	return c.old.live.GetAnnotations()[m.externalController()] == lease.FieldManager
 }
 
-// turnUnread marks the old routes of a host, where they lead elsewhere than the new ones.
-func (m *migration) turnUnread(ctx context.Context, h *led, reached map[*crossing]dns.Target, lacking string) error {
+// hideRoutes hides the old routes of a host from external-dns if they point elsewhere than the new ones.
+func (m *leaseMigration) hideRoutes(ctx context.Context, h *hostMove, reached map[*crossing]dns.Target, lacking string) error {
 	var turning []*crossing
 	for _, c := range h.routes {
 		was, err := m.oldTarget(ctx, c)
 		if err != nil {
 			return err
 		}
-		if !m.isUnread(c) && !was.Empty() && fmt.Sprint(was) != fmt.Sprint(reached[c]) {
+		if !m.isHidden(c) && !was.Empty() && fmt.Sprint(was) != fmt.Sprint(reached[c]) {
 			turning = append(turning, c)
 		}
 	}
@@ -83,7 +84,7 @@ func (m *migration) turnUnread(ctx context.Context, h *led, reached map[*crossin
 
 // findReached waits until it is known where the new routes are reached: were the old ones passed over
 // before, external-dns would take the records away.
-func (m *migration) findReached(ctx context.Context, hosts []*led, reached map[*crossing]dns.Target) error {
+func (m *leaseMigration) findReached(ctx context.Context, hosts []*hostMove, reached map[*crossing]dns.Target) error {
 	look := &looker{run: m.run, fresh: true}
 	var waiting map[string]string
 	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
@@ -125,7 +126,7 @@ func (m *migration) findReached(ctx context.Context, hosts []*led, reached map[*
 }
 
 // saidTarget is where an annotation tells external-dns that a route is reached.
-func (m *migration) saidTarget(o *unstructured.Unstructured) dns.Target {
+func (m *leaseMigration) saidTarget(o *unstructured.Unstructured) dns.Target {
 	text := o.GetAnnotations()[m.opts.Config.DNS.AnnotationPrefix+"/target"]
 	if text == "" {
 		return dns.Target{}
@@ -134,7 +135,7 @@ func (m *migration) saidTarget(o *unstructured.Unstructured) dns.Target {
 }
 
 // oldTarget is where external-dns finds that an old route is reached.
-func (m *migration) oldTarget(ctx context.Context, c *crossing) (dns.Target, error) {
+func (m *leaseMigration) oldTarget(ctx context.Context, c *crossing) (dns.Target, error) {
 	switch said := m.saidTarget(c.old.live); {
 	case !said.Empty():
 		return said, nil

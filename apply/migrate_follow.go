@@ -20,19 +20,19 @@ import (
 
 // follow waits until the records of a lease's hosts are served, those that other deployments have among
 // them. Until then its old routes stay.
-func (m *migration) follow(ctx context.Context, settle time.Duration) error {
+func (m *leaseMigration) follow(ctx context.Context, settle time.Duration) error {
 	if len(m.hosts) == 0 || m.opts.DryRun != "" || !m.opts.Config.DNS.Records() {
 		return nil
 	}
-	err := failures([]error{m.awaitLed(ctx, m.hosts), m.confirm(ctx)})
+	err := failures([]error{m.awaitRepointed(ctx, m.hosts), m.confirm(ctx)})
 	for _, h := range m.hosts {
 		m.settleHost(h, settle)
 	}
 	return err
 }
 
-// awaitLed waits until the records of the hosts are served as they are to be.
-func (m *migration) awaitLed(ctx context.Context, hosts []*led) error {
+// awaitRepointed waits until the records of the hosts are served as they are to be.
+func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) error {
 	var errs []error
 	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
 		all := true
@@ -66,7 +66,7 @@ func (m *migration) awaitLed(ctx context.Context, hosts []*led) error {
 }
 
 // look says what a host's records lack or, where they lack nothing, since when they are served.
-func (m *migration) look(ctx context.Context, h *led) error {
+func (m *leaseMigration) look(ctx context.Context, h *hostMove) error {
 	kind := render.DNSEndpoint
 	if m.opts.Config.DNS.Form == config.DNSGardener {
 		kind = render.DNSRecord
@@ -121,9 +121,9 @@ func listed(values []string) string { return cmp.Or(strings.Join(values, ", "), 
 
 // settleHost sets until when the old routes of a host stay. Where another deployment has its records, it
 // is not noted on them that those have changed.
-func (m *migration) settleHost(h *led, settle time.Duration) {
+func (m *leaseMigration) settleHost(h *hostMove, settle time.Duration) {
 	for _, c := range h.routes {
-		lag := timeLedTo(c.old.live)
+		lag := residualTTL(c.old.live)
 		if h.theirs != "" {
 			for _, o := range m.snapshot.records[h.host] {
 				lag = max(lag, longestTTL(h.host, state.RecordObjectOf(o.live)))

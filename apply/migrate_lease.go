@@ -13,7 +13,7 @@ import (
 )
 
 // bring writes the new routes of a lease and waits until they are accepted.
-func (m *migration) bring(ctx context.Context) error {
+func (m *leaseMigration) bring(ctx context.Context) error {
 	if err := m.mayMove(); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (m *migration) bring(ctx context.Context) error {
 
 // mayMove refuses a lease before anything is written: beside an operator that makes routes of its
 // own kind, and with hosts that somebody else holds.
-func (m *migration) mayMove() error {
+func (m *leaseMigration) mayMove() error {
 	if m.snapshot.operators.hostname && len(m.routes) > 0 {
 		return &OperatorError{Lease: m.req.Lease, Why: "Akash's hostname operator makes its routes, of the kind that its flag --ingress-mode says: " +
 			"change that, and it makes the others"}
@@ -77,7 +77,7 @@ func (m *migration) mayMove() error {
 }
 
 // plan reads the routes back and renders their new forms.
-func (m *migration) plan() {
+func (m *leaseMigration) plan() {
 	around := m.surroundings()
 	hash := m.hash()
 	var lives, beside []*render.Live
@@ -121,7 +121,7 @@ func (m *migration) plan() {
 }
 
 // findKinds refuses, before anything is written, what the cluster has no kind for.
-func (m *migration) findKinds() error {
+func (m *leaseMigration) findKinds() error {
 	m.kinds = nil
 	for _, c := range m.routes {
 		if c.why != "" { // be it that the new kind cannot have it: where there is none that matters more
@@ -145,14 +145,14 @@ func (m *migration) findKinds() error {
 // main is the route itself among the objects of its new form.
 func (c *crossing) main() render.Object {
 	i := slices.IndexFunc(c.objects, func(o render.Object) bool {
-		return slices.Contains(kinds.Hosts, o.Kind) && o.Name == c.old.live.GetName()
+		return slices.Contains(kinds.RouteKinds, o.Kind) && o.Name == c.old.live.GetName()
 	})
 	return c.objects[i]
 }
 
 // hash is that of the definition of which the lease's objects are; where Akash's provider wrote all
 // of them, one that stands for the lease.
-func (m *migration) hash() string {
+func (m *leaseMigration) hash() string {
 	for _, o := range m.snapshot.written[m.group] {
 		if hash := o.live.GetAnnotations()[lease.AnnotationDefinition]; hash != "" {
 			return hash
@@ -162,7 +162,7 @@ func (m *migration) hash() string {
 }
 
 // surroundings are what the cluster has beside the routes of the lease.
-func (m *migration) surroundings() render.Surroundings {
+func (m *leaseMigration) surroundings() render.Surroundings {
 	namespace := m.req.Lease.Namespace()
 	s := render.Surroundings{
 		Ports: map[string][]render.ServicePort{},
@@ -192,7 +192,7 @@ func (m *migration) surroundings() render.Surroundings {
 }
 
 // stayed is the error of routes that could not be moved.
-func (m *migration) stayed() error {
+func (m *leaseMigration) stayed() error {
 	var names []string
 	for _, c := range m.routes {
 		if c.why != "" {

@@ -29,7 +29,7 @@ func (e *YieldedError) Error() string {
 
 // whileMarked marks the claims on the hosts of some routes, does something, and takes the marks off again: a
 // migration may wait for long in between. Routes of which the claim is the lease's no more are ready no more.
-func (m *migration) whileMarked(ctx context.Context, routes []*crossing, do func() error) error {
+func (m *leaseMigration) whileMarked(ctx context.Context, routes []*crossing, do func() error) error {
 	if m.opts.DryRun != "" || len(routes) == 0 {
 		return do()
 	}
@@ -44,7 +44,7 @@ func (m *migration) whileMarked(ctx context.Context, routes []*crossing, do func
 }
 
 // markRoutes marks the parts that the routes serve, as a run of apply does before it writes or deletes.
-func (m *migration) markRoutes(ctx context.Context, routes []*crossing) error {
+func (m *leaseMigration) markRoutes(ctx context.Context, routes []*crossing) error {
 	var errs []error
 	for _, c := range routes {
 		name := state.HostName(c.use.Host)
@@ -62,7 +62,7 @@ func (m *migration) markRoutes(ctx context.Context, routes []*crossing) error {
 
 // markPart marks one part, reading the claim again as long as it loses races. What rests on a part that
 // another run had marked is to move (touch): that run deletes it as it was read.
-func (m *migration) markPart(ctx context.Context, claim *state.Claim, c *crossing) error {
+func (m *leaseMigration) markPart(ctx context.Context, claim *state.Claim, c *crossing) error {
 	name, key := claim.Name(), state.RouteKey(c.use.Path)
 	h := m.holds[name]
 	if h == nil {
@@ -103,7 +103,7 @@ func (m *migration) markPart(ctx context.Context, claim *state.Claim, c *crossin
 }
 
 // isMine is true for a claim of which the run's lease holds the part.
-func (m *migration) isMine(claim *state.Claim, key string) bool {
+func (m *leaseMigration) isMine(claim *state.Claim, key string) bool {
 	if claim == nil || claim.Deleting || claim.Unreadable != "" || claim.Owner != m.group.Owner {
 		return false
 	}
@@ -112,7 +112,7 @@ func (m *migration) isMine(claim *state.Claim, key string) bool {
 }
 
 // yielded says who has a host by now.
-func (m *migration) yielded(claim *state.Claim, c *crossing) error {
+func (m *leaseMigration) yielded(claim *state.Claim, c *crossing) error {
 	key := state.RouteKey(c.use.Path)
 	switch {
 	case claim == nil || claim.Deleting || claim.Part(key) == nil:
@@ -125,7 +125,7 @@ func (m *migration) yielded(claim *state.Claim, c *crossing) error {
 
 // unmark takes the run's marks off, and with them those of runs that it has taken over. It goes on when the
 // run was interrupted.
-func (m *migration) unmark(ctx context.Context) error {
+func (m *leaseMigration) unmark(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	var errs []error
@@ -163,7 +163,7 @@ func (m *migration) unmark(ctx context.Context) error {
 
 // stillMarked reads the claim on a route's host, which is to be later than the route was read, and says that
 // it is the run's no more.
-func (m *migration) stillMarked(ctx context.Context, c *crossing) error {
+func (m *leaseMigration) stillMarked(ctx context.Context, c *crossing) error {
 	name := state.HostName(c.use.Host)
 	claim, err := readClaim(ctx, m.ledger, name)
 	switch before := m.snapshot.claims[name]; {
@@ -181,7 +181,7 @@ func (m *migration) stillMarked(ctx context.Context, c *crossing) error {
 
 // stands looks once more for the new form of a route, before the old one goes. Where another run of the
 // lease was under way the new form moves, so that a run which has read it does not prune it.
-func (m *migration) stands(ctx context.Context, c *crossing) error {
+func (m *leaseMigration) stands(ctx context.Context, c *crossing) error {
 	o := c.main()
 	live, err := m.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil {
@@ -200,7 +200,7 @@ func (m *migration) stands(ctx context.Context, c *crossing) error {
 }
 
 // differing are the routes whose new form is not there as it is to be.
-func (m *migration) differing() (routes []*crossing) {
+func (m *leaseMigration) differing() (routes []*crossing) {
 	for _, c := range m.routes {
 		if c.why == "" && slices.ContainsFunc(c.objects, func(o render.Object) bool {
 			return !cluster.Unchanged(m.keepTaken(o, m.snapshot.find(o)), m.snapshot.find(o), m.manager(o))
@@ -212,7 +212,7 @@ func (m *migration) differing() (routes []*crossing) {
 }
 
 // mayEnd lets an old route go while it says what was read and its claim has the run's mark.
-func (m *migration) mayEnd(c *crossing) mayGo {
+func (m *leaseMigration) mayEnd(c *crossing) mayGo {
 	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
 		if m.opts.DryRun == "" {
 			if err := m.stillMarked(ctx, c); err != nil {

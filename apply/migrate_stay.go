@@ -39,13 +39,13 @@ func (e *SettlingError) add(c *crossing, now time.Time) {
 	}
 }
 
-// timeLedTo is for how long people may be led to a route that is to go once DNS leads elsewhere, as is
-// noted on it; 0 for any other route.
-func timeLedTo(live *unstructured.Unstructured) time.Duration {
+// residualTTL is for how long clients may still reach a route that is to be deleted once DNS points
+// elsewhere, as its annotation says; 0 for any other route.
+func residualTTL(live *unstructured.Unstructured) time.Duration {
 	if live == nil {
 		return 0
 	}
-	seconds, err := strconv.ParseUint(live.GetAnnotations()[lease.AnnotationLedTo], 10, 31)
+	seconds, err := strconv.ParseUint(live.GetAnnotations()[lease.AnnotationDNSTTL], 10, 31)
 	if err != nil {
 		return 0
 	}
@@ -54,9 +54,9 @@ func timeLedTo(live *unstructured.Unstructured) time.Duration {
 
 // noteTime notes on an old route, before DNS leads elsewhere, for how long people may still come to it.
 // Any write after that may be the run's last. What was noted for longer stays.
-func (m *migration) noteTime(ctx context.Context, c *crossing, ttl time.Duration, more map[string]string) error {
-	c.lag = max(ttl, timeLedTo(c.old.live))
-	noted := merged(more, map[string]string{lease.AnnotationLedTo: strconv.Itoa(int(c.lag.Seconds()))})
+func (m *leaseMigration) noteTime(ctx context.Context, c *crossing, ttl time.Duration, more map[string]string) error {
+	c.lag = max(ttl, residualTTL(c.old.live))
+	noted := merged(more, map[string]string{lease.AnnotationDNSTTL: strconv.Itoa(int(c.lag.Seconds()))})
 	if containsAll(c.old.live.GetAnnotations(), noted) {
 		return nil
 	}
@@ -101,7 +101,7 @@ func containsAll(have, want map[string]string) bool {
 
 // annotate applies annotations to a route, pinned to what was read, and says how it is then. They are
 // this program's, so that its next apply of the route, which has none of them, takes them off.
-func (m *migration) annotate(ctx context.Context, kind render.Kind, live *unstructured.Unstructured, annotations map[string]string) (*unstructured.Unstructured, error) {
+func (m *leaseMigration) annotate(ctx context.Context, kind render.Kind, live *unstructured.Unstructured, annotations map[string]string) (*unstructured.Unstructured, error) {
 	out := live.DeepCopy()
 	out.SetAnnotations(merged(live.GetAnnotations(), annotations))
 	if m.opts.DryRun == DryRunClient {
@@ -117,14 +117,14 @@ func (m *migration) annotate(ctx context.Context, kind render.Kind, live *unstru
 	return out, err
 }
 
-// stayAfterAll takes off a route what an earlier migration has noted on it, from which it was to go.
-func (m *migration) stayAfterAll(ctx context.Context, kind render.Kind, live *unstructured.Unstructured) error {
-	if timeLedTo(live) == 0 {
+// cancelRemoval removes from a route the annotations of an earlier migration, which was to delete it.
+func (m *leaseMigration) cancelRemoval(ctx context.Context, kind render.Kind, live *unstructured.Unstructured) error {
+	if residualTTL(live) == 0 {
 		return nil
 	}
 	o := appliedOnly(live)
 	annotations := o.GetAnnotations()
-	delete(annotations, lease.AnnotationLedTo)
+	delete(annotations, lease.AnnotationDNSTTL)
 	delete(annotations, m.externalController())
 	o.SetAnnotations(annotations)
 	if m.opts.DryRun != DryRunClient {
@@ -157,19 +157,19 @@ func merged(all, more map[string]string) map[string]string {
 
 // servedSince is when the controller of a DNS record last wrote its status: it is not later that it began to
 // serve what it serves. Where nobody can tell it is now.
-func (m *migration) servedSince(record *unstructured.Unstructured) time.Time {
+func (m *leaseMigration) servedSince(record *unstructured.Unstructured) time.Time {
 	last := managed.LastWritten(record, managed.Status)
 	if last.IsZero() {
 		return m.cluster.Now()
 	}
-	return last.Add(second)
+	return last.Add(timestampPrecision)
 }
 
-// second is what the API server's times leave out.
-const second = time.Second
+// timestampPrecision is the precision of the API server's times.
+const timestampPrecision = time.Second
 
 // staysFor sets until when an old route stays, after a change at a time, and tells of it.
-func (m *migration) staysFor(c *crossing, since time.Time, lag, settle time.Duration) {
+func (m *leaseMigration) staysFor(c *crossing, since time.Time, lag, settle time.Duration) {
 	if settle >= 0 {
 		lag = settle
 	}

@@ -21,14 +21,14 @@ import (
 )
 
 // writeRoute writes a route's new form, in the order in which it works from its first moment on.
-func (m *migration) writeRoute(ctx context.Context, c *crossing, seen map[string]bool) error {
+func (m *leaseMigration) writeRoute(ctx context.Context, c *crossing, seen map[string]bool) error {
 	if err := m.readAgain(ctx, c); err != nil {
 		return err
 	}
 	if m.superseded(c) {
 		o := c.main()
 		m.event(Unchanged, o.Kind.Singular, o.Namespace, o.Name, "it is there already")
-		return m.stayAfterAll(ctx, o.Kind, m.snapshot.find(o))
+		return m.cancelRemoval(ctx, o.Kind, m.snapshot.find(o))
 	}
 	for _, stage := range kinds.Stages {
 		var objects []render.Object
@@ -50,7 +50,7 @@ func (m *migration) writeRoute(ctx context.Context, c *crossing, seen map[string
 // readAgain reads the new form of a route, and then the old one, from which it is rendered: what another
 // run has written since the migration has read is not to be written over. The write is pinned to the new
 // form as it is now.
-func (m *migration) readAgain(ctx context.Context, c *crossing) error {
+func (m *leaseMigration) readAgain(ctx context.Context, c *crossing) error {
 	o := c.main()
 	now, err := m.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *crossing) changed() error {
 
 // superseded is true where the new form is there and is not this run's to write: Akash's provider wrote
 // it for the lease, or it was written since, from another definition (times have whole seconds). What it says holds.
-func (m *migration) superseded(c *crossing) bool {
+func (m *leaseMigration) superseded(c *crossing) bool {
 	live := m.snapshot.find(c.main())
 	if live == nil {
 		return false
@@ -87,7 +87,7 @@ func (m *migration) superseded(c *crossing) bool {
 		return true
 	}
 	was, is := c.old.live.GetAnnotations()[lease.AnnotationDefinition], live.GetAnnotations()[lease.AnnotationDefinition]
-	if timeLedTo(c.old.live) > 0 {
+	if residualTTL(c.old.live) > 0 {
 		return was != is // the old one was last written to note that it goes
 	}
 	return was != "" && is != "" && was != is && !lastApplied(live).Before(lastApplied(c.old.live))
@@ -103,7 +103,7 @@ func lastApplied(o *unstructured.Unstructured) time.Time {
 
 // accepted waits until routers have accepted the new routes, all at a time. Those that are not leave
 // their old ones in place.
-func (m *migration) accepted(ctx context.Context) error {
+func (m *leaseMigration) accepted(ctx context.Context) error {
 	if m.opts.DryRun != "" || m.opts.Wait == 0 && m.opts.AssumeServing {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (m *migration) accepted(ctx context.Context) error {
 			err := parallel.Guard(func() error { return m.awaitAccepted(ctx, c) })
 			mu.Lock()
 			defer mu.Unlock()
-			if timeout := (*TimeoutError)(nil); errors.As(err, &timeout) {
+			if timeout, ok := errors.AsType[*TimeoutError](err); ok {
 				if err = nil; m.opts.Wait > 0 {
 					waiting = append(waiting, timeout.Waiting...)
 				} else {
@@ -141,10 +141,10 @@ func (m *migration) accepted(ctx context.Context) error {
 }
 
 // awaitAccepted waits until each route of a new form is accepted and its backend found.
-func (m *migration) awaitAccepted(ctx context.Context, c *crossing) error {
+func (m *leaseMigration) awaitAccepted(ctx context.Context, c *crossing) error {
 	for _, o := range c.objects {
 		_, _, redirect := lease.ParseRouteName(o.Name)
-		if !slices.Contains(kinds.Hosts, o.Kind) || redirect && m.opts.AssumeServing && o.Kind == render.Ingress {
+		if !slices.Contains(kinds.RouteKinds, o.Kind) || redirect && m.opts.AssumeServing && o.Kind == render.Ingress {
 			continue
 		}
 		if err := m.awaitServing(ctx, o); err != nil {
@@ -156,7 +156,7 @@ func (m *migration) awaitAccepted(ctx context.Context, c *crossing) error {
 
 // confirm reads the claims once more: a run that stood still may find that the lease has given up, or
 // somebody else has got, what it has just routed.
-func (m *migration) confirm(ctx context.Context) error {
+func (m *leaseMigration) confirm(ctx context.Context) error {
 	if m.opts.DryRun != "" {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (m *migration) confirm(ctx context.Context) error {
 
 // stillHeld is true for a route that its lease holds. One that nobody has claimed has moved rightly while
 // the old route stands.
-func (m *migration) stillHeld(ctx context.Context, c *crossing) (bool, error) {
+func (m *leaseMigration) stillHeld(ctx context.Context, c *crossing) (bool, error) {
 	claim, err := readClaim(ctx, m.ledger, state.HostName(c.use.Host))
 	if err != nil {
 		return false, err
@@ -203,7 +203,7 @@ func (m *migration) stillHeld(ctx context.Context, c *crossing) (bool, error) {
 }
 
 // takeBack deletes what the run has made for a route.
-func (m *migration) takeBack(ctx context.Context, c *crossing) error {
+func (m *leaseMigration) takeBack(ctx context.Context, c *crossing) error {
 	var others []madeObject
 	mine := m.made[:0:0]
 	for _, made := range m.made {

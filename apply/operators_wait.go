@@ -146,7 +146,7 @@ func (o owned) servesPart(c *state.Claim, p state.Part) bool {
 func (r *run) getTheirs(ctx context.Context, kind render.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	for _, kind := range operatorKinds(kind) {
 		live, err := r.cluster.Get(ctx, kind, namespace, name)
-		if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) && kinds.Optional(kind) {
+		if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {
 			err = nil
 		}
 		if live != nil || err != nil {

@@ -65,7 +65,7 @@ func (r *run) lease(ctx context.Context, e state.EndpointWant, family config.Fam
 		if r.asksAgain(err) {
 			err = r.take(ctx, hold)
 		}
-		if refused := (*HeldError)(nil); errors.As(err, &refused) {
+		if _, ok := errors.AsType[*HeldError](err); ok {
 			lost[a] = true
 			r.snapshot.addresses.Drop(a)
 			continue

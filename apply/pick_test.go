@@ -61,8 +61,8 @@ func TestAddressGivenBackMeanwhileIsTaken(t *testing.T) {
 		a, kept := applier(t, c)
 		narrow(t, a)
 		err := a.Apply(t.Context(), []*lease.Definition{anyAddress(someLease(someOwner, 1))})
-		exhausted := (*ExhaustedError)(nil)
-		if errors.As(err, &exhausted) == given || err != nil && given || !lost {
+		_, ok := errors.AsType[*ExhaustedError](err)
+		if ok == given || err != nil && given || !lost {
 			t.Errorf("given back: %v, error %v", given, err)
 		}
 		if got := slices.Contains(kept.texts, "address/203.0.113.1 claimed"); got != given {
@@ -102,8 +102,8 @@ func TestCheckTellsAll(t *testing.T) {
 		hosts = append(hosts, state.HostWant{Host: h + ".example.com"})
 	}
 	err := a.Reserve(t.Context(), []state.Request{{Lease: someLease(someOwner, 1), Hosts: hosts}})
-	refused := (*HeldError)(nil)
-	if !errors.As(err, &refused) || len(refused.Held) != 2 || refused.Held[0].Thing != "b.example.com" || refused.Held[1].Thing != "e.example.com" {
+	refused, ok := errors.AsType[*HeldError](err)
+	if !ok || len(refused.Held) != 2 || refused.Held[0].Thing != "b.example.com" || refused.Held[1].Thing != "e.example.com" {
 		t.Errorf("error %v", err)
 	}
 	for _, want := range []string{"host/a.example.com free", "host/c.example.com withheld", "host/d.example.com held", "host/f.example.com free"} {

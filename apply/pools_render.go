@@ -37,7 +37,7 @@ func KnownOf(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, po
 		for _, o := range objects {
 			known.Pools = append(known.Pools, state.PoolObjectOf(o))
 		}
-		if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) {
+		if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
 			return nil
 		}
 		return err

@@ -49,8 +49,8 @@ func TestOverlapIsRefused(t *testing.T) {
 			a, _ := applier(t, c)
 			a.opts.Config.IP.Mode = tt.mode
 			err := a.Apply(t.Context(), []*lease.Definition{withAddress(someLease(someOwner, 1), "203.0.113.1")})
-			overlap := (*PoolOverlapError)(nil)
-			if errors.As(err, &overlap) != tt.refused || err != nil && !tt.refused {
+			overlap, ok := errors.AsType[*PoolOverlapError](err)
+			if ok != tt.refused || err != nil && !tt.refused {
 				t.Fatalf("error %v", err)
 			}
 			if !tt.refused {

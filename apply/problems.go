@@ -41,7 +41,7 @@ func (s *snapshot) facts(ctx context.Context, a *Applier, crashedAfter time.Dura
 	contents, cfg := s.contents(a.cluster.Now()), a.opts.Config
 	records, err := s.ownRecords(ctx, a)
 	return state.ProblemFacts{
-		Circumstances: &state.Circumstances{
+		View: &state.View{
 			Config: cfg, Claims: contents.Claims, Book: state.NewBook(cfg, contents, state.SubjectPools), Uses: s.hostUses, AddressUses: s.addressUses, Now: a.cluster.Now(),
 		},
 		Contents: contents, Objects: s.objects(there), Records: records, Namespaces: s.namespaces, CrashedAfter: crashedAfter,
@@ -67,7 +67,7 @@ func ownObject(kind render.Kind, o *unstructured.Unstructured, whose state.Owner
 	out := state.OwnObject{
 		ObjectRef: refOf(kind, o), Ownership: whose, Since: service.Since,
 		Definition:  o.GetAnnotations()[lease.AnnotationDefinition],
-		ByOperators: slices.Contains(kinds.Routes, kind) && o.GetLabels()[lease.LabelManaged] == "true",
+		ByOperators: slices.Contains(kinds.ServingKinds, kind) && o.GetLabels()[lease.LabelManaged] == "true",
 		ForOperator: o.GetAnnotations()[lease.AnnotationUpdatedAt] != "",
 	}
 	switch kind {

@@ -183,12 +183,12 @@ func (r *run) removeWhile(ctx context.Context, o owned, action Action, why strin
 	return r.deleteWhile(ctx, o, action, why, goes)
 }
 
-// removeAsRead deletes a route, whoever wrote it, as long as it says what was read. Told goes with the
-// event; next is what is to be done where it does not.
-func (r *run) removeAsRead(ctx context.Context, o owned, told, next string) error {
-	return r.deleteWhile(ctx, o, Deleted, told, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
+// removeAsRead deletes a route, whoever wrote it, only if it is unchanged since it was read; message goes
+// into the event, hint into the error.
+func (r *run) removeAsRead(ctx context.Context, o owned, message, hint string) error {
+	return r.deleteWhile(ctx, o, Deleted, message, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
 		if !sameRoute(now, o.live) {
-			return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and %s", o.kind.Singular, now.GetNamespace(), now.GetName(), next)
+			return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and %s", o.kind.Singular, now.GetNamespace(), now.GetName(), hint)
 		}
 		return true, nil
 	})

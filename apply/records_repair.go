@@ -44,8 +44,8 @@ func (s *snapshot) ownRecords(ctx context.Context, a *Applier) ([]state.OwnRecor
 // wantedRecords are the records that a lease is to have for a host, of which it holds the part, as
 // far as claims, routes and configuration tell.
 func (r *run) wantedRecords(ctx context.Context, host string, part state.Part) (render.DNS, error) {
-	records, err := r.recordsFor(ctx, host, part, r.kindLedTo(host), false)
-	if problems := (lease.Problems{}); errors.As(err, &problems) {
+	records, err := r.recordsFor(ctx, host, part, r.recordTarget(host), false)
+	if _, ok := errors.AsType[lease.Problems](err); ok {
 		return render.DNS{}, nil // the next apply of the lease tells of them
 	}
 	return records, err
@@ -69,15 +69,15 @@ func (r *run) recordsFor(ctx context.Context, host string, part state.Part, targ
 	return own.renderRecords(ctx, def, fresh)
 }
 
-// kindLedTo is the kind of route to which a host's records lead: that of the configuration, unless the
-// lease has only others, or that one is about to go.
-func (r *run) kindLedTo(host string) string {
+// recordTarget is the kind of route to which a host's records point: that of the configuration, unless the
+// lease has only others, or that one is about to be deleted.
+func (r *run) recordTarget(host string) string {
 	configured := r.opts.Config.Target
 	found := ""
 	for _, target := range []string{config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute} {
 		for _, kind := range kindsOf(target) {
 			there := slices.ContainsFunc(r.snapshot.hostUses[host], func(u state.Use) bool {
-				return u.Kind == kind.Singular && u.Of(r.group) && !u.Redirect && timeLedTo(r.snapshot.live[kind.Plural][u.Namespace+"/"+u.Name]) == 0
+				return u.Kind == kind.Singular && u.Of(r.group) && !u.Redirect && residualTTL(r.snapshot.live[kind.Plural][u.Namespace+"/"+u.Name]) == 0
 			})
 			if there && (found == "" || target == configured) {
 				found = target

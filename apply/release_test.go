@@ -58,7 +58,7 @@ func TestClaimStaysWhileAFinalizerHolds(t *testing.T) {
 	}
 	a.opts.Wait = time.Millisecond
 	err := a.Release(t.Context(), []lease.Group{id.Group()})
-	if late := (*TimeoutError)(nil); !errors.As(err, &late) {
+	if _, ok := errors.AsType[*TimeoutError](err); !ok {
 		t.Fatalf("error %v", err)
 	}
 	if !slices.Contains(s.names(), "leases/"+host) {

@@ -208,7 +208,7 @@ func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
 // mend does what mends a problem. The note is what people have to do beside it.
 func (r *repair) mend(ctx context.Context, p state.Problem, apply bool) (note string, err error) {
 	g := p.Mend.Group
-	if !apply && !p.Mend.Migration {
+	if !apply && !p.Mend.MoveRoutes {
 		if err := r.unmoved(ctx, p.Thing); err != nil {
 			return "", err
 		}
@@ -237,7 +237,7 @@ func (r *repair) migrate(ctx context.Context, g lease.Group) error {
 			r.send(e)
 		}
 	}
-	m, err := New(r.cluster, opts).Migration(ctx, func(id lease.ID) bool { return id.Group() == g }, MigrateOptions{Overlap: Overlap, Settle: ForTTL})
+	m, err := New(r.cluster, opts).PlanMigration(ctx, func(id lease.ID) bool { return id.Group() == g }, MigrateOptions{Overlap: Overlap, Settle: ForTTL})
 	switch {
 	case err != nil:
 		return err

@@ -20,7 +20,7 @@ import (
 // dropOld takes managed fields of versions that are gone out of an object. Where this program's were among
 // them it gets its marks again.
 func (r *repair) dropOld(ctx context.Context, m state.Mend) error {
-	kind, live := kindOf(*m.Migrate), r.live(m.Migrate)
+	kind, live := kindOf(*m.DropManagedFields), r.live(m.DropManagedFields)
 	if err := dropOldManagers(ctx, r.cluster, kind, live); err != nil {
 		return err
 	}

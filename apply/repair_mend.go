@@ -79,7 +79,7 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 		return "", r.mark(ctx, kindOf(*m.Mark), r.live(m.Mark), m.Hash)
 	case m.Own != nil:
 		return "", r.own(ctx, m.Own)
-	case m.Migrate != nil:
+	case m.DropManagedFields != nil:
 		return "", r.dropOld(ctx, m)
 	case len(m.Reject) > 0:
 		if err := r.reserved(ctx, m); err != nil {

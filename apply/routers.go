@@ -52,7 +52,7 @@ func (s *snapshot) reported(kind render.Kind, field string) bool {
 // serve the resource.
 func names(ctx context.Context, c *cluster.Cluster, resource schema.GroupVersionResource, qualified bool) (map[string]bool, error) {
 	metas, err := c.Metas(ctx, resource, "")
-	if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) {
+	if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
 		return nil, nil //nolint:nilnil // nobody knows
 	}
 	if err != nil {
@@ -135,7 +135,7 @@ func (r *run) reportsOn(ctx context.Context, o render.Object) (bool, error) {
 	}
 	g := r.opts.Config.Gateway
 	gateway, err := r.cluster.Get(ctx, gateways, g.Namespace, g.Name)
-	if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) {
+	if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
 		err = nil
 	}
 	if err != nil || taken(gateway) {

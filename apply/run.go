@@ -244,7 +244,7 @@ func (r *run) apply(ctx context.Context) error {
 	if pruned == nil {
 		r.standFor(desired)
 	}
-	if overtaken := (*OvertakenError)(nil); errors.As(pruned, &overtaken) {
+	if _, ok := errors.AsType[*OvertakenError](pruned); ok {
 		return r.giveUp(ctx, pruned)
 	}
 	if !cluster.IsAway(pruned) {

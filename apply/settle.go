@@ -36,7 +36,7 @@ func (r *run) settle(ctx context.Context) error {
 		return nil
 	}
 	err := r.settleHolds(ctx)
-	if overtaken := (*OvertakenError)(nil); errors.As(err, &overtaken) {
+	if _, ok := errors.AsType[*OvertakenError](err); ok {
 		return err
 	}
 	return errors.Join(err, r.noteWaits(ctx))
@@ -50,7 +50,7 @@ func (r *run) settleHolds(ctx context.Context) error {
 	slices.SortStableFunc(holds, func(a, b *held) int { return cmp.Compare(a.order(), b.order()) })
 	for _, h := range holds {
 		err := r.settleOne(ctx, h)
-		if overtaken := (*OvertakenError)(nil); errors.As(err, &overtaken) {
+		if _, ok := errors.AsType[*OvertakenError](err); ok {
 			return r.giveUp(ctx, err)
 		}
 		if cluster.IsAway(err) {

@@ -145,7 +145,7 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 			list, err := c.Objects(ctx, kind.Resource(), "", opts)
 			mu.Lock()
 			defer mu.Unlock()
-			if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) && kinds.Optional(kind) {
+			if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {
 				s.lacks[kind], err = true, nil
 			}
 			lists[kind.Plural] = list
@@ -222,13 +222,13 @@ func (s *snapshot) indexWritten() {
 				s.shared[mine.group] = append(s.shared[mine.group], mine)
 			}
 			if !whose.Ours {
-				if whose.Shared && whose.HasLease && slices.Contains(kinds.Routes, kind) {
+				if whose.Shared && whose.HasLease && slices.Contains(kinds.ServingKinds, kind) {
 					s.theirs[mine.group] = append(s.theirs[mine.group], mine)
 				}
 				continue
 			}
 			s.written[mine.group] = append(s.written[mine.group], mine)
-			if !slices.Contains(kinds.Routes, kind) && !slices.Contains(kinds.Records, kind) {
+			if !slices.Contains(kinds.ServingKinds, kind) && !slices.Contains(kinds.Records, kind) {
 				continue
 			}
 			if host := mine.recordOf(); host != "" {

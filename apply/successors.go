@@ -37,12 +37,12 @@ func (r *run) replaces(desired []render.Object) successors {
 		return s
 	}
 	for _, o := range desired {
-		if _, _, redirect := lease.ParseRouteName(o.Name); redirect || !slices.Contains(kinds.Hosts, o.Kind) {
+		if _, _, redirect := lease.ParseRouteName(o.Name); redirect || !slices.Contains(kinds.RouteKinds, o.Kind) {
 			continue
 		}
 		for _, use := range state.HostUses(cluster.Rendered(o)) {
 			for _, was := range r.snapshot.serving[state.HostName(use.Host)] {
-				if (was.kind != o.Kind || was.group != r.group && onGateway(o.Kind)) && slices.Contains(kinds.Hosts, was.kind) && (was.group == r.group || r.mine(use)) &&
+				if (was.kind != o.Kind || was.group != r.group && onGateway(o.Kind)) && slices.Contains(kinds.RouteKinds, was.kind) && (was.group == r.group || r.mine(use)) &&
 					slices.ContainsFunc(state.HostUses(was.live), func(u state.Use) bool { return u.Host == use.Host && u.Path == use.Path && !u.Redirect }) {
 					s.old[was.live] = o
 				}
@@ -72,8 +72,8 @@ func (r *run) awaitSuccessors(ctx context.Context, desired []render.Object) erro
 			err = r.awaitServing(ctx, o)
 			asked[o.String()] = err
 		}
-		timeout := (*TimeoutError)(nil)
-		if !errors.As(err, &timeout) {
+		timeout, ok := errors.AsType[*TimeoutError](err)
+		if !ok {
 			if err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ func (r *run) stays(o owned) bool {
 func (r *run) staysFor(c *state.Claim, p state.Part) bool {
 	former, ok := p.Former()
 	return ok && slices.ContainsFunc(r.snapshot.serving[c.Name()], func(o owned) bool {
-		return o.group == former && slices.Contains(kinds.Hosts, o.kind) && r.stays(o) && standsFor(o, c, p)
+		return o.group == former && slices.Contains(kinds.RouteKinds, o.kind) && r.stays(o) && standsFor(o, c, p)
 	})
 }
 
@@ -160,7 +160,7 @@ func (r *run) notServing(ctx context.Context, o render.Object) (string, error) {
 	var gateway *unstructured.Unstructured
 	if onGateway(o.Kind) {
 		gateway, err = r.cluster.Get(ctx, gateways, g.Namespace, g.Name)
-		if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) {
+		if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
 			err = nil
 		}
 	}
@@ -168,7 +168,7 @@ func (r *run) notServing(ctx context.Context, o render.Object) (string, error) {
 }
 
 func kindOfLive(o *unstructured.Unstructured) string {
-	for _, kind := range kinds.Hosts {
+	for _, kind := range kinds.RouteKinds {
 		if kind.Kind == o.GetKind() {
 			return kind.Singular
 		}

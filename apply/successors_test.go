@@ -50,8 +50,8 @@ func TestTimeoutBoundsTheRun(t *testing.T) {
 		a.opts.Config.Target, a.opts.Wait = config.TargetHTTPRoute, 30*time.Second
 		start := time.Now()
 		err = a.Apply(t.Context(), definitions)
-		timeout := (*TimeoutError)(nil)
-		if !errors.As(err, &timeout) || len(timeout.Waiting) != len(hosts) {
+		timeout, ok := errors.AsType[*TimeoutError](err)
+		if !ok || len(timeout.Waiting) != len(hosts) {
 			t.Errorf("want an error that names what %d routes lack, not: %v", len(hosts), err)
 		}
 		if took := time.Since(start); took > a.opts.Wait+time.Second {

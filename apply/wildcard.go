@@ -83,8 +83,8 @@ func (r *run) bind(ctx context.Context, h *held) error {
 	pause := patience
 	for tries := 0; ; tries++ {
 		err := r.bindOnce(ctx, h)
-		below := (*HeldError)(nil)
-		if !errors.As(err, &below) || !r.mayPass(err) || tries >= r.looks(below) {
+		below, ok := errors.AsType[*HeldError](err)
+		if !ok || !r.mayPass(err) || tries >= r.looks(below) {
 			return err
 		}
 		select {

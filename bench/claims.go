@@ -142,7 +142,7 @@ func (c *system) reserve(contended int) func(context.Context, *rest.Config, int)
 		var failures apply.Failures
 		errors.As(err, &failures)
 		for _, err := range failures {
-			if held := (*apply.HeldError)(nil); contended == 0 || !errors.As(err, &held) {
+			if _, ok := errors.AsType[*apply.HeldError](err); contended == 0 || !ok {
 				return err
 			}
 		}

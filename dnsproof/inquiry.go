@@ -24,8 +24,8 @@ type inquiry struct {
 	decided bool
 }
 
-// texts are the TXT records of a name, each record's strings joined; CNAMEs are followed. It is
-// not answered when no server could say whether there are any.
+// texts are the TXT records of a name, each record's strings joined; CNAMEs are followed. answered
+// is false if every server failed.
 func (q *inquiry) texts(ctx context.Context, name string) (texts []string, answered bool) {
 	c := chain{shown(name)}
 	for {

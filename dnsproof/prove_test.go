@@ -38,8 +38,8 @@ func proverFor(timeout time.Duration, servers ...*nameserver.Server) *dnsproof.P
 func unproved(t *testing.T, p *dnsproof.Prover, host string) *dnsproof.Unproved {
 	t.Helper()
 	how, err := p.Prove(t.Context(), owner, host)
-	var why *dnsproof.Unproved
-	if !errors.As(err, &why) {
+	why, ok := errors.AsType[*dnsproof.Unproved](err)
+	if !ok {
 		t.Fatalf("%s: proved by %q, error %v", host, how, err)
 	}
 	return why

@@ -125,8 +125,8 @@ func (c *checker) expose(d *Definition, s *Service, e *Expose) {
 	}
 }
 
-// inOrder gives the later of two places, where a problem is told, and the earlier.
-func inOrder(a, b Place) (later, earlier Place) {
+// laterEarlier are the later of two places, where a problem is reported, and the earlier.
+func laterEarlier(a, b Place) (later, earlier Place) {
 	if a.File == b.File && cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) > 0 {
 		return a, b
 	}
@@ -162,7 +162,7 @@ func (c *checker) ip(d *Definition, s *Service, e *Expose) {
 	}
 	key := portKey{e.IP, e.ExternalPort(), e.Protocol}
 	if first, ok := c.ports[key]; ok {
-		at, also := inOrder(first.at, e.IPAt)
+		at, also := laterEarlier(first.at, e.IPAt)
 		c.problems.Add(at, "port %d/%s of IP endpoint %q is claimed twice, by service %q and service %q%s",
 			key.port, key.protocol, e.IP, first.service, s.Name, alsoAt(also))
 		return

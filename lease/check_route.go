@@ -55,7 +55,7 @@ func (c *checker) host(e *Expose, h Host) {
 	}
 	use := hostUser{path, e.passesThrough(), h.At}
 	if first, again := c.routes[routeKey{h.Name, path}]; again {
-		at, also := inOrder(first.at, h.At)
+		at, also := laterEarlier(first.at, h.At)
 		if path == "/" {
 			c.problems.Add(at, "host %q is named twice%s; a host leads to one port of one service", h.Name, alsoAt(also))
 		} else {
@@ -68,7 +68,7 @@ func (c *checker) host(e *Expose, h Host) {
 		first, other = c.hosts[h.Name]
 	}
 	if other {
-		at, also := inOrder(first.at, h.At)
+		at, also := laterEarlier(first.at, h.At)
 		c.problems.Add(at, "host %q passes TLS through, so it has one path only; it is named twice%s", h.Name, alsoAt(also))
 		return
 	}

@@ -37,9 +37,9 @@ const (
 	AnnotationTaken = Domain + "/taken"
 	// AnnotationHost names the host for which a DNS record is.
 	AnnotationHost = Domain + "/host"
-	// AnnotationLedTo is on a route that goes: for how many seconds resolvers may still lead people to it
-	// once its host's DNS records lead elsewhere.
-	AnnotationLedTo = Domain + "/dns-ttl"
+	// AnnotationDNSTTL is on a route that is to be deleted: for how many seconds resolvers may still have its
+	// address once its host's DNS records point elsewhere.
+	AnnotationDNSTTL = Domain + "/dns-ttl"
 	// LabelOurs marks objects that are ours and unknown to Akash's operators.
 	LabelOurs = Domain + "/managed"
 )

@@ -100,13 +100,13 @@ func (e *diffError) Unwrap() error { return e.error }
 
 // diffFailure tells a failed diff from one that found differences.
 func diffFailure(err error) error {
-	if found := (*differs)(nil); err == nil || errors.As(err, &found) {
+	if _, ok := errors.AsType[*differs](err); err == nil || ok {
 		return err
 	}
-	if invalid := (lease.Problems)(nil); errors.As(err, &invalid) {
+	if _, ok := errors.AsType[lease.Problems](err); ok {
 		return err
 	}
-	if wrong := (*usageError)(nil); errors.As(err, &wrong) {
+	if _, ok := errors.AsType[*usageError](err); ok {
 		return err
 	}
 	return &diffError{err}

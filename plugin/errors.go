@@ -54,7 +54,7 @@ func (c *cli) end(ctx context.Context, err error) int {
 	if end.err != nil {
 		code = max(code, c.printEnding(end))
 	}
-	if failed := (*diffError)(nil); errors.As(err, &failed) {
+	if _, ok := errors.AsType[*diffError](err); ok {
 		code = exitDiff
 	}
 	switch {
@@ -65,7 +65,7 @@ func (c *cli) end(ctx context.Context, err error) int {
 	}
 	if ctx.Err() != nil {
 		code = exitInterrupted
-		if by := (*interrupted)(nil); errors.As(context.Cause(ctx), &by) {
+		if by, ok := errors.AsType[*interrupted](context.Cause(ctx)); ok {
 			code = by.exitCode()
 		}
 		fmt.Fprintln(c.ErrOut, "Interrupted. The same command, run again, finishes the work; `kubectl akash-net release LEASE` undoes it.")
@@ -95,7 +95,7 @@ func (c *cli) print(err error) int {
 	var wrong *usageError
 	var found *problemsFound
 	var different *differs
-	if found := (*parallel.FaultError)(nil); errors.As(err, &found) {
+	if found, ok := errors.AsType[*parallel.FaultError](err); ok {
 		return c.report(found)
 	}
 	switch {

@@ -46,8 +46,8 @@ func endingOf(failures apply.Failures) (rest []error, end ending) {
 
 // isEnding is true for an error that says nothing of its lease. What could not be taken back is said of each.
 func isEnding(err error) bool {
-	half := (*apply.HalfError)(nil)
-	return (errors.Is(err, context.Canceled) || cluster.IsAway(err)) && !errors.As(err, &half)
+	_, ok := errors.AsType[*apply.HalfError](err)
+	return (errors.Is(err, context.Canceled) || cluster.IsAway(err)) && !ok
 }
 
 func (e *ending) add(err error, of *apply.LeaseError) {

@@ -6,9 +6,9 @@ import (
 	"hash/maphash"
 )
 
-// register remembers what was claimed in one run, and where: a few bytes beside the name of each
+// firstSeen remembers where a run first saw each thing claimed: a few bytes beside the name of each
 // thing, without a pointer. A hash only says where to look; names are compared in full.
-type register struct {
+type firstSeen struct {
 	seed maphash.Seed
 	// index has at each slot the number of an entry, found by its name's hash; 0 is a free slot.
 	index []uint32
@@ -28,14 +28,14 @@ type entry struct {
 	whole              bool
 }
 
-func newRegister() *register {
+func newFirstSeen() *firstSeen {
 	// The first byte is no entry's: 0 stands for none.
-	return &register{seed: maphash.MakeSeed(), index: make([]uint32, 1<<8), chunks: [][]byte{make([]byte, 1, 1<<chunkBits)}}
+	return &firstSeen{seed: maphash.MakeSeed(), index: make([]uint32, 1<<8), chunks: [][]byte{make([]byte, 1, 1<<chunkBits)}}
 }
 
 // add remembers a thing that is new; of one that is known it answers what was remembered first. The
 // number tells the thing from all others.
-func (r *register) add(name []byte, e entry) (number uint32, first entry, known bool) {
+func (r *firstSeen) add(name []byte, e entry) (number uint32, first entry, known bool) {
 	slot := r.slot(name)
 	if number = r.index[slot]; number != 0 {
 		first, _ = r.read(number)
@@ -50,7 +50,7 @@ func (r *register) add(name []byte, e entry) (number uint32, first entry, known 
 }
 
 // slot is that of the name, or the free one where it is to stand.
-func (r *register) slot(name []byte) int {
+func (r *firstSeen) slot(name []byte) int {
 	mask := len(r.index) - 1
 	for i := int(maphash.Bytes(r.seed, name)) & mask; ; i = (i + 1) & mask {
 		if r.index[i] == 0 {
@@ -62,7 +62,7 @@ func (r *register) slot(name []byte) int {
 	}
 }
 
-func (r *register) grow() {
+func (r *firstSeen) grow() {
 	old := r.index
 	r.index = make([]uint32, 2*len(old))
 	for _, number := range old {
@@ -74,14 +74,14 @@ func (r *register) grow() {
 }
 
 // write appends an entry; one that is longer than a chunk gets one of its own.
-func (r *register) write(name []byte, e entry) (number uint32) {
+func (r *firstSeen) write(name []byte, e entry) (number uint32) {
 	last := len(r.chunks) - 1
 	if need := len(name) + 5*binary.MaxVarintLen32; cap(r.chunks[last])-len(r.chunks[last]) < need {
 		r.chunks = append(r.chunks, make([]byte, 0, max(need, 1<<chunkBits)))
 		last++
 	}
 	if last >= 1<<(32-chunkBits) {
-		panic("a run claims more names than a register has room for")
+		panic("a run claims more names than firstSeen has room for")
 	}
 	chunk := r.chunks[last]
 	number = uint32(last<<chunkBits | len(chunk))
@@ -96,7 +96,7 @@ func (r *register) write(name []byte, e entry) (number uint32) {
 	return number
 }
 
-func (r *register) read(number uint32) (e entry, name []byte) {
+func (r *firstSeen) read(number uint32) (e entry, name []byte) {
 	text := r.chunks[number>>chunkBits][number&(1<<chunkBits-1):]
 	var fields [5]uint32
 	for i := range fields {
@@ -107,7 +107,7 @@ func (r *register) read(number uint32) (e entry, name []byte) {
 }
 
 // find is what is remembered of a thing.
-func (r *register) find(name []byte) (first entry, known bool) {
+func (r *firstSeen) find(name []byte) (first entry, known bool) {
 	number := r.index[r.slot(name)]
 	if number == 0 {
 		return entry{}, false

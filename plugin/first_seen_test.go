@@ -7,7 +7,7 @@ import (
 )
 
 func TestRegisterTellsNamesApart(t *testing.T) {
-	r := newRegister()
+	r := newFirstSeen()
 	name := func(i int) []byte {
 		if i%1000 == 0 { // longer than a chunk
 			return fmt.Appendf(nil, "%s%d", strings.Repeat("a", 1<<chunkBits), i)

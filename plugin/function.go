@@ -38,7 +38,7 @@ func (c *cli) function(ctx context.Context, f *renderFlags) error {
 	}
 	call := &functionCall{origins: map[string]origin{}}
 	made, err := abandonable(ctx, func() ([]*kyaml.RNode, error) { return call.items(ctx, cfg, list, items, f) })
-	if problems := (lease.Problems)(nil); errors.As(err, &problems) {
+	if problems, ok := errors.AsType[lease.Problems](err); ok {
 		call.problems = append(call.problems, problems...)
 	} else if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (f *functionCall) render(r *renderer, defs []*lease.Definition) ([]render.O
 	var objects []render.Object
 	for _, def := range defs {
 		rendered, err := r.lease(def)
-		if exhausted := (*apply.ExhaustedError)(nil); errors.As(err, &exhausted) {
+		if exhausted, ok := errors.AsType[*apply.ExhaustedError](err); ok {
 			f.problems.Add(exhausted.At, "%v", err)
 		} else if err != nil {
 			return nil, err

@@ -60,7 +60,7 @@ func checkResourceList(text []byte, size int64) error {
 func documents(text []byte, size int64) func(func(*document.Document, error) bool) {
 	return func(yield func(*document.Document, error) bool) {
 		for text, err := range document.Texts(bytes.NewReader(text), "-", size) {
-			if found := (lease.Problems)(nil); errors.As(err, &found) {
+			if found, ok := errors.AsType[lease.Problems](err); ok {
 				yield(nil, found)
 				return
 			}

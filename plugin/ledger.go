@@ -29,7 +29,7 @@ func readLedger(ctx context.Context, folder string, limits config.Limits) (*appl
 	_, err := abandonable(ctx, func() (any, error) {
 		return nil, files.eachFile(ctx, nil, limits.InputSize, func(r io.Reader, name string) error { return reader.read(ctx, r, name) })
 	})
-	if errors.As(err, new(*emptyFolder)) {
+	if _, ok := errors.AsType[*emptyFolder](err); ok {
 		err = nil
 	}
 	if wrong := reader.problems.Errors(); err == nil && len(wrong) > 0 {

@@ -157,7 +157,7 @@ func (f *migrateFlags) run(ctx context.Context, c *cli, args []string) error {
 	events := newEvents(c, f.output, f.dryRun)
 	migration, err := apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: events.report,
-	}).Migration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
+	}).PlanMigration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (f *fileFlags) contents(ctx context.Context, c *cli, cfg *config.ProviderCo
 	_, err := abandonable(ctx, func() (any, error) {
 		return nil, f.eachFile(ctx, c, cfg.Limits.InputSize, func(r io.Reader, name string) error { return reader.read(ctx, r, name) })
 	})
-	if missing := (lease.Problems)(nil); errors.As(err, &missing) {
+	if missing, ok := errors.AsType[lease.Problems](err); ok {
 		reader.problems, err = append(reader.problems, missing...), nil
 	}
 	if err != nil {

@@ -98,8 +98,8 @@ func (c *cli) printUnproved(e *apply.UnprovedError) {
 	fmt.Fprintf(w, "  HOST\tASKED FOR\tOF\tANSWER\n")
 	var records []string
 	for _, h := range e.Hosts {
-		why := (*dnsproof.Unproved)(nil)
-		if !errors.As(h.Err, &why) {
+		why, ok := errors.AsType[*dnsproof.Unproved](h.Err)
+		if !ok {
 			fmt.Fprintf(w, "  %s\t-\t-\t%v\n", h.Host, h.Err)
 			continue
 		}

@@ -261,8 +261,8 @@ func (c *cli) resourceListOnStdin(files []string) bool {
 	return bytes.Contains(head, []byte("ResourceList")) && bytes.Contains(head, []byte("config.kubernetes.io/v1"))
 }
 
-// inOrder sorts problems by line, file by file.
-func inOrder(problems lease.Problems) lease.Problems {
+// sortByPlace sorts problems by line, file by file.
+func sortByPlace(problems lease.Problems) lease.Problems {
 	rank := map[string]int{}
 	for _, p := range problems {
 		if _, known := rank[p.At.File]; !known {
@@ -281,7 +281,7 @@ func joinProblems(err error, problems lease.Problems) error {
 		return err
 	}
 	if read, ok := err.(lease.Problems); ok || err == nil { //nolint:errorlint // made by our own reader, never wrapped
-		return inOrder(append(read, problems...))
+		return sortByPlace(append(read, problems...))
 	}
 	return fmt.Errorf("%w (and %d errors in the input)", err, len(problems))
 }

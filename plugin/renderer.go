@@ -26,7 +26,7 @@ type renderer struct {
 	problems lease.Problems
 	// claimed are the leases, hosts, paths, addresses and ports so far, with their holders; files are
 	// those that its entries name.
-	claimed *register
+	claimed *firstSeen
 	files   []string
 	used    map[netip.Addr]bool
 	// poolNames are the pools for which an address stands in used.
@@ -34,21 +34,21 @@ type renderer struct {
 }
 
 func newRenderer(cfg *config.ProviderConfig) *renderer {
-	return &renderer{cfg: cfg, claimed: newRegister(), used: map[netip.Addr]bool{}, poolNames: map[string]bool{}}
+	return &renderer{cfg: cfg, claimed: newFirstSeen(), used: map[netip.Addr]bool{}, poolNames: map[string]bool{}}
 }
 
 // lease renders a lease; what is wrong with its definition is added to the problems.
 func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 	request, problems := state.NewRequest(def, r.cfg)
 	r.problems = append(r.problems, problems.Errors()...)
-	r.onceByGroup(def.Lease.Group(), def.At)
+	r.claimGroup(def.Lease.Group(), def.At)
 	for _, h := range request.Hosts {
-		r.onceByOwner(h, def.Lease.Owner)
+		r.claimHost(h, def.Lease.Owner)
 	}
 	addresses := render.Addresses{}
 	for _, e := range request.Endpoints {
 		for _, p := range e.Ports {
-			r.once("IP port "+lease.LeasedIPName(e.SharingKey, p.Protocol, p.ExternalPort), p.At)
+			r.claimThing("IP port "+lease.LeasedIPName(e.SharingKey, p.Protocol, p.ExternalPort), p.At)
 		}
 		if r.cfg.IP.Mode == config.ModePool {
 			continue
@@ -59,7 +59,7 @@ func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 		}
 		addresses[e.Name] = as
 		for _, a := range as {
-			r.onceByKey(a, e, def.Lease.Owner)
+			r.claimAddress(a, e, def.Lease.Owner)
 			// In range mode the pool is that of the range: one address of it is enough.
 			if name, ok := r.cfg.PoolFor(a); ok {
 				r.usePool(name, a)
@@ -73,7 +73,7 @@ func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 	if err == nil {
 		objects, err = r.withRecords(objects, def, addresses)
 	}
-	if wrong := (lease.Problems{}); errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[lease.Problems](err); ok {
 		r.problems = append(r.problems, wrong...)
 		return nil, nil
 	}
@@ -115,17 +115,18 @@ func (r *renderer) addresses(owner string, e state.EndpointWant) ([]netip.Addr, 
 	return out, nil
 }
 
-// once refuses a thing that an earlier lease of the same run has claimed.
-func (r *renderer) once(thing string, at lease.Place) { r.onceNamed([]byte(thing), thing, at) }
+// claimThing refuses a thing that an earlier lease of the same run has claimed.
+func (r *renderer) claimThing(thing string, at lease.Place) { r.claimNamed([]byte(thing), thing, at) }
 
-// onceNamed is once for a thing that is remembered by a shorter name.
-func (r *renderer) onceNamed(name []byte, thing string, at lease.Place) {
+// claimNamed is claimThing for a thing that is remembered by a shorter name.
+func (r *renderer) claimNamed(name []byte, thing string, at lease.Place) {
 	if _, first, twice := r.claimed.add(name, r.entry(at, 0)); twice {
-		r.twice(thing, at, first)
+		r.reportDuplicate(thing, at, first)
 	}
 }
 
-func (r *renderer) twice(thing string, at lease.Place, first entry) {
+// reportDuplicate reports a thing that is claimed twice.
+func (r *renderer) reportDuplicate(thing string, at lease.Place, first entry) {
 	r.problems.Add(at, "%s is claimed twice in one run (first near %s)", thing, r.place(first))
 }
 
@@ -133,16 +134,16 @@ func (r *renderer) place(e entry) lease.Place {
 	return lease.Place{File: r.files[e.file], Line: int(e.line), Column: 1}
 }
 
-// onceByGroup refuses a deployment group that an earlier lease has. Owners have many of them: here
+// claimGroup refuses a deployment group that an earlier lease has. Owners have many of them: here
 // each is a number.
-func (r *renderer) onceByGroup(g lease.Group, at lease.Place) {
+func (r *renderer) claimGroup(g lease.Group, at lease.Place) {
 	name := binary.AppendUvarint([]byte{'g'}, uint64(r.number(g.Owner)))
 	name = binary.AppendUvarint(binary.AppendUvarint(name, g.DSeq), uint64(g.GSeq))
-	r.onceNamed(name, "lease "+g.String(), at)
+	r.claimNamed(name, "lease "+g.String(), at)
 }
 
-// onceByOwner refuses a host of another owner, and a path of it that an earlier lease has.
-func (r *renderer) onceByOwner(h state.HostWant, owner string) {
+// claimHost refuses a host of another owner, and a path of it that an earlier lease has.
+func (r *renderer) claimHost(h state.HostWant, owner string) {
 	e := r.entry(h.At, r.number(owner))
 	e.whole = lease.HostPath(h.Host, h.Path) == h.Host
 	_, first, known := r.claimed.add([]byte("host "+h.Host), e)
@@ -150,11 +151,11 @@ func (r *renderer) onceByOwner(h state.HostWant, owner string) {
 	case known && first.holder != e.holder:
 		r.rivals("host "+h.Host, h.At, first)
 	case known && e.whole && first.whole:
-		r.twice("host "+h.Host, h.At, first)
+		r.reportDuplicate("host "+h.Host, h.At, first)
 	case e.whole && known:
-		r.onceNamed([]byte("path "+path), "host "+path, h.At)
+		r.claimNamed([]byte("path "+path), "host "+path, h.At)
 	case !e.whole:
-		r.once("path "+path, h.At)
+		r.claimThing("path "+path, h.At)
 	}
 	if r.cfg.Hosts.Wildcards && !known {
 		r.covered(h, e)
@@ -184,9 +185,9 @@ func (r *renderer) covered(h state.HostWant, e entry) {
 	}
 }
 
-// onceByKey refuses an address that an IP endpoint with another sharing key has: MetalLB would
+// claimAddress refuses an address that an IP endpoint with another sharing key has: MetalLB would
 // let only one of the two have it.
-func (r *renderer) onceByKey(a netip.Addr, e state.EndpointWant, owner string) {
+func (r *renderer) claimAddress(a netip.Addr, e state.EndpointWant, owner string) {
 	by := r.entry(e.At, r.number(owner))
 	if _, first, known := r.claimed.add([]byte("owner of "+a.String()), by); known && first.holder != by.holder {
 		r.rivals("address "+a.String(), e.At, first)
@@ -194,11 +195,11 @@ func (r *renderer) onceByKey(a netip.Addr, e state.EndpointWant, owner string) {
 	}
 	thing, by := "address "+a.String(), r.entry(e.At, r.number(e.SharingKey))
 	if _, first, known := r.claimed.add([]byte(thing), by); known && first.holder != by.holder {
-		r.twice(thing, e.At, first)
+		r.reportDuplicate(thing, e.At, first)
 	}
 }
 
-// rivals tells that two owners want the same thing: whoever applies it is refused one of them.
+// rivals reports a thing that two owners want: an apply refuses it to one of them.
 func (r *renderer) rivals(thing string, at lease.Place, first entry) {
 	r.problems = append(r.problems, lease.Problem{At: at, Held: true, Message: lease.Message("%s is wanted by two owners of this input, first near %s", thing, r.place(first))})
 }

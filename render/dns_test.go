@@ -180,8 +180,8 @@ func TestRecordsRefused(t *testing.T) {
 			}
 		}
 		_, err := render.Records(definition(c.service), cfg, both, nil)
-		var problems lease.Problems
-		if !errors.As(err, &problems) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "f:7") {
+		_, ok := errors.AsType[lease.Problems](err)
+		if !ok || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "f:7") {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
 	}

@@ -21,7 +21,7 @@ func TestMissingAddress(t *testing.T) {
 	cfg := config.Default()
 
 	_, err := render.Lease(def, cfg, nil)
-	if problems := (lease.Problems)(nil); !errors.As(err, &problems) {
+	if _, ok := errors.AsType[lease.Problems](err); !ok {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{

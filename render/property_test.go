@@ -44,7 +44,7 @@ func TestWhatAkashSees(t *testing.T) {
 		for _, target := range routegen.Targets() {
 			objects, err := render.Lease(def, target.Config, nil)
 			if err != nil {
-				if problems := (lease.Problems)(nil); !errors.As(err, &problems) || len(problems) == 0 || len(problems.Warnings()) > 0 {
+				if problems, ok := errors.AsType[lease.Problems](err); !ok || len(problems) == 0 || len(problems.Warnings()) > 0 {
 					t.Fatalf("%s: %v", target.Name, err)
 				}
 				continue

@@ -122,7 +122,7 @@ func TestRefusals(t *testing.T) {
 					}
 					return
 				}
-				if problems := (lease.Problems)(nil); !errors.As(err, &problems) || !strings.Contains(err.Error(), c.want) {
+				if _, ok := errors.AsType[lease.Problems](err); !ok || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("got %v, want %q", err, c.want)
 				}
 			})

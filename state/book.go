@@ -105,9 +105,9 @@ func (t *Tenant) Labels() map[string]string {
 	return labels
 }
 
-// NewBook computes the book. Of what a claim stands for the claim's holder is shown, whatever
-// other objects say; things without a claim, as Akash's provider leaves them, are shown by the
-// objects that stand for them.
+// NewBook computes the book. A claimed thing is shown with its claim's holder, whatever other
+// objects say; a thing without a claim, as Akash's provider leaves them, is shown with the objects
+// that use it.
 func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book {
 	f := folder{cfg: cfg, now: in.Now, tenants: map[lease.ID]*Tenant{}}
 	b := &Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book"}

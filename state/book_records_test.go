@@ -140,8 +140,8 @@ func TestRecordProblems(t *testing.T) {
 	}
 	claims = append(claims, bookHostClaim("other.example.com", bookBlog, ""))
 	found := Problems(ProblemFacts{
-		Circumstances: &Circumstances{Config: cfg, Claims: claims, Book: &Book{}},
-		Namespaces:    map[string]bool{bookShop.Namespace(): true, bookBlog.Namespace(): true},
+		View:       &View{Config: cfg, Claims: claims, Book: &Book{}},
+		Namespaces: map[string]bool{bookShop.Namespace(): true, bookBlog.Namespace(): true},
 		Records: []OwnRecord{
 			own("right.example.com", bookShop, a("right.example.com", "192.0.2.1", 60)), own("unknown.example.com", bookShop),
 			own("value.example.com", bookShop, a("value.example.com", "192.0.2.2", 60)), own("ttl.example.com", bookShop, a("ttl.example.com", "192.0.2.1", 0)),

@@ -274,8 +274,8 @@ func FuzzReadClaim(f *testing.F) {
 		_, _, _, _ = c.Ended(bookMinute(1)), c.Formers(), c.Squatters(uses), c.Groups()
 		contents := Contents{Claims: []*Claim{&c}, Now: bookMinute(1)}
 		cfg := bookConfig(t, "range", "203.0.113.0/28")
-		around := &Circumstances{Config: cfg, Claims: contents.Claims, Book: NewBook(cfg, contents, Subjects...), Now: contents.Now}
-		_, _, _ = around.Host(c.Thing), around.IP(c.Addr()), Problems(ProblemFacts{Circumstances: around, Contents: contents})
+		around := &View{Config: cfg, Claims: contents.Claims, Book: NewBook(cfg, contents, Subjects...), Now: contents.Now}
+		_, _, _ = around.Host(c.Thing), around.IP(c.Addr()), Problems(ProblemFacts{View: around, Contents: contents})
 		if c.Unreadable != "" || len(c.Parts)+len(c.Waits) == 0 {
 			return
 		}

@@ -34,8 +34,8 @@ func TestCrashedRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := Problems(ProblemFacts{
-				Circumstances: &Circumstances{Config: config.Default(), Claims: tt.claims, Book: &Book{}, Now: bookMinute(10)},
-				Objects:       tt.objects, Namespaces: map[string]bool{bookShop.Namespace(): true}, CrashedAfter: 2 * time.Minute,
+				View:    &View{Config: config.Default(), Claims: tt.claims, Book: &Book{}, Now: bookMinute(10)},
+				Objects: tt.objects, Namespaces: map[string]bool{bookShop.Namespace(): true}, CrashedAfter: 2 * time.Minute,
 			})
 			var crashed []string
 			for _, p := range found {

@@ -25,8 +25,8 @@ type Explanation struct {
 	Missing bool `json:"-"`
 }
 
-// Circumstances are what explanations are made of.
-type Circumstances struct {
+// View is what explanations are made of.
+type View struct {
 	Config *config.ProviderConfig
 	Claims []*Claim
 	Book   *Book
@@ -48,7 +48,7 @@ type Circumstances struct {
 }
 
 // Host explains a host or a wildcard.
-func (c *Circumstances) Host(host string) Explanation {
+func (c *View) Host(host string) Explanation {
 	x := Explanation{Subject: host}
 	rows := slices.DeleteFunc(slices.Clone(c.Book.Hosts), func(r HostRow) bool { return r.Host != host })
 	claim := c.claim(HostName(host))
@@ -95,7 +95,7 @@ func (c *Circumstances) Host(host string) Explanation {
 }
 
 // refusal says why leases cannot take a host, unless the provider has given it to the one that holds it.
-func (c *Circumstances) refusal(x *Explanation, host string, claim *Claim) {
+func (c *View) refusal(x *Explanation, host string, claim *Claim) {
 	why := c.Config.Refuse(host, config.Backend{})
 	if claim != nil && len(claim.Parts) > 0 {
 		why = claim.refused(c.Config)
@@ -110,7 +110,7 @@ func (c *Circumstances) refusal(x *Explanation, host string, claim *Claim) {
 }
 
 // report says what a router says of a route.
-func (c *Circumstances) report(x *Explanation, r Report) {
+func (c *View) report(x *Explanation, r Report) {
 	x.fact("%s.", r)
 	switch {
 	case r.Stale != "":
@@ -121,7 +121,7 @@ func (c *Circumstances) report(x *Explanation, r Report) {
 }
 
 // above says which wildcard covers a host.
-func (c *Circumstances) above(x *Explanation, host string) {
+func (c *View) above(x *Explanation, host string) {
 	over := WildcardOver(host)
 	if over == "" {
 		return
@@ -131,7 +131,7 @@ func (c *Circumstances) above(x *Explanation, host string) {
 	}
 }
 
-func (c *Circumstances) hostRow(x *Explanation, r HostRow) {
+func (c *View) hostRow(x *Explanation, r HostRow) {
 	who := cmp.Or(r.Lease, r.Owner, "somebody who names no lease")
 	switch r.State {
 	case StateWithheld:
@@ -167,11 +167,11 @@ func (c *Circumstances) hostRow(x *Explanation, r HostRow) {
 
 // atAnotherPort is true for a host of which the claim names a port that is not the router's, and for which
 // nothing was made: a port with TLS has a ProviderHost.
-func (c *Circumstances) atAnotherPort(r HostRow) bool {
+func (c *View) atAnotherPort(r HostRow) bool {
 	return r.Port != 0 && r.Port != 80 && !slices.ContainsFunc(c.Uses[r.Host], func(u Use) bool { return u.Of(r.id().Group()) })
 }
 
-func (c *Circumstances) backendMissing(x *Explanation, r HostRow) {
+func (c *View) backendMissing(x *Explanation, r HostRow) {
 	if r.Service != "" && !c.Backends[r.Namespace+"/"+r.Service] {
 		x.fact("Not answering: Service %s/%s, to which it is routed, does not exist. The provider makes it when it deploys the lease.", r.Namespace, r.Service)
 		x.next("kubectl -n %s get services,pods", r.Namespace)
@@ -186,7 +186,7 @@ func backend(r HostRow) string {
 }
 
 // claimTroubles says what keeps a claim from being a plain one.
-func (c *Circumstances) claimTroubles(x *Explanation, claim *Claim) {
+func (c *View) claimTroubles(x *Explanation, claim *Claim) {
 	if claim == nil {
 		return
 	}
@@ -215,7 +215,7 @@ func (c *Circumstances) claimTroubles(x *Explanation, claim *Claim) {
 }
 
 // IP explains an address.
-func (c *Circumstances) IP(a netip.Addr) Explanation {
+func (c *View) IP(a netip.Addr) Explanation {
 	x := Explanation{Subject: a.String()}
 	claim := c.claim(AddressName(a))
 	rows := slices.DeleteFunc(slices.Clone(c.Book.IPs), func(r IPRow) bool { return r.Address != a })
@@ -252,7 +252,7 @@ func (c *Circumstances) IP(a netip.Addr) Explanation {
 }
 
 // claimedEndpoint explains a claim on an IP endpoint, whose addresses MetalLB chooses.
-func (c *Circumstances) claimedEndpoint(claim *Claim) Explanation {
+func (c *View) claimedEndpoint(claim *Claim) Explanation {
 	x := Explanation{Subject: claim.Thing}
 	x.fact("It is held by %s.", holders(claim))
 	x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.", stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
@@ -266,7 +266,7 @@ func (c *Circumstances) claimedEndpoint(claim *Claim) Explanation {
 	return x
 }
 
-func (c *Circumstances) ipRow(x *Explanation, r IPRow) {
+func (c *View) ipRow(x *Explanation, r IPRow) {
 	port := fmt.Sprintf("%d/%s", r.Port, strings.ToLower(string(r.Protocol)))
 	if r.Port == 0 {
 		port = "the address"
@@ -304,7 +304,7 @@ func addressOf(r IPRow) string {
 	return ""
 }
 
-func (x *Explanation) take(subject string, y Explanation) {
+func (x *Explanation) merge(subject string, y Explanation) {
 	for _, f := range y.Facts {
 		x.fact("%s: %s", subject, f)
 	}
@@ -325,7 +325,7 @@ func (x *Explanation) next(format string, args ...any) {
 	}
 }
 
-func (c *Circumstances) claim(name string) *Claim {
+func (c *View) claim(name string) *Claim {
 	if i := slices.IndexFunc(c.Claims, func(c *Claim) bool { return c.Name() == name }); i >= 0 {
 		return c.Claims[i]
 	}

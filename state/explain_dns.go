@@ -12,7 +12,7 @@ import (
 
 // dns says which DNS records stand for a host, and what keeps them from being served. Without a group
 // it is of all records, else of those of the group.
-func (c *Circumstances) dns(x *Explanation, host string, group *lease.Group) {
+func (c *View) dns(x *Explanation, host string, group *lease.Group) {
 	found, others := false, ""
 	for _, r := range c.Records {
 		if r.Object.Host != host {
@@ -43,7 +43,7 @@ func (c *Circumstances) dns(x *Explanation, host string, group *lease.Group) {
 }
 
 // record says of one object with records what they say, and how it stands.
-func (c *Circumstances) record(x *Explanation, r OwnRecord) {
+func (c *View) record(x *Explanation, r OwnRecord) {
 	o := r.Object
 	texts := make([]string, len(o.Records))
 	for i, rec := range o.Records {
@@ -72,7 +72,7 @@ func (c *Circumstances) record(x *Explanation, r OwnRecord) {
 }
 
 // recordTroubles says what repair would mend.
-func (c *Circumstances) recordTroubles(x *Explanation, r OwnRecord) {
+func (c *View) recordTroubles(x *Explanation, r OwnRecord) {
 	claim := c.claim(HostName(r.Object.Host))
 	why := r.differs()
 	switch {

@@ -14,10 +14,10 @@ import (
 const explained = "shop.example.com"
 
 // explainedBy are the circumstances of a host that a lease serves, with records of it.
-func explainedBy(form string, records ...OwnRecord) *Circumstances {
+func explainedBy(form string, records ...OwnRecord) *View {
 	cfg := config.Default()
 	cfg.DNS.Form = form
-	c := &Circumstances{Config: cfg, Claims: []*Claim{bookHostClaim(explained, bookShop, "")}, Records: records, Unrecorded: map[string]string{}, Backends: map[string]bool{}}
+	c := &View{Config: cfg, Claims: []*Claim{bookHostClaim(explained, bookShop, "")}, Records: records, Unrecorded: map[string]string{}, Backends: map[string]bool{}}
 	row := func(path string) HostRow {
 		return HostRow{Host: explained, Path: path, State: StateActive, Claimed: true, Tenant: &Tenant{
 			Lease: bookShop.String(), Owner: bookShop.Owner, DSeq: bookShop.DSeq, GSeq: bookShop.GSeq, Namespace: bookShop.Namespace(),

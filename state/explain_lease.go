@@ -9,7 +9,7 @@ import (
 )
 
 // Lease explains a lease: each thing that it holds or waits for, one pending not hiding the others.
-func (c *Circumstances) Lease(g lease.Group) Explanation {
+func (c *View) Lease(g lease.Group) Explanation {
 	x := Explanation{Subject: g.String()}
 	states, told := map[string]int{}, map[string]bool{}
 	of := func(t *Tenant) bool { return t.Owner == g.Owner && t.DSeq == g.DSeq && t.GSeq == g.GSeq }
@@ -22,7 +22,7 @@ func (c *Circumstances) Lease(g lease.Group) Explanation {
 				told[r.Host] = true
 				c.dns(&y, r.Host, &g)
 			}
-			x.take(r.Host, y)
+			x.merge(r.Host, y)
 			if !r.Claimed && r.State != StateWithheld {
 				x.fact("%s: no claim; it is left over, or Akash's provider wrote it.", r.Host)
 			}
@@ -33,7 +33,7 @@ func (c *Circumstances) Lease(g lease.Group) Explanation {
 			states[r.State]++
 			y := Explanation{}
 			c.ipRow(&y, r)
-			x.take(cmp.Or(addressOf(r), "no address yet"), y)
+			x.merge(cmp.Or(addressOf(r), "no address yet"), y)
 		}
 	}
 	total := 0

@@ -10,7 +10,7 @@ import (
 
 // Explain explains a thing. A word that may be a host or an IP endpoint is an endpoint where one of that
 // name has an address, and no host of that name is held.
-func (c *Circumstances) Explain(t thing.Thing) Explanation {
+func (c *View) Explain(t thing.Thing) Explanation {
 	switch t.Kind {
 	case thing.Lease:
 		x := c.Lease(t.Group)
@@ -31,7 +31,7 @@ func (c *Circumstances) Explain(t thing.Thing) Explanation {
 }
 
 // holds is true for a group that has a row in the book.
-func (c *Circumstances) holds(g lease.Group) bool {
+func (c *View) holds(g lease.Group) bool {
 	of := func(t *Tenant) bool { return t.Owner == g.Owner && t.DSeq == g.DSeq && t.GSeq == g.GSeq }
 	return slices.ContainsFunc(c.Book.Hosts, func(r HostRow) bool { return of(r.Tenant) }) ||
 		slices.ContainsFunc(c.Book.IPs, func(r IPRow) bool { return of(r.Tenant) }) ||
@@ -39,7 +39,7 @@ func (c *Circumstances) holds(g lease.Group) bool {
 }
 
 // Path explains a path of a host: the lease that holds it, and what is known of the host.
-func (c *Circumstances) Path(host, path string) Explanation {
+func (c *View) Path(host, path string) Explanation {
 	name := lease.HostPath(host, path)
 	x := c.Host(host)
 	x.Subject = name
@@ -57,7 +57,7 @@ func (c *Circumstances) Path(host, path string) Explanation {
 }
 
 // Endpoint explains the IP endpoints of a name, whoever owns them: each with its address.
-func (c *Circumstances) Endpoint(name string) Explanation {
+func (c *View) Endpoint(name string) Explanation {
 	x := Explanation{Subject: name}
 	claims := c.endpoints(name)
 	switch len(claims) {
@@ -71,17 +71,17 @@ func (c *Circumstances) Endpoint(name string) Explanation {
 	for _, claim := range claims {
 		if claim.Kind == Endpoint {
 			x.Summary = fmt.Sprintf("IP endpoint %s is held; MetalLB chooses its addresses", name)
-			x.take(claim.Thing, c.claimedEndpoint(claim))
+			x.merge(claim.Thing, c.claimedEndpoint(claim))
 			continue
 		}
 		x.fact("%s of owner %s.", claim.Thing, claim.Owner)
-		x.take(claim.Thing, c.IP(claim.Addr()))
+		x.merge(claim.Thing, c.IP(claim.Addr()))
 	}
 	return x
 }
 
 // endpoints are the claims on IP endpoints of the name, or on their addresses.
-func (c *Circumstances) endpoints(name string) []*Claim {
+func (c *View) endpoints(name string) []*Claim {
 	var claims []*Claim
 	for _, claim := range c.Claims {
 		if claim.Kind.HasPorts() && (claim.SharingKey == name || claim.SharingKey == lease.SharingKey(claim.Owner, name)) {

@@ -34,8 +34,8 @@ func TestMixedDefinitions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := Problems(ProblemFacts{
-				Circumstances: &Circumstances{Config: config.Default(), Claims: tc.claims, Book: &Book{}},
-				Objects:       tc.objects, Namespaces: map[string]bool{id.Namespace(): true, to.Namespace(): true},
+				View:    &View{Config: config.Default(), Claims: tc.claims, Book: &Book{}},
+				Objects: tc.objects, Namespaces: map[string]bool{id.Namespace(): true, to.Namespace(): true},
 			})
 			if got := slices.ContainsFunc(found, func(p Problem) bool { return p.Problem == MixedDefinitions }); got != tc.want {
 				t.Errorf("mixed definitions: %v, want %v: %+v", got, tc.want, found)

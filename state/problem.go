@@ -153,8 +153,8 @@ type Mend struct {
 	Narrow          *ObjectRef
 	Ranges          []config.Range
 	Exclude, Unused bool
-	// Migration is true where the routes of Group are to move to the configured kind.
-	Migration bool
+	// MoveRoutes is true if the routes of Group are to move to the configured kind.
+	MoveRoutes bool
 	// Clear is a route in whose status stale reports stand.
 	Clear *ObjectRef
 	// Mark is an object of ours that is to have its marks again, with Hash as that of its definition; Own is
@@ -162,8 +162,8 @@ type Mend struct {
 	Mark *ObjectRef
 	Hash string
 	Own  *Claim
-	// Migrate is an object whose managed fields are of a version that is gone.
-	Migrate *ObjectRef
+	// DropManagedFields is an object that has managed fields of a version that is gone, which are dropped.
+	DropManagedFields *ObjectRef
 	// Also are mends of other problems that mend this one.
 	Also []Mend
 }
@@ -208,7 +208,7 @@ func (o ObjectRef) String() string { return o.Kind + " " + o.Namespace + "/" + o
 
 // ProblemFacts are what problems are computed from.
 type ProblemFacts struct {
-	*Circumstances
+	*View
 	Contents   Contents
 	Objects    []OwnObject
 	Records    []OwnRecord

@@ -265,7 +265,7 @@ func (p *problems) object(o *OwnObject) {
 	if o.OldVersions {
 		x := base
 		x.Problem, x.Message = OldManagedFields, "its managed fields are of an API version that is gone: server-side apply fails on it"
-		x.Plan, x.Mend = "drop those managed fields", Mend{Migrate: &o.ObjectRef, Hash: p.hash(o.Lease)}
+		x.Plan, x.Mend = "drop those managed fields", Mend{DropManagedFields: &o.ObjectRef, Hash: p.hash(o.Lease)}
 		p.add(x)
 	}
 	p.staleReports(base, o)

@@ -118,7 +118,7 @@ func (p *problems) migrating(host string, serving []Use) bool {
 	p.add(Problem{Problem: MigrationUnderWay, Thing: host, Namespace: serving[0].Namespace, Lease: serving[0].Lease.String(),
 		Message: fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", serving[0], serving[1]),
 		Plan:    "move the routes of its lease to the configured kind, " + p.Config.Target,
-		Mend:    Mend{Group: g, Definition: true, Migration: true}}.byName())
+		Mend:    Mend{Group: g, Definition: true, MoveRoutes: true}}.byName())
 	return true
 }
 

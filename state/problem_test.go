@@ -42,7 +42,7 @@ func TestPoolOverlapGivesWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, pools := range [][]PoolObject{tt.pools[:], {tt.pools[1], tt.pools[0]}} {
 				found := Problems(ProblemFacts{
-					Circumstances: &Circumstances{Config: bookConfig(t, tt.mode, "203.0.113.0/28"), Book: &Book{}}, Contents: Contents{Pools: pools},
+					View: &View{Config: bookConfig(t, tt.mode, "203.0.113.0/28"), Book: &Book{}}, Contents: Contents{Pools: pools},
 				})
 				if len(found) != 1 || found[0].Problem != PoolOverlap {
 					t.Fatalf("found %+v", found)
@@ -83,7 +83,7 @@ func TestRivalRoutes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := ProblemFacts{
-				Circumstances: &Circumstances{
+				View: &View{
 					Config: config.Default(), Claims: tt.claims, Book: &Book{}, Now: bookMinute(9),
 					Uses: map[string][]Use{host: tt.routes, "too.example.com": {{Kind: "ingress", UID: "a", Path: "/"}}},
 				},
@@ -112,7 +112,7 @@ func TestRivalRoutes(t *testing.T) {
 			}
 		})
 	}
-	facts := ProblemFacts{Circumstances: &Circumstances{
+	facts := ProblemFacts{View: &View{
 		Config: config.Default(), Book: &Book{}, Uses: map[string][]Use{host: {route("a", stranger, 1), route("b", stranger, 2)}},
 	}}
 	if found := Problems(facts); len(found) > 0 {

@@ -38,7 +38,7 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s
 		group.Go(func() error { return r.list(listCtx, kind) })
 	}
 	if slices.Contains(subjects, state.SubjectRoutes) {
-		for _, kind := range kinds.Hosts {
+		for _, kind := range kinds.RouteKinds {
 			group.Go(func() error { return r.listRoutes(listCtx, kind) })
 		}
 		group.Go(func() error { return r.listNamespaces(listCtx) })
@@ -67,9 +67,9 @@ func bookKinds(subjects []state.Subject) []render.Kind {
 			}
 		}
 	}
-	of(state.SubjectHosts, slices.Concat(kinds.Hosts, []render.Kind{render.ProviderHost})...)
+	of(state.SubjectHosts, slices.Concat(kinds.RouteKinds, []render.Kind{render.ProviderHost})...)
 	of(state.SubjectIPs, render.ProviderLeasedIP, render.Service, render.IPAddressPool)
-	of(state.SubjectLeases, slices.Concat(kinds.Routes, kinds.ClaimLike)...)
+	of(state.SubjectLeases, slices.Concat(kinds.ServingKinds, kinds.ClaimLike)...)
 	of(state.SubjectPools, render.Service, render.IPAddressPool)
 	of(state.SubjectDNS, kinds.Records...)
 	return all
@@ -78,7 +78,7 @@ func bookKinds(subjects []state.Subject) []render.Kind {
 // bookSelector chooses the objects of a kind that belong to leases.
 func bookSelector(kind render.Kind) string {
 	switch {
-	case slices.Contains(kinds.Hosts, kind), slices.Contains(kinds.Records, kind):
+	case slices.Contains(kinds.RouteKinds, kind), slices.Contains(kinds.Records, kind):
 		return OfLeases
 	case kind == render.Service:
 		return kinds.LeasedPort
@@ -137,7 +137,7 @@ func (r *bookReader) list(ctx context.Context, kind render.Kind) error {
 
 // unlessMissing is the error, unless it says that the cluster lacks a kind which it may lack.
 func unlessMissing(err error, kind render.Kind) error {
-	if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) && kinds.Optional(kind) {
+	if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {
 		return nil
 	}
 	return err

@@ -39,7 +39,7 @@ func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 	add := func(kind render.Kind, selector string) {
 		if kinds.Optional(kind) {
 			_, err := version(ctx, c, watched{resource: kind.Resource()})
-			if missing := (*cluster.MissingKindError)(nil); errors.As(err, &missing) {
+			if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
 				return
 			}
 		}
@@ -49,7 +49,7 @@ func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 		add(kind, bookSelector(kind))
 	}
 	if slices.Contains(subjects, state.SubjectRoutes) {
-		for _, kind := range kinds.Hosts {
+		for _, kind := range kinds.RouteKinds {
 			add(kind, "")
 		}
 		resources = append(resources, watched{resource: cluster.Namespaces})

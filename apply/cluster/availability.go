@@ -19,8 +19,8 @@ import (
 // have a time limit of their own (--request-timeout), that is it.
 const outage = 30 * time.Second
 
-// knocking is how often a server that does not answer is asked again.
-var knocking = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 8, Cap: time.Second}
+// outageBackoff says how often to ask again a server that does not answer.
+var outageBackoff = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 8, Cap: time.Second}
 
 // AwayError says that the API server stopped answering while a run was under way, and did not come
 // back in time. What the run had written stays, with its marks: nothing more can be known, and
@@ -48,13 +48,13 @@ func (e *AwayError) Unwrap() error { return e.Err }
 
 // IsAway is true for what an AwayError has ended.
 func IsAway(err error) bool {
-	var away *AwayError
-	return errors.As(err, &away)
+	_, ok := errors.AsType[*AwayError](err)
+	return ok
 }
 
-// reach is whether the API server answers. The requests of a run share it, so that an outage is
-// waited for once and not by each of them anew.
-type reach struct {
+// availability says whether the API server answers. The requests of a run share it, so that they wait
+// for an outage once and not each of them anew.
+type availability struct {
 	patience time.Duration
 
 	mu sync.Mutex
@@ -66,26 +66,26 @@ type reach struct {
 	wrote bool
 }
 
-func (r *reach) writes() {
+func (r *availability) writes() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.wrote = true
 }
 
-func (r *reach) unchanged() bool {
+func (r *availability) unchanged() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.wrote
 }
 
-func (r *reach) answered() {
+func (r *availability) answered() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.since = time.Time{}
 }
 
 // wrap notes that something answers, whatever it says.
-func (r *reach) wrap(next http.RoundTripper) http.RoundTripper {
+func (r *availability) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(request)
 		if err == nil {
@@ -99,7 +99,7 @@ func (r *reach) wrap(next http.RoundTripper) http.RoundTripper {
 
 // missed says for how long there has been no answer, at least since the moment first, and whether
 // that is worth waiting for.
-func (r *reach) missed(first time.Time) (gone time.Duration, known bool) {
+func (r *availability) missed(first time.Time) (gone time.Duration, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.since.IsZero() {
@@ -137,7 +137,7 @@ func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) err
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		c.reach.writes()
+		c.availability.writes()
 		leave, err := c.enter(ctx)
 		if err != nil {
 			return err
@@ -155,7 +155,7 @@ func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) err
 
 // persist repeats a request as long as its error says that the server is away.
 func (c *Cluster) persist(ctx context.Context, resource schema.GroupVersionResource, away func(error) bool, do func() error) error {
-	backoff, first, alone := knocking, time.Time{}, 0
+	backoff, first, alone := outageBackoff, time.Time{}, 0
 	for {
 		err := do()
 		switch {
@@ -163,29 +163,29 @@ func (c *Cluster) persist(ctx context.Context, resource schema.GroupVersionResou
 			return err
 		case !away(err):
 			if err == nil || isAnswer(err) {
-				c.reach.answered()
+				c.availability.answered()
 			}
 			return err
 		}
 		if isBehind(resource, err) && c.answers(ctx) {
 			if alone++; alone == aloneAtMost {
-				return &AwayError{Host: c.host, Err: err, Unchanged: c.reach.unchanged(), Resource: resource, Behind: c.behind(ctx, resource)}
+				return &AwayError{Host: c.host, Err: err, Unchanged: c.availability.unchanged(), Resource: resource, Behind: c.behind(ctx, resource)}
 			}
 		}
 		if first.IsZero() {
 			first = time.Now()
 		}
-		gone, known := c.reach.missed(first)
+		gone, known := c.availability.missed(first)
 		if !known {
 			return err
 		}
-		if gone >= c.reach.patience {
-			return &AwayError{Host: c.host, After: gone, Err: err, Unchanged: c.reach.unchanged()}
+		if gone >= c.availability.patience {
+			return &AwayError{Host: c.host, After: gone, Err: err, Unchanged: c.availability.unchanged()}
 		}
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(min(backoff.Step(), c.reach.patience-gone)):
+		case <-time.After(min(backoff.Step(), c.availability.patience-gone)):
 		}
 	}
 }
@@ -212,6 +212,6 @@ func isUnsent(err error) bool {
 	if status, ok := statusOf(err); ok {
 		return status.Code == http.StatusTooManyRequests
 	}
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
 }

@@ -15,9 +15,9 @@ import (
 
 // hurried makes the wait for a server short for the test.
 func hurried(t *testing.T) {
-	k := knocking
-	t.Cleanup(func() { knocking = k })
-	knocking = wait.Backoff{Duration: time.Microsecond}
+	k := outageBackoff
+	t.Cleanup(func() { outageBackoff = k })
+	outageBackoff = wait.Backoff{Duration: time.Microsecond}
 }
 
 // A list whose line is cut in the middle is read again, and so is one that a gateway or a busy server

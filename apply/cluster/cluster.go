@@ -27,10 +27,10 @@ const pageSize = 5000
 // what is kept of a hundred thousand claims.
 const metaPageSize = 500
 
-// Unwarned asks the API server for no warnings of fields that it does not know or that come twice, for
-// which it would parse the body of an apply once more. A field that is not in the schema fails an apply
-// all the same, and what is sent has no field twice.
-const Unwarned = metav1.FieldValidationIgnore
+// SkipFieldValidation asks the API server for no warnings of unknown or duplicate fields, for which it would
+// parse the body of an apply once more. A field that is not in the schema fails an apply all the same, and
+// what is sent has no duplicates.
+const SkipFieldValidation = metav1.FieldValidationIgnore
 
 // Resources that are read or written and not rendered.
 var (
@@ -55,9 +55,9 @@ type Cluster struct {
 	discovery *discovery.DiscoveryClient
 	host      string
 	// gate bounds the requests under way.
-	gate  chan struct{}
-	clock *clock
-	reach *reach
+	gate         chan struct{}
+	clock        *clock
+	availability *availability
 }
 
 // Connect makes clients of a REST configuration, with at most concurrency requests under way.
@@ -66,9 +66,9 @@ type Cluster struct {
 func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = -1, -1
-	clock, reach := &clock{}, &reach{patience: cmp.Or(config.Timeout, outage)}
+	clock, availability := &clock{}, &availability{patience: cmp.Or(config.Timeout, outage)}
 	config.Wrap(clock.wrap)
-	config.Wrap(reach.wrap)
+	config.Wrap(availability.wrap)
 	config.Wrap(noteStatus)
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -82,7 +82,7 @@ func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{Dynamic: objects, Metadata: meta, discovery: kinds, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, reach: reach}, nil
+	return &Cluster{Dynamic: objects, Metadata: meta, discovery: kinds, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, availability: availability}, nil
 }
 
 // enter waits for a place among the requests under way.

@@ -53,7 +53,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		t.Errorf("no error is explained as %v", err)
 	}
 	notFound := apierrors.NewNotFound(resource.GroupResource(), "shop")
-	if lacking := (*MissingKindError)(nil); errors.As(c.Explain(notFound, "get", resource), &lacking) {
+	if _, ok := errors.AsType[*MissingKindError](c.Explain(notFound, "get", resource)); ok {
 		t.Error("an object that is missing is taken for a kind that is missing")
 	}
 }

@@ -20,7 +20,7 @@ func (c *Cluster) Patch(ctx context.Context, o render.Object, manager string, dr
 	if err != nil {
 		return nil, false, err
 	}
-	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: Unwarned}
+	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
 	if dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
@@ -53,7 +53,7 @@ func noteStatus(next http.RoundTripper) http.RoundTripper {
 
 // Create makes an object that is not there yet, and changes none that is: its error is AlreadyExists then.
 func (c *Cluster) Create(ctx context.Context, o render.Object, manager string, dryRun bool) error {
-	opts := metav1.CreateOptions{FieldManager: manager, FieldValidation: Unwarned}
+	opts := metav1.CreateOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
 	if dryRun {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
@@ -66,13 +66,13 @@ func (c *Cluster) Create(ctx context.Context, o render.Object, manager string, d
 // Seize applies an object by force, pinned to what was read.
 func (c *Cluster) Seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
 	force := true
-	return c.applyPinned(ctx, o, live, metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: Unwarned})
+	return c.applyPinned(ctx, o, live, metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: SkipFieldValidation})
 }
 
 // Refusal is the error with which the server would refuse an apply to the object as it was read; nil where
 // it would not. It says that the object was overtaken (IsOvertaken) where it has changed since.
 func (c *Cluster) Refusal(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
-	return c.applyPinned(ctx, o, live, metav1.PatchOptions{FieldManager: manager, FieldValidation: Unwarned, DryRun: []string{metav1.DryRunAll}})
+	return c.applyPinned(ctx, o, live, metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}})
 }
 
 func (c *Cluster) applyPinned(ctx context.Context, o render.Object, live *unstructured.Unstructured, opts metav1.PatchOptions) error {

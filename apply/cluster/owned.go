@@ -119,7 +119,7 @@ func (c *Cluster) Withdraw(ctx context.Context, kind render.Kind, before *unstru
 		}
 		err = c.Write(ctx, func(write context.Context) error {
 			_, err := c.Metadata.Resource(kind.Resource()).Namespace(before.GetNamespace()).Patch(write, before.GetName(), types.ApplyPatchType, body,
-				metav1.PatchOptions{FieldManager: manager, FieldValidation: Unwarned})
+				metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation})
 			return err
 		})
 		if err == nil || !IsOvertaken(err) && !IsUnclear(err) || IsAway(err) || ctx.Err() != nil {

@@ -286,7 +286,7 @@ func (i *Installer) keep(ctx context.Context, o, live *unstructured.Unstructured
 	}
 	plural, _, _ := unstructured.NestedString(o.Object, "spec", "names", "plural")
 	metas, err := i.Cluster.Metas(ctx, cluster.AkashResource(plural), "")
-	if missing := (*cluster.MissingKindError)(nil); err != nil && !errors.As(err, &missing) {
+	if _, ok := errors.AsType[*cluster.MissingKindError](err); err != nil && !ok {
 		return "", err
 	}
 	if len(metas) > 0 {

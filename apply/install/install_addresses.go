@@ -54,7 +54,7 @@ func (i *Installer) keepAddresses(ctx context.Context) error {
 		return err
 	}
 	objects, err := i.Cluster.Objects(ctx, render.IPAddressPool.Resource(), "", metav1.ListOptions{})
-	if missing := (*cluster.MissingKindError)(nil); err != nil && !errors.As(err, &missing) {
+	if _, ok := errors.AsType[*cluster.MissingKindError](err); err != nil && !ok {
 		return err
 	}
 	var pools []state.PoolObject

@@ -182,7 +182,7 @@ func (l Ledger) Patch(ctx context.Context, claim *state.Claim, group lease.Group
 		return nil, err
 	}
 	return l.send(ctx, claim.Name(), types.ApplyPatchType, body, metav1.PatchOptions{
-		FieldManager: group.FieldManager(), Force: &force, FieldValidation: cluster.Unwarned,
+		FieldManager: group.FieldManager(), Force: &force, FieldValidation: cluster.SkipFieldValidation,
 	})
 }
 

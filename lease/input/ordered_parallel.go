@@ -66,10 +66,10 @@ func (t *task[T, R]) wait(ctx context.Context) (result R, err error) {
 	}
 }
 
-// inOrder does the work on all processors and hands over the results one at a time, in the order
+// orderedParallel does the work on all processors and hands over the results one at a time, in the order
 // of the source. It ends with the first error, of the context, of the source (a *readError) or of next.
 // What is under way when the context ends is not waited for.
-func inOrder[T, R any](ctx context.Context, source iter.Seq2[T, error], work func(T) R, next func(R) error) error {
+func orderedParallel[T, R any](ctx context.Context, source iter.Seq2[T, error], work func(T) R, next func(R) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	workers := runtime.GOMAXPROCS(0)

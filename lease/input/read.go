@@ -36,7 +36,7 @@ type Options struct {
 // at once. Documents are parsed on all processors; memory does not grow with their number.
 func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
 	var problems lease.Problems
-	err := inOrder(ctx, batches(document.Texts(r, file, opt.DocumentSize)), func(texts []document.Text) (found outcome) {
+	err := orderedParallel(ctx, batches(document.Texts(r, file, opt.DocumentSize)), func(texts []document.Text) (found outcome) {
 		for _, text := range texts {
 			for doc := range text.Documents() {
 				ps, _ := readDocument(doc, opt, func(def *lease.Definition) error {
@@ -56,7 +56,7 @@ func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func
 		}
 		return nil
 	})
-	if failed := (*readError)(nil); errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*readError](err); ok {
 		if found, ok := failed.error.(lease.Problems); ok { //nolint:errorlint // made by document.Texts, never wrapped
 			return append(problems, found...), nil
 		}

@@ -21,8 +21,8 @@ func TestPanicIsAnError(t *testing.T) {
 		return ctx.Err()
 	})
 	err := group.Wait()
-	var fault *parallel.FaultError
-	if !errors.As(err, &fault) || fault.Value != "broken" || !strings.Contains(string(fault.Trace), "parallel_test.go") || !ended.Load() {
+	fault, ok := errors.AsType[*parallel.FaultError](err)
+	if !ok || fault.Value != "broken" || !strings.Contains(string(fault.Trace), "parallel_test.go") || !ended.Load() {
 		t.Errorf("got %v, ended %v", err, ended.Load())
 	}
 }

@@ -42,7 +42,7 @@ func Decide(rules Rules, claims *Claims, routes []Route, namespaces map[string]m
 	}
 	unseen := slices.DeleteFunc(byAge, func(r *Route) bool { return selected[r] })
 	none := Verdict{Reason: ReasonNoShard, Message: "no shard selects the route"}
-	return inOrder(out, "", unseen, slices.Repeat([]Verdict{none}, len(unseen)))
+	return appendSorted(out, "", unseen, slices.Repeat([]Verdict{none}, len(unseen)))
 }
 
 // decide adds the verdicts of one shard over its routes, which are sorted by age.
@@ -52,11 +52,11 @@ func decide(out []Admission, shard string, rules *Rules, claims *Claims, byAge [
 	for i, r := range byAge {
 		verdicts[i] = f.next(r)
 	}
-	return inOrder(out, shard, byAge, verdicts)
+	return appendSorted(out, shard, byAge, verdicts)
 }
 
-// inOrder adds verdicts in the order in which they are read: by host, path and age.
-func inOrder(out []Admission, shard string, byAge []*Route, verdicts []Verdict) []Admission {
+// appendSorted adds verdicts in the order in which they are read: by host, path and age.
+func appendSorted(out []Admission, shard string, byAge []*Route, verdicts []Verdict) []Admission {
 	order := make([]int, len(byAge))
 	for i := range order {
 		order[i] = i

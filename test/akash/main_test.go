@@ -162,7 +162,7 @@ func run(ctx context.Context, kubeconfig string, args ...string) result {
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err := cmd.Run()
 	r := result{args: args, stdout: out.String(), stderr: errOut.String()}
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		r.code = exit.ExitCode()
 	} else if err != nil {
 		r.code, r.stderr = -1, r.stderr+err.Error()

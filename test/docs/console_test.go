@@ -103,7 +103,7 @@ func shell(t *testing.T, script string) string {
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
 	cmd.Dir, cmd.Env = root(t), environment(t)
 	out, err := cmd.CombinedOutput()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return string(out)

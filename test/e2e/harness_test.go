@@ -156,7 +156,7 @@ func start(cmd *exec.Cmd) (end func() result) {
 			err = cmd.Wait()
 		}
 		r := result{args: cmd.Args[1:], stdout: out.String(), stderr: errOut.String()}
-		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			r.code = exit.ExitCode()
 		} else if err != nil {
 			r.code, r.stderr = -1, r.stderr+err.Error()

@@ -96,7 +96,7 @@ func TestMigrateLeadsDNS(t *testing.T) {
 				prints(t, "httproute/"+host+" created", "ingress/"+host+" configured (it stays for 5m0s once DNS leads elsewhere)", "configured", "served (A 192.0.2.9)",
 					"ingress/"+host+" left (until ").
 				says(t, "resolvers may lead people to 1 of its old routes until", "with --timeout=")
-			if got := need(t, ingresses, id.Namespace(), host).GetAnnotations()[lease.AnnotationLedTo]; got != "300" {
+			if got := need(t, ingresses, id.Namespace(), host).GetAnnotations()[lease.AnnotationDNSTTL]; got != "300" {
 				t.Errorf("the old route has noted %q", got)
 			}
 			if got := answer(t, id, host); got != "A [192.0.2.9]" {
@@ -183,7 +183,7 @@ func TestMigrateKeepsWhereDNSLeads(t *testing.T) {
 	if got := answer(t, id, host); got != "A [192.0.2.7]" {
 		t.Errorf("the host leads to %s", got)
 	}
-	if a := need(t, ingresses, id.Namespace(), host).GetAnnotations(); a[lease.AnnotationLedTo] != "" {
+	if a := need(t, ingresses, id.Namespace(), host).GetAnnotations(); a[lease.AnnotationDNSTTL] != "" {
 		t.Errorf("the route that stays is noted to go: %v", a)
 	}
 
@@ -333,12 +333,12 @@ func TestMigrateUnread(t *testing.T) {
 	roads.reach(t, "IPAddress", "192.0.2.9")
 	u.do(t, migrate("httproute", id, "--dry-run=server")...).prints(t, "ingress/"+host+" configured (it stays for 2m0s", "ingress/"+host+" deleted (2m0s after")
 	u.run(t, migrate("httproute", id)...).exits(t, 5).prints(t, "ingress/"+host+" configured (it stays for 2m0s once DNS leads elsewhere)", "ingress/"+host+" left (until")
-	if a := need(t, ingresses, id.Namespace(), host).GetAnnotations(); a[controller] != "akash-net" || a[lease.AnnotationLedTo] != "120" {
+	if a := need(t, ingresses, id.Namespace(), host).GetAnnotations(); a[controller] != "akash-net" || a[lease.AnnotationDNSTTL] != "120" {
 		t.Errorf("the old route has %v", a)
 	}
 	// Whoever changes his mind has it back as it was.
 	u.do(t, "apply", "-f", definition, "--wait=false").prints(t, "ingress/"+host+" configured")
-	if a := need(t, ingresses, id.Namespace(), host).GetAnnotations(); a[controller] != "" || a[lease.AnnotationLedTo] != "" {
+	if a := need(t, ingresses, id.Namespace(), host).GetAnnotations(); a[controller] != "" || a[lease.AnnotationDNSTTL] != "" {
 		t.Errorf("applied again, the route has %v", a)
 	}
 	u.do(t, migrate("httproute", id, "--dns-settle=0")...).prints(t, "ingress/"+host+" deleted")
@@ -378,7 +378,7 @@ func TestMigrateDNSKilled(t *testing.T) {
 		}
 		need(t, ingresses, id.Namespace(), host)
 		r.run(t, migrate("httproute", id)...).exits(t, 5).prints(t, "ingress/"+host+" left (until")
-		if got := need(t, ingresses, id.Namespace(), host).GetAnnotations()[lease.AnnotationLedTo]; got != "300" {
+		if got := need(t, ingresses, id.Namespace(), host).GetAnnotations()[lease.AnnotationDNSTTL]; got != "300" {
 			t.Errorf("killed at write %d, the old route stays for %q seconds", cut, got)
 		}
 		r.do(t, migrate("httproute", id, "--dns-settle=0")...).prints(t, "ingress/"+host+" deleted")

@@ -71,8 +71,8 @@ func TestExhaustionIsLinearizable(t *testing.T) {
 			things = c.addresses()
 		}
 		end := h.now()
-		exhausted := (*apply.ExhaustedError)(nil)
-		if err != nil && !errors.As(err, &exhausted) {
+		exhausted, ok := errors.AsType[*apply.ExhaustedError](err)
+		if err != nil && !ok {
 			t.Errorf("%+v: %v", o, err)
 			return
 		}

@@ -203,7 +203,7 @@ func judge(t *testing.T, w work, s *strike, err error, where string, before, wan
 	if s.must() {
 		t.Errorf("%s: %v", where, err)
 	}
-	if held := (*apply.HeldError)(nil); errors.As(err, &held) {
+	if _, ok := errors.AsType[*apply.HeldError](err); ok {
 		t.Errorf("%s: nobody holds it, and yet: %v", where, err)
 	}
 	if slices.ContainsFunc(now, runMark.MatchString) {

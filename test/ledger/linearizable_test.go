@@ -140,7 +140,7 @@ func TestAddressesAreLinearizable(t *testing.T) {
 					h.add(a, call, op{verb: reserve, group: group, out: done})
 				}
 			}
-			if exhausted := (*apply.ExhaustedError)(nil); err != nil && !errors.As(err, &exhausted) {
+			if _, ok := errors.AsType[*apply.ExhaustedError](err); err != nil && !ok {
 				t.Errorf("reserve: %v", err)
 			}
 			return

@@ -95,7 +95,7 @@ func TestReleaseAllBesideApply(t *testing.T) {
 		work.Go(func() { applied = w.client(t, w.cfg).applier().Apply(t.Context(), defs) })
 		released := errors.Join(all.releaseAll(t.Context()), all.releaseAll(t.Context()))
 		work.Wait()
-		if overtaken := (*apply.OvertakenError)(nil); applied != nil && !errors.As(applied, &overtaken) {
+		if _, ok := errors.AsType[*apply.OvertakenError](applied); applied != nil && !ok {
 			t.Errorf("round %d: apply: %v", i, applied)
 		}
 		if released != nil && !strings.Contains(released.Error(), "applied again and again") {

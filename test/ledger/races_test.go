@@ -81,7 +81,7 @@ func TestTransferDecidesAnew(t *testing.T) {
 				}
 			}))
 			err := mover.applier().Transfer(t.Context(), to, []string{a, b}, nil)
-			if held := (*apply.HeldError)(nil); errors.As(err, &held) != lost || err != nil && !lost {
+			if _, ok := errors.AsType[*apply.HeldError](err); ok != lost || err != nil && !lost {
 				t.Errorf("error %v", err)
 			}
 			text := strings.Join(written(t, "anew"), "\n")
@@ -114,7 +114,7 @@ func TestTransferWithoutItsRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := c.applier().Transfer(t.Context(), to, []string{host}, definition(to, "", host, other))
-	if held := (*apply.HeldError)(nil); !errors.As(err, &held) {
+	if _, ok := errors.AsType[*apply.HeldError](err); !ok {
 		t.Errorf("want %s held, got %v", other, err)
 	}
 	left := written(t, "kept")

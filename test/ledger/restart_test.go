@@ -138,8 +138,8 @@ func TestAPIServerStaysAway(t *testing.T) {
 			if err := plane.StartAPIServer(); err != nil {
 				t.Fatal(err)
 			}
-			ended := (*apply.LeaseError)(nil)
-			if !cluster.IsAway(err) || !errors.As(err, &ended) || len(ended.Done) == 0 {
+			ended, ok := errors.AsType[*apply.LeaseError](err)
+			if !ok || !cluster.IsAway(err) || len(ended.Done) == 0 {
 				t.Fatalf("at %s: want that the server is away and what was done, got %v", k.what, err)
 			}
 			for _, e := range c.events {

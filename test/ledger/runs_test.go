@@ -23,7 +23,7 @@ func TestTwoFailingRunsOfOneLease(t *testing.T) {
 	other := newClient(t, cfg)
 	refused := func(err error) {
 		t.Helper()
-		if held := (*apply.HeldError)(nil); !errors.As(err, &held) {
+		if _, ok := errors.AsType[*apply.HeldError](err); !ok {
 			t.Errorf("want the host held, got %v", err)
 		}
 	}
@@ -61,7 +61,7 @@ func TestEndedHoldIsNotRenewedBelowAWildcard(t *testing.T) {
 	}
 	tenant.opts.Expires = time.Hour
 	err := tenant.reserve(t.Context(), leaseOf("ended", 1), "", host)
-	if held := (*apply.HeldError)(nil); !errors.As(err, &held) {
+	if _, ok := errors.AsType[*apply.HeldError](err); !ok {
 		t.Errorf("a hold is renewed below the wildcard of another: %v", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestTransferBelowAWildcard(t *testing.T) {
 		t.Fatalf("the host is %s", was)
 	}
 	err := newClient(t, cfg).applier().Transfer(t.Context(), leaseOf("below", 2), []string{host}, nil)
-	if held := (*apply.HeldError)(nil); !errors.As(err, &held) {
+	if _, ok := errors.AsType[*apply.HeldError](err); !ok {
 		t.Errorf("a host is transferred below the wildcard of another: %v", err)
 	}
 	if diff := cmp.Diff(was, written(t, "below")); diff != "" {

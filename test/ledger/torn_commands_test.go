@@ -53,7 +53,7 @@ var tornCommands = []tornCommand{
 	}},
 	{name: "migrate", applied: true, migrates: true, run: func(ctx context.Context, w *world, c *client, tenant string, _ bool) error {
 		of := func(id lease.ID) bool { return id.Owner == owner(w.name+tenant) }
-		m, err := c.applier().Migration(ctx, of, apply.MigrateOptions{})
+		m, err := c.applier().PlanMigration(ctx, of, apply.MigrateOptions{})
 		if err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (p pair) do(t *testing.T, w *world, through ...func(*rest.Config)) error {
 			cfg = w.before
 		}
 		err := s.run(t.Context(), w, w.client(t, cfg, through...), s.tenant, s.more)
-		if exist := (*install.ClaimsExistError)(nil); err != nil && !errors.As(err, &exist) {
+		if _, ok := errors.AsType[*install.ClaimsExistError](err); err != nil && !ok {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}

@@ -122,10 +122,10 @@ func TestHostIsTakenBeforeAPlanIsCarriedOut(t *testing.T) {
 			return
 		}
 		if lists++; lists == 2 {
-			net(t, 0, "reserve", "b."+domain, "--lease", sibling.String())
+			mustRun(t, 0, "reserve", "b."+domain, "--lease", sibling.String())
 		}
 	}
-	net(t, 1, "apply", "--plan", saved, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date", "b."+domain)
+	mustRun(t, 1, "apply", "--plan", saved, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date", "b."+domain)
 	if lists < 2 {
 		t.Fatalf("the claims were listed %d times", lists)
 	}
