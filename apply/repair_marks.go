@@ -9,10 +9,17 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -96,4 +103,35 @@ func (r *repair) own(ctx context.Context, c *state.Claim) error {
 		c = now
 	}
 	return nil
+}
+
+// dropOldManagers takes managed fields of another API version out of an object: the API server
+// fails every apply over them (kubernetes/kubernetes#111937).
+func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind render.Kind, live *unstructured.Unstructured) error {
+	return wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		kept, _ := managed.OfVersion(live, kind.GroupVersion())
+		if len(kept) == 0 {
+			kept = []metav1.ManagedFieldsEntry{{}} // an empty list would be taken for none given
+		}
+		body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+			"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "managedFields": kept,
+		}})
+		if err != nil {
+			return false, err
+		}
+		err = c.Write(ctx, func(write context.Context) error {
+			_, err := c.Metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
+			return err
+		})
+		if err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil {
+			return err == nil, err
+		}
+		now, err := c.Get(ctx, kind, live.GetNamespace(), live.GetName())
+		if err != nil || now == nil || now.GetUID() != live.GetUID() {
+			return err == nil, err
+		}
+		live = now
+		_, dropped := managed.OfVersion(live, kind.GroupVersion())
+		return dropped == 0, nil // it may have taken effect
+	})
 }

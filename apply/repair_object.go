@@ -9,7 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"errors"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -166,4 +172,32 @@ func lead(o *unstructured.Unstructured, service string, port uint16) error {
 	}
 	// A Route names the port of the containers, which the claim does not know.
 	return unstructured.SetNestedField(o.Object, service, "spec", "to", "name")
+}
+
+// reask lets a Service ask for an address, and takes the grant of another out of its status.
+func (r *repair) reask(ctx context.Context, work *run, m state.Mend) error {
+	if err := work.ask(ctx, *m.Reask, "loadBalancerIPs", m.Address.String()); err != nil {
+		return err
+	}
+	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		now, err := r.cluster.Get(ctx, render.Service, m.Reask.Namespace, m.Reask.Name)
+		if now == nil || err != nil {
+			return err == nil, err
+		}
+		other := func(u state.Use) bool {
+			return u.Granted && u.Address != m.Address && u.Address.BitLen() == m.Address.BitLen()
+		}
+		if !slices.ContainsFunc(state.AddressUses(now), other) {
+			return true, nil
+		}
+		err = dropGrant(ctx, r.cluster, now)
+		if errors.Is(err, errChanged) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return errChanged
+	}
+	return err
 }

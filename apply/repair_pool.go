@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"net/netip"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -137,4 +139,19 @@ func (r *repair) writeConfig(ctx context.Context, was, document string) error {
 		_, err := client.Apply(write, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager, Force: true})
 		return err
 	})
+}
+
+// makePool makes the pool of an address: the configured one, or one of it alone.
+func (r *repair) makePool(ctx context.Context, m state.Mend) error {
+	opts := r.opts
+	if m.Alone {
+		cfg := *opts.Config
+		cfg.IP.Mode, cfg.IP.Ranges = config.ModeDedicated, config.Ranges{}
+		opts.Config = &cfg
+	}
+	a := New(r.cluster, opts)
+	work := a.newRun(nil, state.Request{})
+	work.snapshot, work.pools, work.quiet = r.snapshot, newPools(a, r.snapshot), true
+	work.addresses = render.Addresses{"": []netip.Addr{m.Address}}
+	return work.pools.ensure(ctx, work)
 }

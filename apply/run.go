@@ -12,125 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
-
-// The ways to run without changing anything.
-const (
-	// DryRunClient decides by what the cluster holds and sends no write.
-	DryRunClient = "client"
-	// DryRunServer sends each write for the API server to judge and not to keep.
-	DryRunServer = "server"
-)
-
-// Options say how leases are applied.
-type Options struct {
-	Config *config.ProviderConfig
-	// DryRun is empty, DryRunClient or DryRunServer.
-	DryRun string
-	// Prune removes what the leases no longer define.
-	Prune bool
-	// Wait is how long to wait for addresses to be granted; 0 does not wait.
-	Wait time.Duration
-	// Expires makes what is reserved a hold that ends after this time; 0 holds it for good.
-	Expires time.Duration
-	// Check only tells what may be done; it goes with DryRunClient.
-	Check bool
-	// Operators says whether Akash's operators make the routes of hosts and the Services of
-	// addresses: OperatorsAuto, OperatorsOn or OperatorsOff (which the empty value is too).
-	Operators string
-	// AssumeServing takes a new route for served where no controller says so: then the old one goes.
-	AssumeServing bool
-	// Adopt lets a lease take over what objects of its own owner use without a claim.
-	Adopt bool
-	// Prove is asked for every host that a lease wants, before anything is claimed for it; nil asks
-	// for no proof.
-	Prove Prove
-	// DeleteNamespace deletes the namespaces of the leases that are released, where this program made them and
-	// nothing else is in them.
-	DeleteNamespace bool
-	// Concurrency bounds the leases, and the objects of a lease, that are worked on at a time.
-	Concurrency int
-	// Only is the plan beyond which nothing is changed; nil sets no such bound.
-	Only *plan.Plan
-	// Report receives the events, one at a time.
-	Report func(Event)
-	// Plan receives what would be changed, one change at a time; it goes with DryRunClient.
-	Plan func(lease.ID, plan.Change)
-}
-
-// Applier drives the cluster to definitions.
-type Applier struct {
-	cluster *cluster.Cluster
-	ledger  ledger.Ledger
-	opts    Options
-	report  sync.Mutex
-}
-
-// New makes an applier for a cluster.
-func New(c *cluster.Cluster, opts Options) *Applier {
-	return &Applier{
-		cluster: c, opts: opts,
-		ledger: ledger.New(c, opts.Config.LedgerNamespace, opts.DryRun == DryRunServer),
-	}
-}
-
-// Apply takes what each lease must hold, writes its objects, prunes, and waits. Leases are
-// independent: each is all or nothing, and one that fails does not keep the others from going on.
-// The error joins those of all leases.
-func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
-	runs, err := a.prepare(defs)
-	if err != nil {
-		return err
-	}
-	errs := a.prove(ctx, runs)
-	withAddresses := slices.ContainsFunc(runs, func(r *run) bool { return len(r.req.Endpoints) > 0 })
-	snapshot, err := a.read(ctx, withAddresses)
-	if err != nil {
-		return err
-	}
-	pools := newPools(a, snapshot)
-	for _, r := range runs {
-		snapshot.addresses.Name(r.req)
-	}
-	a.findRivals(snapshot, runs)
-	return a.each(runs, func(i int, r *run) error {
-		if errs[i] != nil {
-			return errs[i]
-		}
-		r.only = a.opts.changesOf(r.req.Lease)
-		r.snapshot, r.pools = snapshot, pools
-		return r.apply(ctx)
-	})
-}
-
-// prepare judges all definitions before anything is read or written.
-func (a *Applier) prepare(defs []*lease.Definition) ([]*run, error) {
-	var problems lease.Problems
-	runs := make([]*run, 0, len(defs))
-	seen := map[lease.Group]lease.Place{}
-	for _, def := range defs {
-		req, ps := state.NewRequest(def, a.opts.Config)
-		problems = append(append(problems, ps...), recordProblems(def, a.opts.Config)...)
-		group := def.Lease.Group()
-		if first, twice := seen[group]; twice {
-			problems.Add(def.At, "deployment group %s is defined twice in one run (first in %s)", group, first)
-		}
-		seen[group] = def.At
-		r := a.newRun(def, req)
-		r.kinds = render.Kinds(def, a.opts.Config)
-		runs = append(runs, r)
-	}
-	if errs := problems.Errors(); len(errs) > 0 {
-		return nil, errs
-	}
-	return runs, nil
-}
 
 // run is the work on one lease.
 type run struct {
@@ -317,12 +203,4 @@ func (r *run) event(action Action, kind, namespace, name, message string) {
 		r.mu.Unlock()
 	}
 	r.send(e)
-}
-
-func (a *Applier) send(e Event) {
-	if a.opts.Report != nil {
-		a.report.Lock()
-		defer a.report.Unlock()
-		a.opts.Report(e)
-	}
 }

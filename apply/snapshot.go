@@ -17,7 +17,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -175,144 +174,34 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 	return s, nil
 }
 
-func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured.Unstructured) {
-	var addressUses []state.Use
-	for _, plural := range sortedKeys(lists) { // what is printed of them has one order
-		list := lists[plural]
-		byName := make(map[string]*unstructured.Unstructured, len(list))
-		for _, o := range list {
-			byName[o.GetNamespace()+"/"+o.GetName()] = o
-			if plural == render.ProviderLeasedIP.Plural {
-				s.ports[o.GetName()] = state.PortObjectOf(o)
-				continue
-			}
-			if plural == render.Service.Plural {
-				for _, u := range state.ServiceUses(o) {
-					addressUses = append(addressUses, u)
-					s.addressUses[u.Address] = append(s.addressUses[u.Address], s.ofNamespace(u))
-				}
-				continue
-			}
-			for _, u := range state.HostUses(o) { // a DNS record uses none: it gives no right to a host
-				s.hostUses[u.Host] = append(s.hostUses[u.Host], s.ofNamespace(u))
-			}
-		}
-		s.live[plural] = byName
-	}
-	s.indexWritten()
-	s.addresses = state.NewPicker(state.NewAddresses(claims, addressUses))
+// read takes the snapshot, and finds the operators and what they go by: the Manifests of Akash's
+// provider.
+func (a *Applier) read(ctx context.Context, withAddresses bool) (*snapshot, error) {
+	return a.readWith(ctx, reading{addresses: withAddresses, further: kinds.RecordsOf(a.opts.Config)})
 }
 
-// ofNamespace is a use with the lease of its namespace, where its own labels name none.
-func (s *snapshot) ofNamespace(u state.Use) state.Use {
-	if id, ok := s.tenants[u.Namespace]; ok && !u.HasLease {
-		u.Lease, u.HasLease = id, true
-	}
-	return u
-}
-
-// indexWritten finds what this program wrote.
-func (s *snapshot) indexWritten() {
-	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
-		for _, name := range sortedKeys(s.live[kind.Plural]) {
-			o := s.live[kind.Plural][name]
-			whose := s.ownership(o)
-			mine := owned{kind: kind, live: o, group: whose.Lease.Group()}
-			if whose.Shared && whose.HasLease {
-				s.shared[mine.group] = append(s.shared[mine.group], mine)
-			}
-			if !whose.Ours {
-				if whose.Shared && whose.HasLease && slices.Contains(kinds.ServingKinds, kind) {
-					s.theirs[mine.group] = append(s.theirs[mine.group], mine)
-				}
-				continue
-			}
-			s.written[mine.group] = append(s.written[mine.group], mine)
-			if !slices.Contains(kinds.ServingKinds, kind) && !slices.Contains(kinds.Records, kind) {
-				continue
-			}
-			if host := mine.recordOf(); host != "" {
-				s.records[host] = append(s.records[host], mine)
-			}
-			for _, name := range claimsUnder(mine) {
-				s.serving[name] = append(s.serving[name], mine)
-			}
-		}
-	}
-}
-
-// claimsUnder are the names of the claims that a route, a Service or a DNS record rests on, each
-// once.
-func claimsUnder(o owned) []string {
-	if host := o.recordOf(); host != "" {
-		return []string{state.HostName(host)}
-	}
-	var names []string
-	uses := state.HostUses(o.live)
-	if o.kind == render.Service {
-		uses = state.AddressUses(o.live)
-	}
-	if o.kind == render.Service {
-		if key := state.ServiceObjectOf(o.live).SharingKey; key != "" {
-			names = append(names, state.EndpointName(key))
-		}
-	}
-	for _, u := range uses {
-		name := state.HostName(u.Host)
-		if u.Address.IsValid() {
-			name = state.AddressName(u.Address)
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// find is the live object that stands under the rendered object's name, or nil.
-func (s *snapshot) find(o render.Object) *unstructured.Unstructured {
-	return s.live[o.Kind.Plural][o.Namespace+"/"+o.Name]
-}
-
-// Addresses reads who claimed which address and which Services use one: what is needed to
-// propose addresses to leases that have none.
-func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (*state.Addresses, error) {
-	var claims []*state.Claim
-	var uses []state.Use
-	group, ctx := parallel.WithContext(ctx)
+func (a *Applier) readWith(ctx context.Context, how reading) (*snapshot, error) {
+	var s *snapshot
+	var found operators
+	manifests := map[string]*unstructured.Unstructured{}
+	group, groupCtx := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
-		claims, err = ledger.New(c, ledgerNamespace, false).List(ctx)
+		s, err = readBy(groupCtx, a.cluster, a.ledger, how)
 		return err
 	})
-	group.Go(func() error {
-		services, err := c.Objects(ctx, render.Service.Resource(), "", metav1.ListOptions{})
-		for _, o := range services {
-			uses = append(uses, state.ServiceUses(o)...)
+	group.Go(func() (err error) {
+		if found, err = a.findOperators(groupCtx); err != nil || !found.hostname {
+			return err
+		}
+		list, err := a.cluster.Objects(groupCtx, cluster.AkashResource("manifests"), a.opts.Config.ManifestNamespace, metav1.ListOptions{})
+		for _, m := range list {
+			manifests[m.GetName()] = m
 		}
 		return err
 	})
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return state.NewAddresses(claims, uses), nil
-}
-
-// HeldThings are the things that are claimed and the deployment groups that claim them, each once.
-func HeldThings(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) ([]thing.Thing, error) {
-	claims, err := ledger.New(c, ledgerNamespace, false).List(ctx)
-	var things []thing.Thing
-	seen := map[lease.Group]bool{}
-	for _, claim := range claims {
-		if t, err := thing.Parse(claim.Thing); err == nil {
-			t.Endpoint = ""
-			things = append(things, t)
-		}
-		for _, g := range claim.Groups() {
-			if !seen[g] {
-				seen[g] = true
-				things = append(things, thing.Thing{Kind: thing.Lease, Group: g})
-			}
-		}
-	}
-	return things, err
+	s.operators, s.manifests = found, manifests
+	return s, nil
 }

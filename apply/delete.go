@@ -1,0 +1,115 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// remove deletes one object that has not changed hands since it was read.
+func (r *run) remove(ctx context.Context, o owned, action Action) error {
+	return r.removeWhile(ctx, o, action, "", ofTenant(o.live))
+}
+
+// removeWhile deletes one object while it may go, with a reason to tell. What the run has removed already
+// is left alone.
+func (r *run) removeWhile(ctx context.Context, o owned, action Action, why string, goes mayGo) error {
+	if r.removed[o.live.GetUID()] {
+		return nil
+	}
+	if r.snapshot.stays(o) {
+		if may, err := goes(ctx, o.live); err != nil || !may {
+			return err
+		}
+		r.removed[o.live.GetUID()] = true
+		return r.withdraw(ctx, o)
+	}
+	return r.deleteWhile(ctx, o, action, why, goes)
+}
+
+// removeAsRead deletes a route, whoever wrote it, only if it is unchanged since it was read; message goes
+// into the event, hint into the error.
+func (r *run) removeAsRead(ctx context.Context, o owned, message, hint string) error {
+	return r.deleteWhile(ctx, o, Deleted, message, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
+		if !sameRoute(now, o.live) {
+			return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and %s", o.kind.Singular, now.GetNamespace(), now.GetName(), hint)
+		}
+		return true, nil
+	})
+}
+
+// sameTenant is true for an object that has not changed hands between two readings: a transfer leaves
+// a ProviderHost its UID.
+func sameTenant(before, now *unstructured.Unstructured) bool {
+	old, had := lease.IDFromLabels(before.GetLabels())
+	id, has := lease.IDFromLabels(now.GetLabels())
+	return had == has && old.Group() == id.Group()
+}
+
+// deleteWhile deletes an object while it may go, pinned to what was read before that was asked. One that
+// has changed since is read again, and decided on anew.
+func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told string, goes mayGo) error {
+	live := o.live
+	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		if may, err := goes(ctx, live); err != nil || !may {
+			return err == nil, err
+		}
+		if err := r.change(func() plan.Change { return plan.Remove(o.kind.Singular, live, told) }); err != nil {
+			return false, err
+		}
+		if r.opts.DryRun == DryRunClient {
+			r.removed[live.GetUID()] = true
+			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
+			return true, nil
+		}
+		err := r.cluster.DeletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), r.opts.DryRun == DryRunServer)
+		if err == nil {
+			r.removed[live.GetUID()] = true
+			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
+			return true, nil
+		}
+		if !cluster.IsOvertaken(err) && !cluster.IsUnclear(err) {
+			return false, r.cluster.Explain(err, "delete", o.kind.Resource())
+		}
+		now, err := r.cluster.Get(ctx, o.kind, live.GetNamespace(), live.GetName())
+		if err != nil {
+			return false, err
+		}
+		if now == nil || now.GetUID() != live.GetUID() {
+			return true, nil
+		}
+		live = now
+		return false, nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", o.kind.Singular, live.GetNamespace(), live.GetName())
+	}
+	return err
+}
+
+// withdraw takes back what this program wrote on an object that Akash's provider made, which stays. What
+// this program made and Akash's operator keeps is left as it is: most of its fields are only ours, and
+// would go with them.
+func (r *run) withdraw(ctx context.Context, o owned) error {
+	if r.opts.DryRun == "" && r.snapshot.ownership(o.live).Declared {
+		empty := &unstructured.Unstructured{}
+		empty.SetGroupVersionKind(o.kind.GroupVersionKind)
+		empty.SetNamespace(o.live.GetNamespace())
+		empty.SetName(o.live.GetName())
+		empty.SetUID(o.live.GetUID())
+		object := render.Object{Kind: o.kind, Namespace: o.live.GetNamespace(), Name: o.live.GetName(), Config: empty}
+		if _, _, err := r.patchAs(ctx, object, managerOf(o.kind, o.group)); err != nil && !cluster.IsOvertaken(err) {
+			return r.cluster.Explain(err, "patch", o.kind.Resource())
+		}
+	}
+	r.event(Left, o.kind.Singular, o.live.GetNamespace(), o.live.GetName(), "Akash's provider declares it too")
+	return nil
+}
