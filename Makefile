@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X github.com/akash-net/kubectl-akash-net/plugin.version=$(VERS
 FUZZTIME ?= 30s
 SOAK ?= 10m
 
-TESTBED := go run ./test/testbed/cmd/testbed
+TESTBED := go run ./hack/testbed/cmd/testbed
 LINT := "$$($(TESTBED) path golangci-lint)" run ./...
 # The packages whose code runs concurrently, or is called so; the race detector needs a C compiler.
 RACE := ./lease/... ./state/... ./apply/...
@@ -58,7 +58,7 @@ test-traffic: ## real requests through rendered routes; as root, with iproute2; 
 
 .PHONY: generate
 generate: ## write the reference of all commands (docs/reference.md)
-	go run ./test/docs/cmd/reference
+	go run ./hack/reference/cmd/reference
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME (30s)
@@ -75,7 +75,7 @@ bench: build testbed ## compare with helm, kustomize and kubectl on the same inp
 
 .PHONY: demo
 demo: build ## two tenants on a local control plane that goes on running; CLUSTER=current: on kubectl's, after a question
-	@CLUSTER="$(CLUSTER)" YES="$(YES)" test/demo/demo.sh
+	@CLUSTER="$(CLUSTER)" YES="$(YES)" hack/demo/demo.sh
 
 .PHONY: demo-down
 demo-down: ## end the demo's control plane and remove its data
@@ -83,7 +83,7 @@ demo-down: ## end the demo's control plane and remove its data
 
 .PHONY: krew-manifest
 krew-manifest: ## build a release's archives into dist/ and write their digests into krew.yaml (VERSION=v1.2.3)
-	go run ./test/release/cmd/release $(VERSION)
+	go run ./hack/release/cmd/release $(VERSION)
 
 .PHONY: clean
 clean: demo-down ## remove all that make has built

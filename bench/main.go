@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
 
 // bench is one run of the benchmarks.

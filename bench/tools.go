@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
 
 // tools are the paths of the programs that are compared.

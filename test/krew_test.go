@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/test/release"
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/hack/release"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
 
 // version is none that was released, so that its appearance shows that the built binary ran.

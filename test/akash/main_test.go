@@ -34,10 +34,10 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/hack/testbed"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
-	"github.com/akash-net/kubectl-akash-net/test/testbed"
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
 )
 
 var (

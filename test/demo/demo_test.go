@@ -22,7 +22,7 @@ func demo(t *testing.T, answer, kubectl string, settings ...string) (calls, outp
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "bash", "demo.sh")
+	cmd := exec.CommandContext(t.Context(), "bash", "../../hack/demo/demo.sh")
 	cmd.Stdin = strings.NewReader(answer)
 	cmd.Env = append(append(os.Environ(), "DEMO_BIN="+bin), settings...)
 	out, err := cmd.CombinedOutput()

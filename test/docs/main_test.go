@@ -1,3 +1,5 @@
+// Package docs holds the documentation against the code: commands are run, documents are read, links are
+// followed.
 package docs
 
 import (
@@ -10,10 +12,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/akash-net/kubectl-akash-net/hack/testbed"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/plugin"
-	"github.com/akash-net/kubectl-akash-net/test/testbed"
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
 )
+
+const program = "kubectl-akash_net"
 
 // plane is the control plane on which the commands of the documents run.
 var plane *testbed.ControlPlane

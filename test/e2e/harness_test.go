@@ -18,8 +18,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/akash-net/kubectl-akash-net/test/testbed"
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
 
 var (

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/akash-net/kubectl-akash-net/hack/testbed"
 	embedded "github.com/akash-net/kubectl-akash-net/manifests"
-	"github.com/akash-net/kubectl-akash-net/test/testbed"
 )
 
 var (

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
 
 // A release says that the lease's namespace stays and what deletes it, and --delete-namespace deletes it,

@@ -20,10 +20,10 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/akash-net/kubectl-akash-net/hack/testbed"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin"
-	"github.com/akash-net/kubectl-akash-net/test/testbed"
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
 )
 
 // The tenants of the examples: alice has the shop, bob the blog.

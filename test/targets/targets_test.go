@@ -24,11 +24,11 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/hack/testbed"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/test/routegen"
-	"github.com/akash-net/kubectl-akash-net/test/testbed"
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
 )
 
 var (

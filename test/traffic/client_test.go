@@ -16,7 +16,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/akash-net/kubectl-akash-net/test/testbed"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed"
 )
 
 // patience bounds the wait for what the router does. Traefik takes up changes at most every two

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/akash-net/kubectl-akash-net/hack/testbed"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin"
-	"github.com/akash-net/kubectl-akash-net/test/testbed"
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
 )
 
 var plane *testbed.ControlPlane

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/akash-net/kubectl-akash-net/test/testbed"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed"
 )
 
 // uninstall and runs that take claims see each other, whichever is first: nothing serves without a claim

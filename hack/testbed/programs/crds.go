@@ -10,7 +10,7 @@ import (
 // MetalLBCRDs is the folder of MetalLB's CustomResourceDefinitions, of the version whose
 // controller Build makes.
 func MetalLBCRDs(ctx context.Context) (string, error) {
-	return moduleFolder(ctx, filepath.Join("test", "testbed", "metallb"), "go.universe.tf/metallb", "config/crd/bases")
+	return moduleFolder(ctx, filepath.Join("hack", "testbed", "metallb"), "go.universe.tf/metallb", "config/crd/bases")
 }
 
 // GatewayAPICRDs is the folder of Gateway API's CustomResourceDefinitions of the standard

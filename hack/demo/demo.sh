@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export PATH="${DEMO_BIN:-$PWD/bin}:$PATH"
 
-testbed() { go run ./test/testbed/cmd/testbed ${DEMO_DIR:+-dir "$DEMO_DIR"} "$@"; }
+testbed() { go run ./hack/testbed/cmd/testbed ${DEMO_DIR:+-dir "$DEMO_DIR"} "$@"; }
 
 # say prints what comes next; run prints a command and runs it.
 say() { printf '\n# %s\n' "$*"; }

@@ -6,7 +6,7 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
 
 // Traefik is a running Traefik, which serves the cluster's Ingresses and HTTPRoutes.

@@ -1,6 +1,6 @@
-// Package docs writes the part of the documentation that follows from the code, and its tests hold
-// the rest against the code: commands are run, documents are read, links are followed.
-package docs
+// Package reference writes the part of the documentation that follows from the code: the help of all
+// commands.
+package reference
 
 import (
 	"bytes"
@@ -16,21 +16,21 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin"
 )
 
-// ReferenceFile is where Reference belongs, from the repository's root.
-const ReferenceFile = "docs/reference.md"
+// File is where the reference belongs, from the repository's root.
+const File = "docs/reference.md"
 
 const program = "kubectl-akash_net"
 
-const referenceHead = `# Reference
+const head = `# Reference
 
 The help of every command, as ` + "`kubectl akash-net COMMAND --help`" + ` prints it. This file is generated:
 ` + "`make generate`" + ` writes it anew. What all commands have in common (exit codes, output formats,
 events, environment) is in [commands.md](commands.md).
 `
 
-// Reference is the reference of all commands as Markdown: the help that they print, in the order
+// Markdown is the reference of all commands as Markdown: the help that they print, in the order
 // in which the program lists them. The program is asked as a user asks it.
-func Reference() (string, error) {
+func Markdown() (string, error) {
 	// What a flag's default takes from the environment is shown by the variable's name.
 	defer setenv("HOME", "$HOME")()
 	defer setenv("KUBECACHEDIR", "")()
@@ -43,7 +43,7 @@ func Reference() (string, error) {
 		return "", fmt.Errorf("the help lists no commands:\n%s", overview)
 	}
 	var out strings.Builder
-	out.WriteString(referenceHead)
+	out.WriteString(head)
 	section(&out, "kubectl akash-net", overview)
 	for _, name := range append(names, "options") {
 		text, err := help(name)

@@ -11,8 +11,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/test/release"
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/hack/release"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
 
 func main() {

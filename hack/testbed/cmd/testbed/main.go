@@ -15,8 +15,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/akash-net/kubectl-akash-net/test/testbed/cluster"
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/cluster"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
 
 const usage = `usage: testbed [-dir FOLDER] COMMAND

@@ -14,7 +14,7 @@ import (
 
 // module is one wrapper module and what is built from it.
 type module struct {
-	name    string // the wrapper's folder under test/testbed, and its name on the command line
+	name    string // the wrapper's folder under hack/testbed, and its name on the command line
 	path    string // the module that is wrapped
 	ldflags string // beside -s -w; VERSION stands for the wrapped module's version
 	takes   string // a cold build on two cores, for the message
@@ -108,7 +108,7 @@ func Path(name string) (string, error) {
 	}
 	path := filepath.Join(bin, name)
 	if !exists(path) {
-		return "", fmt.Errorf("%s is missing: `go run ./test/testbed/cmd/testbed build%s` builds it from its Go module", path, moduleOf(name))
+		return "", fmt.Errorf("%s is missing: `go run ./hack/testbed/cmd/testbed build%s` builds it from its Go module", path, moduleOf(name))
 	}
 	return path, nil
 }

@@ -28,7 +28,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
 
 // ControlPlane is a running API server with what was started beside it.

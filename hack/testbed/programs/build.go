@@ -39,8 +39,8 @@ func Build(ctx context.Context, w io.Writer, names ...string) error {
 		if len(names) > 0 && !slices.Contains(names, m.name) {
 			continue
 		}
-		if err := m.build(ctx, w, filepath.Join(root, "test", "testbed", m.name), bin); err != nil {
-			return fmt.Errorf("building from test/testbed/%s: %w", m.name, err)
+		if err := m.build(ctx, w, filepath.Join(root, "hack", "testbed", m.name), bin); err != nil {
+			return fmt.Errorf("building from hack/testbed/%s: %w", m.name, err)
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
 
 // order is that of the start; the end goes the other way.

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/akash-net/kubectl-akash-net/test/docs"
-	"github.com/akash-net/kubectl-akash-net/test/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/hack/reference"
+	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 )
 
 func main() {
@@ -22,9 +22,9 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	text, err := docs.Reference()
+	text, err := reference.Markdown()
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(root, filepath.FromSlash(docs.ReferenceFile)), []byte(text), 0o644) //nolint:gosec // a file of the repository
+	return os.WriteFile(filepath.Join(root, filepath.FromSlash(reference.File)), []byte(text), 0o644) //nolint:gosec // a file of the repository
 }
