@@ -15,6 +15,7 @@ func (p *problems) pooledPort(base Problem, o *OwnObject) {
 		return
 	}
 	switch {
+	case part == nil && p.unreadable(o.SharingKey):
 	case part == nil && o.Kind == providerLeasedIP && !p.serviceFor(o):
 		p.stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o))
 	case part == nil:
@@ -41,6 +42,12 @@ func (p *problems) portOf(sharingKey, key string) (*Claim, *Part) {
 		}
 	}
 	return nil, nil
+}
+
+// unreadable is true where a claim on an endpoint, or on one of its addresses, cannot be understood: nobody knows
+// then who holds its ports.
+func (p *problems) unreadable(sharingKey string) bool {
+	return slices.ContainsFunc(p.Claims, func(c *Claim) bool { return c.Kind.HasPorts() && c.SharingKey == sharingKey && c.Unreadable != "" })
 }
 
 // serviceFor is true where some Service of its lease serves the port of a ProviderLeasedIP.
@@ -79,8 +86,11 @@ func (p *problems) declared(base Problem, o *OwnObject) {
 		c = p.claims[claimName(o.Uses[0])]
 		part = c.Part(key)
 	}
+	if c != nil && c.Unreadable != "" || part == nil && o.SharingKey != "" && p.unreadable(o.SharingKey) {
+		return
+	}
 	d := p.declaration(kind, base.Thing, o.SharingKey, key)
-	if part == nil && d == nil && (c == nil || c.Unreadable == "") && !o.Ours && p.Now.Sub(o.Since) >= p.CrashedAfter {
+	if part == nil && d == nil && !o.Ours && p.Now.Sub(o.Since) >= p.CrashedAfter {
 		base.Problem, base.Message = NotDeclared, fmt.Sprintf("%s serves it, and neither a claim nor a %s stands for it. Akash's operator has made it, was down when that was deleted, and does not remove it", o, kind)
 		base.Plan, base.Mend = fmt.Sprintf("delete %s", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}
 		p.add(base.byName())
@@ -127,7 +137,7 @@ func (p *problems) operated(base Problem, o *OwnObject) {
 		c := p.claims[claimName(u)]
 		part := c.Part(RouteKey(u.Path))
 		switch {
-		case part == nil || part.Run != "" || o.Kind == providerHost && part.Lease.Group() == o.Lease.Group():
+		case part == nil || c.Unreadable != "" || part.Run != "" || o.Kind == providerHost && part.Lease.Group() == o.Lease.Group():
 		case c.servesFor(o.Lease.Group(), part.Key, u.Redirect) != nil:
 			return
 		case part.Lease.Group() != o.Lease.Group():

@@ -98,7 +98,7 @@ func (p *problems) served(base Problem, o *OwnObject) {
 		c := p.claims[claimName(u)]
 		part := c.Part(u.partKey(o))
 		route := func(v Use) bool { return v.Kind != providerHost && v.Of(o.Lease.Group()) }
-		if part != nil && part.Lease.Group() == o.Lease.Group() && !slices.ContainsFunc(p.Uses[u.Host], route) {
+		if part != nil && c.Unreadable == "" && part.Lease.Group() == o.Lease.Group() && !slices.ContainsFunc(p.Uses[u.Host], route) {
 			base.Thing = c.Thing
 			p.notServed(base, o, c, part)
 		}
@@ -116,14 +116,14 @@ func (p *problems) leasedIP(base Problem, o *OwnObject) {
 		if c.Kind == Address && c.SharingKey == o.SharingKey && c.servesFor(group, key, false) != nil {
 			return
 		}
-		if o.standsForPort(c) {
+		if c.Unreadable == "" && o.standsForPort(c) {
 			if base.Thing = c.Thing; !service {
 				p.notServed(base, o, c, c.Part(key))
 			}
 			return
 		}
 	}
-	if service {
+	if service || p.unreadable(o.SharingKey) {
 		return // what it serves without a claim was seen
 	}
 	p.stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o))

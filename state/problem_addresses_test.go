@@ -1,0 +1,184 @@
+package state
+
+import (
+	"net/netip"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// pooled lets MetalLB choose the addresses.
+func pooled(f *facts) {
+	f.Config.IP.Mode, f.Config.IP.Pool = config.ModePool, "public"
+	f.Contents.Pools = nil
+}
+
+// endpoint adds the claim on the endpoint "public".
+func (f *facts) endpoint(id lease.ID, part ...func(*Part)) *Claim {
+	h := EndpointWant{SharingKey: publicKey, Ports: []PortWant{bookHTTPS()}}.EndpointHold(id)
+	c := h.Claim()
+	c.Parts, c.Created = h.Parts, bookMinute(1)
+	return f.claims(c, part)
+}
+
+var portProblems = []aProblem{
+	{UnclaimedAddress, "a Service has an address that nobody has claimed", func(f *facts) { f.asks(bookShop, atIP, atIP) }, besides{
+		"its lease has claimed it":                 func(f *facts) { f.leases(bookShop, atIP) },
+		"another has":                              func(f *facts) { f.leases(bookBlog, atIP) },
+		"MetalLB chooses, and the port is claimed": func(f *facts) { pooled(f); f.endpoint(bookShop) },
+	}},
+	{UnclaimedAddress, "where MetalLB chooses, a port that nobody has claimed", func(f *facts) { pooled(f); f.asks(bookShop, "", atIP); f.declares(bookShop) }, besides{
+		"it is claimed":             func(f *facts) { f.endpoint(bookShop) },
+		"on an address from before": func(f *facts) { f.leases(bookShop, atIP) },
+		"the claim cannot be read":  func(f *facts) { f.endpoint(bookShop).Unreadable = "x" },
+	}},
+	{StrayRoute, "where MetalLB chooses, a Service for another's port", func(f *facts) { pooled(f); f.endpoint(sibling); f.asks(bookShop, "", atIP) }, besides{
+		"it serves until the next apply": func(f *facts) { f.Claims[0].Parts[0].From = bookShop.Group().String() },
+	}},
+	{StrayRoute, "where MetalLB chooses, a ProviderLeasedIP of nothing", func(f *facts) { pooled(f); f.declares(bookShop) }, besides{
+		"a Service serves it":      func(f *facts) { f.asks(bookShop, "") },
+		"the claim cannot be read": func(f *facts) { f.endpoint(bookShop).Unreadable = "x" },
+	}},
+	{StrayRoute, "a Service has another owner's address", func(f *facts) { f.leases(bookBlog, atIP); f.asks(bookShop, atIP) },
+		beside("it is its own", func(f *facts) { f.Claims = nil; f.leases(bookShop, atIP) })},
+	{StrayRoute, "a ProviderLeasedIP of nothing", func(f *facts) { f.declares(bookShop) }, besides{
+		"the claim cannot be read":       func(f *facts) { f.leases(bookShop, atIP).Unreadable = "x" },
+		"its port is claimed":            func(f *facts) { f.leases(bookShop, atIP) },
+		"a Service serves it":            func(f *facts) { f.asks(bookShop, atIP) },
+		"it serves until the next apply": func(f *facts) { f.leases(sibling, atIP, func(p *Part) { p.From = bookShop.Group().String() }) },
+	}},
+	{StrayRoute, "Akash's provider has moved a port to a sibling", func(f *facts) {
+		f.leases(bookShop, atIP)
+		byAkash(f.declares(sibling)).MovedFrom = []lease.Group{bookShop.Group()}
+	}, beside("the claim has followed", func(f *facts) { f.Claims[0].Parts[0].Lease = sibling })},
+	{NotServed, "a ProviderLeasedIP stands alone", func(f *facts) { f.leases(bookShop, atIP); f.declares(bookShop) }, besides{
+		"a Service serves it":      func(f *facts) { f.asks(bookShop, atIP, atIP) },
+		"it was made of late":      func(f *facts) { f.Objects[0].Since = bookMinute(9) },
+		"the claim cannot be read": func(f *facts) { f.Claims[0].Unreadable = "x" },
+	}},
+	{NotServed, "where MetalLB chooses, a ProviderLeasedIP stands alone", func(f *facts) { pooled(f); f.endpoint(bookShop); f.declares(bookShop) },
+		beside("a Service serves it", func(f *facts) { f.asks(bookShop, "", atIP) })},
+	{NotDeclared, "a Service of ours, and its ProviderLeasedIP is gone", func(f *facts) { f.leases(bookShop, atIP); f.asks(bookShop, atIP, atIP).ByOperators = true },
+		beside("it is there", func(f *facts) { f.declares(bookShop) })},
+	{NotDeclared, "a Service that the operator left, of a claim", func(f *facts) { f.leases(bookShop, atIP); byAkash(f.asks(bookShop, atIP, atIP)) },
+		beside("its ProviderLeasedIP is there", func(f *facts) { byAkash(f.declares(bookShop)) })},
+	{NotDeclared, "a Service that the operator left, of nobody", func(f *facts) { byAkash(f.asks(bookShop, atIP, atIP)) },
+		beside("the claim cannot be read", func(f *facts) { f.leases(bookShop, atIP).Unreadable = "x" })},
+	{RouteDiffers, "a Service of Akash's operator leads elsewhere", func(f *facts) {
+		f.leases(bookShop, atIP)
+		byAkash(f.declares(bookShop))
+		byAkash(f.asks(bookShop, atIP, atIP)).Port.Port = 9
+	}, beside("it has caught up", func(f *facts) { f.Claims[0].Parts[0].Port = 9 })},
+	{SharingKeyMismatch, "a Service asks with another sharing key", func(f *facts) {
+		f.leases(bookShop, atIP)
+		o := f.asks(bookShop, atIP)
+		o.SharingKey, o.Uses[0].SharingKey, f.Contents.Services[0].SharingKey = "x", "x", "x"
+	}, beside("with the claim's", func(f *facts) { f.Claims[0].SharingKey = "x" })},
+	{GrantDiffers, "a Service of ours asks for another address than is claimed", func(f *facts) { f.leases(bookShop, atIP); f.asks(bookShop, "203.0.113.1") }, besides{
+		"it asks for the claimed one":    func(f *facts) { f.Claims[0].Thing = "203.0.113.1" },
+		"its port is claimed there too":  func(f *facts) { f.leases(bookShop, "203.0.113.1") },
+		"a run is about to move it":      func(f *facts) { marked(&f.Claims[0].Parts[0]) },
+		"the claim is of another family": func(f *facts) { f.Claims[0].Thing = "2001:db8::1" },
+		"another lease has the port":     func(f *facts) { f.Claims[0].Parts[0].Lease = sibling },
+	}},
+	{GrantDiffers, "a Service that is not ours asks for another address", func(f *facts) { f.leases(bookShop, atIP); byAkash(f.asks(bookShop, "203.0.113.1")) },
+		beside("it asks for the claimed one", func(f *facts) { f.Claims[0].Thing = "203.0.113.1" })},
+	{GrantDiffers, "MetalLB has granted another address", func(f *facts) { f.leases(bookShop, atIP); f.asks(bookShop, atIP, "203.0.113.2") }, besides{
+		"it granted the claimed one":  func(f *facts) { f.Contents.Services[0].Granted[0] = netip.MustParseAddr(atIP) },
+		"it granted the other family": func(f *facts) { f.Contents.Services[0].Granted[0] = netip.MustParseAddr("2001:db8::1") },
+		"it granted nothing yet":      func(f *facts) { f.Contents.Services[0].Granted = nil },
+	}},
+	{AsksForNothing, "a Service of ours asks for no address", func(f *facts) { f.leases(bookShop, atIP); f.asks(bookShop, "", "203.0.113.2") }, besides{
+		"it asks for one":          func(f *facts) { f.Objects[0].Uses[0].Granted = false },
+		"its port is not claimed":  func(f *facts) { f.Claims = nil },
+		"another lease has it":     func(f *facts) { f.Claims[0].Parts[0].Lease = sibling },
+		"a run has it":             func(f *facts) { marked(&f.Claims[0].Parts[0]) },
+		"MetalLB chooses":          pooled,
+		"it is a ProviderLeasedIP": func(f *facts) { f.Objects[0].Kind = providerLeasedIP },
+	}},
+	{AsksForNothing, "a Service of IPv6, of two addresses", func(f *facts) {
+		f.leases(bookShop, "2001:db8::1")
+		f.leases(bookShop, atIP)
+		f.asks(bookShop, "").Name += secondFamily
+	}, beside("one claim is going, the other unreadable", func(f *facts) { f.Claims[0].Deleting, f.Claims[1].Unreadable = true, "x" })},
+	{AsksForNothing, "a Service of one of two addresses of a family", func(f *facts) {
+		f.leases(bookShop, "203.0.113.1")
+		f.leases(bookShop, atIP)
+		f.asks(bookShop, "")
+	}, beside("both are marked", func(f *facts) { marked(&f.Claims[0].Parts[0]); marked(&f.Claims[1].Parts[0]) })},
+	{AddressSquatted, "a stranger's Service asks for a claimed address", func(f *facts) {
+		f.leases(bookShop, atIP)
+		a := netip.MustParseAddr(atIP)
+		f.AddressUses[a] = append(f.AddressUses[a], Use{Kind: "service", Namespace: "default", Name: "game", Address: a, UID: "x"})
+	}, besides{
+		"the claim is free":     func(f *facts) { f.Claims[0].Parts = nil },
+		"nobody has claimed it": func(f *facts) { f.Claims = nil },
+		"it is going":           func(f *facts) { f.Claims[0].Deleting = true },
+		"it is the holder's": func(f *facts) {
+			u := &f.AddressUses[f.Claims[0].Addr()][0]
+			u.HasLease, u.Lease, u.Namespace = true, bookShop, bookShop.Namespace()
+		},
+		"this program wrote it": func(f *facts) { f.object("service", bookBlog, "game").UID = "x" },
+		"it uses another":       func(f *facts) { f.Claims[0].Thing = "203.0.113.1" },
+	}},
+	{AddressSquatted, "a Service of ours has a claimed address in spec.externalIPs", func(f *facts) {
+		f.leases(bookShop, atIP)
+		a := netip.MustParseAddr(atIP)
+		f.AddressUses[a] = append(f.AddressUses[a], Use{Kind: "service", Namespace: "default", Name: "game", Address: a, UID: "x", External: true})
+		f.object("service", bookBlog, "game").UID = "x"
+	}, beside("it only asks for it", func(f *facts) { f.AddressUses[f.Claims[0].Addr()][0].External = false })},
+}
+
+var poolProblems = []aProblem{
+	{AddressWithoutPool, "no pool has an address of ip.ranges", func(f *facts) { f.leases(bookShop, atIP); f.asks(bookShop, atIP); f.Contents.Pools = nil }, besides{
+		"a pool has it":         func(f *facts) { f.Contents.Pools = []PoolObject{poolOf("admin", false, atIP+"/32")} },
+		"nobody asks for it":    func(f *facts) { f.Contents.Services = nil },
+		"another port is asked": func(f *facts) { f.Contents.Services[0].Port = 22 },
+		"it is going":           func(f *facts) { f.Claims[0].Deleting = true },
+	}},
+	{AddressWithoutPool, "no pool has an address of nobody's ranges", func(f *facts) { f.leases(bookShop, "198.51.100.1"); f.asks(bookShop, "198.51.100.1") },
+		beside("MetalLB chooses", pooled)},
+	{PoolOverlap, "a pool of ours and an administrator's", func(f *facts) {
+		f.Contents.Pools = append(f.Contents.Pools, poolOf("admin", false, "203.0.113.2/31"))
+	},
+		beside("they share nothing", func(f *facts) { f.Contents.Pools[1].Ranges = poolOf("", false, "198.51.100.0/31").Ranges })},
+	{PoolOverlap, "two pools of administrators", func(f *facts) {
+		f.Contents.Pools = []PoolObject{poolOf("a", false, "198.51.100.0/31", "203.0.113.0/31"), poolOf("b", false, "203.0.113.0/30", "198.51.100.1/32")}
+	}, beside("there is one", func(f *facts) { f.Contents.Pools = f.Contents.Pools[:1] })},
+	{PoolDiffers, "a pool of ours lacks addresses of ip.ranges", func(f *facts) { f.Contents.Pools[0].Ranges = poolOf("", true, "203.0.113.0/31").Ranges }, besides{
+		"another has them": func(f *facts) {
+			f.Contents.Pools = append(f.Contents.Pools, poolOf("admin", false, "203.0.113.2/31"))
+		},
+		"the pool is not ours":  func(f *facts) { f.Contents.Pools[0].Ours = false },
+		"each has its own pool": func(f *facts) { f.Config.IP.Mode = config.ModeDedicated },
+		"MetalLB chooses":       func(f *facts) { f.Config.IP.Mode = config.ModePool },
+	}},
+	{PoolDiffers, "a pool of ours has addresses that are not configured", func(f *facts) { f.Contents.Pools[0].Ranges = poolOf("", true, "203.0.113.0-203.0.113.4").Ranges }, besides{
+		"they are in use": func(f *facts) { f.leases(bookShop, "203.0.113.4") },
+		"it has only such": func(f *facts) {
+			f.Contents.Pools[0] = poolOf("akash-net-198-51-100-0-30", true, "198.51.100.0/30")
+		},
+		"an administrator's has them": func(f *facts) {
+			f.Contents.Pools = append(f.Contents.Pools, poolOf("admin", false, "203.0.113.4/32"))
+		},
+	}},
+	{PoolExhausted, "all addresses are in use", func(f *facts) {
+		for _, a := range []string{"203.0.113.0", "203.0.113.1", "203.0.113.2", "203.0.113.3"} {
+			f.leases(bookShop, a)
+		}
+	}, besides{
+		"one is free":                        func(f *facts) { f.Claims = f.Claims[1:] },
+		"it is no pool of ours that is full": func(f *facts) { f.Config.IP.Mode = config.ModePool },
+	}},
+	{PoolExhausted, "all addresses are claimed, and one hold is over", func(f *facts) {
+		for _, a := range []string{"203.0.113.0", "203.0.113.1", "203.0.113.2"} {
+			f.leases(bookShop, a)
+		}
+		f.leases(bookShop, "203.0.113.3", ends(1))
+	}, beside("one is free", func(f *facts) { f.Claims = f.Claims[1:] })},
+	{PoolExhausted, "an administrator's pool is full", func(f *facts) {
+		pooled(f)
+		f.Contents.Pools = []PoolObject{poolOf("admin", false, atIP+"/32")}
+		f.leases(bookShop, atIP)
+	}, beside("it is ours, of one address", func(f *facts) { f.Contents.Pools[0].Ours = true })},
+}
