@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 func newConvert(c *cli) *cobra.Command {
@@ -79,7 +79,7 @@ func writeDefinitions(out *bytes.Buffer, defs []*lease.Definition, output string
 			if i > 0 {
 				out.WriteString("---\n")
 			}
-			if err := render.WriteYAML(out, input.Encode(def)); err != nil {
+			if err := emit.WriteYAML(out, input.Encode(def)); err != nil {
 				return err
 			}
 		}

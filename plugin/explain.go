@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -90,7 +90,7 @@ func (c *cli) printExplanations(explanations []state.Explanation, output string)
 		e.SetEscapeHTML(false)
 		return e.Encode(explanations)
 	case "yaml":
-		return render.WriteYAML(c.Out, explanations)
+		return emit.WriteYAML(c.Out, explanations)
 	}
 	for i, x := range explanations {
 		if i > 0 {

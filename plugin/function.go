@@ -13,6 +13,7 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -179,7 +180,7 @@ func (f *functionCall) config(cfg *config.ProviderConfig, given *kyaml.RNode, ta
 
 func toNode(o render.Object) (*kyaml.RNode, error) {
 	var text strings.Builder
-	if err := render.WriteYAML(&text, o); err != nil { // read as JSON, large numbers would become floats
+	if err := emit.WriteYAML(&text, o); err != nil { // read as JSON, large numbers would become floats
 		return nil, err
 	}
 	return kyaml.Parse(text.String())

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/emit"
 )
 
 // result is what a KRM function says of one problem (KRM functions specification v1: results).
@@ -74,7 +74,7 @@ func (f *functionCall) results() (*kyaml.RNode, error) {
 		out = append(out, r)
 	}
 	var text strings.Builder
-	if err := render.WriteYAML(&text, out); err != nil {
+	if err := emit.WriteYAML(&text, out); err != nil {
 		return nil, err
 	}
 	return kyaml.Parse(text.String())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -100,8 +101,8 @@ func newRender(c *cli) *cobra.Command {
 	}
 	f.input.add(cmd)
 	addTarget(cmd, &f.target)
-	cmd.Flags().StringVarP(&f.output, "output", "o", render.FormatYAML, "One of 'yaml', 'json' or 'kyaml'")
-	completeFlag(cmd, "output", render.FormatYAML, render.FormatJSON, render.FormatKYAML)
+	cmd.Flags().StringVarP(&f.output, "output", "o", emit.YAML, "One of 'yaml', 'json' or 'kyaml'")
+	completeFlag(cmd, "output", emit.YAML, emit.JSON, emit.KYAML)
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "Where addresses come from: 'cluster', or a folder with the cluster's objects as YAML")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, when the leases need no object")
 	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false, "Print the leases' namespaces too, each before the objects of its lease")
@@ -121,7 +122,7 @@ func (f *renderFlags) toOptions(c *cli) (*renderOptions, error) {
 
 func (f *renderFlags) checkOutput() error {
 	switch f.output {
-	case render.FormatYAML, render.FormatJSON, render.FormatKYAML:
+	case emit.YAML, emit.JSON, emit.KYAML:
 		return nil
 	}
 	return usage("--output must be 'yaml', 'json' or 'kyaml', not %q", f.output)
@@ -168,7 +169,7 @@ func (o *renderOptions) renderLeases(ctx context.Context, c *cli, r *renderer, e
 func (f *renderFlags) emitAll(c *cli, do func(emit func([]render.Object) error) error) error {
 	spool := &spool{}
 	defer spool.close()
-	encoder, err := render.NewEncoder(spool, f.output)
+	encoder, err := emit.NewEncoder(spool, f.output)
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func (f *renderFlags) emitAll(c *cli, do func(emit func([]render.Object) error) 
 	err = do(func(objects []render.Object) error {
 		for _, object := range objects {
 			count++
-			if err := encoder.Encode(object); err != nil {
+			if err := encoder.Encode(object.Config); err != nil {
 				return err
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/emit"
 )
 
 // version is set by the linker; a build without it says what the module system knows.
@@ -62,7 +62,7 @@ func newVersion(c *cli) *cobra.Command {
 				e.SetIndent("", "  ")
 				return e.Encode(info)
 			case "yaml":
-				return render.WriteYAML(c.Out, info)
+				return emit.WriteYAML(c.Out, info)
 			}
 			return usage("--output must be 'yaml' or 'json', not %q", output)
 		},

@@ -5,6 +5,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -18,7 +19,7 @@ func BenchmarkRender(b *testing.B) {
 		defs[i].Lease.DSeq = uint64(8438017 + i)
 	}
 	for _, target := range []string{config.TargetIngress, config.TargetHTTPRoute} {
-		for _, format := range []string{render.FormatYAML, render.FormatJSON} {
+		for _, format := range []string{emit.YAML, emit.JSON} {
 			b.Run(target+"/"+format, func(b *testing.B) {
 				cfg := config.Default()
 				cfg.Target = target
@@ -34,7 +35,7 @@ func BenchmarkRender(b *testing.B) {
 }
 
 func renderAll(defs []*lease.Definition, cfg *config.ProviderConfig, format string) error {
-	e, err := render.NewEncoder(io.Discard, format)
+	e, err := emit.NewEncoder(io.Discard, format)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func renderAll(defs []*lease.Definition, cfg *config.ProviderConfig, format stri
 			return err
 		}
 		for _, o := range objects {
-			if err := e.Encode(o); err != nil {
+			if err := e.Encode(o.Config); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	dnsrules "github.com/akash-net/kubectl-akash-net/lease/dns"
@@ -99,7 +100,7 @@ func TestDNSGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got, path := encode(t, render.FormatYAML, objects), filepath.Join("testdata", c.name+".yaml")
+			got, path := encode(t, emit.YAML, objects), filepath.Join("testdata", c.name+".yaml")
 			if *update {
 				if err := os.WriteFile(path, got, 0o644); err != nil {
 					t.Fatal(err)
@@ -230,7 +231,7 @@ func TestRecordsOfOwnHosts(t *testing.T) {
 		}
 		got := map[string]bool{}
 		for _, o := range records.Objects {
-			got[o.Name] = strings.Contains(string(encode(t, render.FormatYAML, []render.Object{o})), c.want)
+			got[o.Name] = strings.Contains(string(encode(t, emit.YAML, []render.Object{o})), c.want)
 		}
 		for _, h := range []string{
 			def.Lease.GeneratedHost(cfg.Hosts.Generated, "web", 80), def.Lease.StaticHost("web", cfg.Ingress.Domain), "shop.example.com",

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -165,7 +166,7 @@ func section(t *testing.T, def *lease.Definition, cfg *config.ProviderConfig) []
 			routes = append(routes, o)
 		}
 	}
-	return append([]byte(out.String()), encode(t, render.FormatYAML, routes)...)
+	return append([]byte(out.String()), encode(t, emit.YAML, routes)...)
 }
 
 func TestFeatures(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -142,8 +143,8 @@ func ip(mode string, f func(*config.ProviderConfig)) func(*config.ProviderConfig
 var goldenCases = []goldenCase{
 	{name: "host", services: []lease.Service{web("shop.example.com")}},
 	{name: "host-httproute", services: []lease.Service{web("shop.example.com")}, configure: httpRoute},
-	{name: "host-json", services: []lease.Service{web("shop.example.com")}, format: render.FormatJSON},
-	{name: "host-kyaml", services: []lease.Service{web("shop.example.com")}, format: render.FormatKYAML},
+	{name: "host-json", services: []lease.Service{web("shop.example.com")}, format: emit.JSON},
+	{name: "host-kyaml", services: []lease.Service{web("shop.example.com")}, format: emit.KYAML},
 	{name: "http-options", services: withOptions()},
 	{name: "http-options-httproute", services: withOptions(), configure: func(c *config.ProviderConfig) {
 		httpRoute(c)
@@ -211,12 +212,12 @@ func (c goldenCase) objects(t *testing.T) []render.Object {
 func encode(t *testing.T, format string, objects []render.Object) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	e, err := render.NewEncoder(&out, format)
+	e, err := emit.NewEncoder(&out, format)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range objects {
-		if err := e.Encode(o); err != nil {
+		if err := e.Encode(o.Config); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -230,10 +231,10 @@ func TestGolden(t *testing.T) {
 	for _, c := range goldenCases {
 		t.Run(c.name, func(t *testing.T) {
 			if c.format == "" {
-				c.format = render.FormatYAML
+				c.format = emit.YAML
 			}
 			got := encode(t, c.format, c.objects(t))
-			path := filepath.Join("testdata", c.name+map[string]string{render.FormatJSON: ".json"}[c.format])
+			path := filepath.Join("testdata", c.name+map[string]string{emit.JSON: ".json"}[c.format])
 			if !strings.HasSuffix(path, ".json") {
 				path += ".yaml"
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -48,7 +49,7 @@ func TestAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, text, _ := strings.Cut(string(encode(t, render.FormatYAML, objects)), "loadBalancerIPs: ")
+		_, text, _ := strings.Cut(string(encode(t, emit.YAML, objects)), "loadBalancerIPs: ")
 		text, _, _ = strings.Cut(text, "\n")
 		return text
 	}

@@ -1,4 +1,5 @@
-package render
+// Package emit writes anything that has a JSON form as YAML, JSON or KYAML, with sorted keys.
+package emit
 
 import (
 	"bytes"
@@ -10,9 +11,9 @@ import (
 
 // The formats of an Encoder.
 const (
-	FormatYAML  = "yaml"
-	FormatJSON  = "json"
-	FormatKYAML = "kyaml"
+	YAML  = "yaml"
+	JSON  = "json"
+	KYAML = "kyaml"
 )
 
 // flushAt is how much output an Encoder gathers before it writes.
@@ -32,8 +33,8 @@ type Encoder struct {
 func NewEncoder(w io.Writer, format string) (*Encoder, error) {
 	e := &Encoder{w: w, format: format, tree: newTree()}
 	switch format {
-	case FormatYAML, FormatKYAML:
-	case FormatJSON:
+	case YAML, KYAML:
+	case JSON:
 		e.out = append(e.out, "{\n    \"apiVersion\": \"v1\",\n    \"items\": ["...)
 	default:
 		return nil, fmt.Errorf("output format %q is not one of yaml, json, kyaml", format)
@@ -42,19 +43,19 @@ func NewEncoder(w io.Writer, format string) (*Encoder, error) {
 }
 
 // Encode writes one object.
-func (e *Encoder) Encode(o Object) error {
-	root, err := e.tree.load(o.Config)
+func (e *Encoder) Encode(object any) error {
+	root, err := e.tree.load(object)
 	if err != nil {
-		return fmt.Errorf("%s: %w", o, err)
+		return err
 	}
 	switch e.format {
-	case FormatJSON:
+	case JSON:
 		if e.count > 0 {
 			e.out = append(e.out, ',')
 		}
 		e.out = appendIndent(append(e.out, '\n'), 8)
 		e.out = e.tree.appendJSON(e.out, root, 8)
-	case FormatKYAML:
+	case KYAML:
 		err = e.appendKYAML(root)
 	default:
 		if e.count > 0 {
@@ -71,7 +72,7 @@ func (e *Encoder) Encode(o Object) error {
 
 // Close writes what is left and the end of the stream. It does not close the writer.
 func (e *Encoder) Close() error {
-	if e.format == FormatJSON {
+	if e.format == JSON {
 		if e.count > 0 {
 			e.out = append(e.out, "\n    "...)
 		}
