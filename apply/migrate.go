@@ -170,7 +170,7 @@ func (m *Migration) Run(ctx context.Context) error {
 	if errs[1] == nil && !m.opts.KeepOld {
 		lacking := m.lacking()
 		errs = append(errs, m.each(runs, func(i int, _ *run) error { return m.leases[i].repointDNS(ctx, m.opts.Settle, lacking) }),
-			m.each(runs, func(i int, _ *run) error { return m.leases[i].follow(ctx, m.opts.Settle) }))
+			m.each(runs, func(i int, _ *run) error { return m.leases[i].awaitDNS(ctx, m.opts.Settle) }))
 		errs[1] = m.settleDNS(ctx)
 	}
 	if errs[1] != nil {

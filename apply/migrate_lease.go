@@ -38,7 +38,7 @@ func (m *leaseMigration) bring(ctx context.Context) error {
 				}
 			}
 		}
-		return m.confirm(ctx)
+		return m.confirmClaims(ctx)
 	})
 	errs = append(errs, err, m.accepted(ctx), m.stayed())
 	return failures(errs)

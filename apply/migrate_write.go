@@ -154,9 +154,9 @@ func (m *leaseMigration) awaitAccepted(ctx context.Context, c *crossing) error {
 	return nil
 }
 
-// confirm reads the claims once more: a run that stood still may find that the lease has given up, or
+// confirmClaims reads the claims once more: a run that stood still may find that the lease has given up, or
 // somebody else has got, what it has just routed.
-func (m *leaseMigration) confirm(ctx context.Context) error {
+func (m *leaseMigration) confirmClaims(ctx context.Context) error {
 	if m.opts.DryRun != "" {
 		return nil
 	}

@@ -88,7 +88,7 @@ func (r *run) fitsHostnameOperator(s *lease.Service, e lease.Expose) error {
 	case manifest == nil:
 		return r.unfit(e.At, "it has no Manifest in namespace %s, and Akash's hostname operator would ignore the lease from then on: "+
 			"apply again when the tenant has sent the manifest", r.opts.Config.ManifestNamespace)
-	case !served(manifest, s.Name, e.ExternalPort()):
+	case !declaresPort(manifest, s.Name, e.ExternalPort()):
 		return r.unfit(e.At, "its Manifest has no service %s with instances and a global port %d, and Akash's hostname operator would ignore the lease from then on: "+
 			"apply what the tenant has deployed", s.Name, e.ExternalPort())
 	}
@@ -105,9 +105,9 @@ func (r *run) known(e lease.Expose) bool {
 	return e.RoutePath() == "/" && (r.opts.Config.Ingress.StaticHosts || slices.ContainsFunc(e.Hosts, func(h lease.Host) bool { return !strings.HasPrefix(h.Name, "*.") }))
 }
 
-// served is true where the Manifest has what the hostname operator looks for: the service, with
+// declaresPort is true where the Manifest has what the hostname operator looks for: the service, with
 // instances, and a global port of that number.
-func served(manifest *unstructured.Unstructured, service string, port uint16) bool {
+func declaresPort(manifest *unstructured.Unstructured, service string, port uint16) bool {
 	if manifest == nil {
 		return false
 	}

@@ -98,7 +98,7 @@ func (r *run) awaitServed(ctx context.Context) error {
 		var left []render.Object
 		var said []string
 		for _, o := range waiting {
-			text, err := r.served(ctx, o)
+			text, err := r.recordLacks(ctx, o)
 			if err != nil {
 				return false, err
 			}
@@ -112,8 +112,8 @@ func (r *run) awaitServed(ctx context.Context) error {
 	return r.timedOut(err, texts)
 }
 
-// served is empty for a record that is served, and says what is missing for one that is not yet.
-func (r *run) served(ctx context.Context, o render.Object) (string, error) {
+// recordLacks says what a record lacks to be served; it is empty for one that is served.
+func (r *run) recordLacks(ctx context.Context, o render.Object) (string, error) {
 	live, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil {
 		return "", err

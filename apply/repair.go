@@ -138,7 +138,7 @@ func (r *repair) run(ctx context.Context, problems []state.Problem) error {
 			}
 		}
 	}
-	if err := r.confirm(ctx); err != nil {
+	if err := r.checkMended(ctx); err != nil {
 		return err
 	}
 	if r.left > 0 {
@@ -147,9 +147,9 @@ func (r *repair) run(ctx context.Context, problems []state.Problem) error {
 	return nil
 }
 
-// confirm looks again, and says of each problem that was mended whether it is gone: a write that changed
+// checkMended looks again, and says of each problem that was mended whether it is gone: a write that changed
 // nothing, or that one of Akash's operators has undone, repairs nothing.
-func (r *repair) confirm(ctx context.Context) error {
+func (r *repair) checkMended(ctx context.Context) error {
 	if len(r.mended) == 0 {
 		return nil
 	}

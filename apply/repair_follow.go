@@ -14,9 +14,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// follow hands parts of a claim to the lease to which Akash's provider has moved them. What Akash declares is
+// followDeclared hands parts of a claim to the lease to which Akash's provider has moved them. What Akash declares is
 // read after the claim, and the write is pinned to the claim as it was read.
-func (r *repair) follow(ctx context.Context, m state.Mend) error {
+func (r *repair) followDeclared(ctx context.Context, m state.Mend) error {
 	claim := r.snapshot.claims[m.Follow.Name()] // as it was read, or as an earlier mend has left it
 	if claim == nil {
 		return errChanged
@@ -60,7 +60,7 @@ func (r *repair) follow(ctx context.Context, m state.Mend) error {
 	}
 	moved.claim, moved.taken, moved.done = now, true, true
 	if err = work.disown(ctx, moved); err == nil {
-		err = work.confirm(ctx, []*move{moved})
+		err = work.confirmMoves(ctx, []*move{moved})
 	}
 	if err == nil {
 		for _, p := range moved.new {

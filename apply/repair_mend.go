@@ -36,7 +36,7 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 	case m.Leave != nil:
 		return "", r.leave(ctx, work, m)
 	case m.Follow != nil:
-		return "", r.follow(ctx, m)
+		return "", r.followDeclared(ctx, m)
 	case m.Unmark != nil:
 		return "", r.unmark(ctx, m)
 	case m.Release != nil:

@@ -41,10 +41,10 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 	}
 	if err == nil {
 		moves = slices.DeleteFunc(moves, func(m *move) bool { return m.gone })
-		err = r.confirm(ctx, moves)
+		err = r.confirmMoves(ctx, moves)
 	}
 	if err == nil {
-		err = r.follow(ctx, moves, def)
+		err = r.moveRoutes(ctx, moves, def)
 	}
 	return r.failed(err)
 }

@@ -50,10 +50,10 @@ func (r *run) moveAllBack(ctx context.Context, moves []*move, why error) error {
 	return why
 }
 
-// confirm relies on what was taken over. A run that has not ended may have left a host that nobody
+// confirmMoves relies on what was taken over. A run that has not ended may have left a host that nobody
 // has compared with the wildcard above it, or a wildcard that is pending: this run does what that
 // one did not.
-func (r *run) confirm(ctx context.Context, moves []*move) error {
+func (r *run) confirmMoves(ctx context.Context, moves []*move) error {
 	r.holdMoved(moves)
 	if r.opts.DryRun != "" {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// follow makes the routes follow the claims.
-func (r *run) follow(ctx context.Context, moves []*move, def *lease.Definition) error {
+// moveRoutes moves the routes after the claims.
+func (r *run) moveRoutes(ctx context.Context, moves []*move, def *lease.Definition) error {
 	if def != nil {
 		next := r.newRun(def, state.Request{})
 		next.req, _ = state.NewRequest(def, r.opts.Config)

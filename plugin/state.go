@@ -65,7 +65,7 @@ func newState(c *cli) *cobra.Command {
 			claim, the oldest route.
 
 			With --filename the objects come from files in place of the cluster: a Git repository, or what
-			"kubectl get -o yaml" wrote. Whether the time of a hold is over then goes by this machine's clock.`,
+			"kubectl get -o yaml" wrote. Whether a hold has expired then goes by this machine's clock.`,
 		Example: `
 			# Who holds which host
 			kubectl akash-net state hosts
@@ -174,7 +174,7 @@ func (f *stateFlags) run(ctx context.Context, c *cli) error {
 		return f.showProblems(ctx, c, cluster, cfg, show)
 	}
 	if f.watch {
-		return f.follow(ctx, cluster, cfg, show)
+		return f.showChanges(ctx, cluster, cfg, show)
 	}
 	book, err := book.Read(ctx, cluster, cfg, f.subjects...)
 	if err != nil {
@@ -222,8 +222,8 @@ func (f *stateFlags) show(c *cli, book *state.Book, show bookPrinter) error {
 	return f.absent(book)
 }
 
-// follow shows the rows, then each that changes, until it is interrupted.
-func (f *stateFlags) follow(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, show bookPrinter) error {
+// showChanges shows the rows, then each that changes, until it is interrupted.
+func (f *stateFlags) showChanges(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, show bookPrinter) error {
 	var earlier *state.Book
 	err := book.Watch(ctx, cluster, cfg, f.subjects, func(book *state.Book) error {
 		f.filter(book)

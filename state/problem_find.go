@@ -153,7 +153,7 @@ func (p *problems) object(o *OwnObject) {
 	}
 	switch o.Kind {
 	case providerHost:
-		p.served(base, o)
+		p.hostServed(base, o)
 	case providerLeasedIP:
 		p.leasedIP(base, o)
 	}

@@ -92,8 +92,8 @@ func (p *problems) unclaimed(base Problem, o *OwnObject, u Use) {
 	p.add(base)
 }
 
-// served finds a ProviderHost of a lease that holds its host, and no route that serves it.
-func (p *problems) served(base Problem, o *OwnObject) {
+// hostServed finds a ProviderHost of a lease that holds its host, and no route that serves it.
+func (p *problems) hostServed(base Problem, o *OwnObject) {
 	for _, u := range o.Uses {
 		c := p.claims[claimName(u)]
 		part := c.Part(u.partKey(o))

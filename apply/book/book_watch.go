@@ -59,7 +59,7 @@ func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 		if err != nil {
 			return nil, err
 		}
-		go follow(ctx, c, w, begun, changed)
+		go report(ctx, c, w, begun, changed)
 	}
 	return changed, nil
 }
@@ -92,9 +92,9 @@ func begin(ctx context.Context, c *cluster.Cluster, w watched) (watch.Interface,
 	})
 }
 
-// follow tells of each change until the context ends. When the watch cannot go on where it was
+// report tells of each change until the context ends. When the watch cannot go on where it was
 // (410), something may have been missed: that counts as a change, and a new watch is begun.
-func follow(ctx context.Context, c *cluster.Cluster, w watched, begun watch.Interface, changed chan<- struct{}) {
+func report(ctx context.Context, c *cluster.Cluster, w watched, begun watch.Interface, changed chan<- struct{}) {
 	tell := func() {
 		select {
 		case changed <- struct{}{}:

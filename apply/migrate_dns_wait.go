@@ -18,13 +18,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// follow waits until the records of a lease's hosts are served, those that other deployments have among
+// awaitDNS waits until the records of a lease's hosts are served, those that other deployments have among
 // them. Until then its old routes stay.
-func (m *leaseMigration) follow(ctx context.Context, settle time.Duration) error {
+func (m *leaseMigration) awaitDNS(ctx context.Context, settle time.Duration) error {
 	if len(m.hosts) == 0 || m.opts.DryRun != "" || !m.opts.Config.DNS.Records() {
 		return nil
 	}
-	err := failures([]error{m.awaitRepointed(ctx, m.hosts), m.confirm(ctx)})
+	err := failures([]error{m.awaitRepointed(ctx, m.hosts), m.confirmClaims(ctx)})
 	for _, h := range m.hosts {
 		m.settleHost(h, settle)
 	}
