@@ -62,7 +62,7 @@ func (r *run) lease(ctx context.Context, e state.EndpointWant, family config.Fam
 		hold := e.Hold(r.req.Lease, a)
 		r.expire([]state.Hold{hold})
 		err := r.takeOnce(ctx, hold, read)
-		if r.asksAgain(err) {
+		if r.heldBySibling(err) {
 			err = r.take(ctx, hold)
 		}
 		if _, ok := errors.AsType[*HeldError](err); ok {

@@ -84,7 +84,7 @@ func (r *run) bind(ctx context.Context, h *held) error {
 	for tries := 0; ; tries++ {
 		err := r.bindOnce(ctx, h)
 		below, ok := errors.AsType[*HeldError](err)
-		if !ok || !r.mayPass(err) || tries >= r.looks(below) {
+		if !ok || !r.allTransient(err) || tries >= r.looks(below) {
 			return err
 		}
 		select {

@@ -51,7 +51,7 @@ func (r *run) reserve(ctx context.Context) error {
 	if r.opts.Check {
 		return r.check(ctx)
 	}
-	if err := r.precheck(); err != nil && !r.mayPass(err) {
+	if err := r.precheck(); err != nil && !r.allTransient(err) {
 		return err
 	}
 	if err := r.takeAll(ctx); err != nil {
@@ -84,10 +84,10 @@ func (r *run) check(ctx context.Context) error {
 	refused := &HeldError{Lease: r.req.Lease}
 	for _, h := range r.fixedHolds() {
 		err := heldError(r.req.Lease, r.inTheWay(h))
-		if err == nil || r.mayPass(err) {
+		if err == nil || r.allTransient(err) {
 			err = r.take(ctx, h)
 		}
-		if held := (*HeldError)(nil); errors.As(err, &held) {
+		if held, ok := errors.AsType[*HeldError](err); ok {
 			refused.Held = append(refused.Held, held.Held...)
 		} else if err != nil {
 			return err
@@ -157,10 +157,10 @@ func (r *run) inTheWay(h state.Hold) (held []HeldThing) {
 	return held
 }
 
-// mayPass is true when everything that is held is held by runs under way.
-func (r *run) mayPass(err error) bool {
-	var refused *HeldError
-	return errors.As(err, &refused) && !slices.ContainsFunc(refused.Held, func(h HeldThing) bool { return !h.By.Running })
+// allTransient is true when runs under way hold everything that is held: they may give it back.
+func (r *run) allTransient(err error) bool {
+	refused, ok := errors.AsType[*HeldError](err)
+	return ok && !slices.ContainsFunc(refused.Held, func(h HeldThing) bool { return !h.By.Running })
 }
 
 // fixedHolds are the things that the lease wants by name, in the order in which they are taken.
@@ -262,7 +262,7 @@ func (r *run) take(ctx context.Context, h state.Hold) error {
 	err := wait.ExponentialBackoffWithContext(ctx, patience, func(ctx context.Context) (bool, error) {
 		last = r.takeOnce(ctx, h, fresh)
 		fresh = true
-		if last != nil && !r.mayPass(last) {
+		if last != nil && !r.allTransient(last) {
 			return false, last
 		}
 		return last == nil, nil
@@ -270,17 +270,17 @@ func (r *run) take(ctx context.Context, h state.Hold) error {
 	if !wait.Interrupted(err) || last == nil || ctx.Err() != nil {
 		return err
 	}
-	if r.patient && r.asksAgain(last) {
+	if r.patient && r.heldBySibling(last) {
 		r.patient = false
 		return r.takeOnce(ctx, h, true)
 	}
 	return last
 }
 
-// asksAgain is true where a run under way of another deployment of the owner is in the way.
-func (r *run) asksAgain(err error) bool {
-	var refused *HeldError
-	if !errors.As(err, &refused) {
+// heldBySibling is true when a run under way of another deployment of the owner holds it.
+func (r *run) heldBySibling(err error) bool {
+	refused, ok := errors.AsType[*HeldError](err)
+	if !ok {
 		return false
 	}
 	by := refused.Held[0].By
