@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
 // attempt tries once. Neither done nor an error means: read the claim again and decide anew.
@@ -19,79 +20,44 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 	if claim == nil {
 		uses = r.uses(h)
 	}
-	missing, withheld := false, map[string]bool{}
 	known := r.holds[h.Name()]
-	took, anew := known != nil && known.took, known != nil && known.anew
-	parts := make([]state.Part, 0, len(h.Parts))
-	for _, p := range h.Parts {
-		switch f := r.decide(h, p, claim, uses); f.Verdict {
-		case state.Held:
-			return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At}}}
-		case state.Going:
-			return false, nil
-		case state.Expired:
-			if r.opts.DryRun == "" {
-				return false, r.evict(ctx, claim)
-			}
-			missing, anew, claim = true, true, nil // a real run removes it first
-			parts = append(parts, p)
-		case state.Withheld:
-			if f.By.Running && r.patient {
-				return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At}}}
-			}
-			withheld[p.Key] = true
-			if err := r.withhold(h, p, f.By); err != nil {
-				return false, err
-			}
-		case state.Free:
-			missing, anew = true, true
-			p.Run = r.nonce
-			if h.Kind == state.Wildcard {
-				r.pend(&p, claim)
-			}
-			parts = append(parts, p)
-		case state.Mine:
-			own := *claim.Part(p.Key)
-			if own.Run == r.nonce && !took { // with our mark: the answer to our write was lost
-				took, anew = true, true
-			}
-			// A part that another run of this lease has marked gets our mark, so that the
-			// other's rollback cannot take it away from under us; a hold that becomes a claim
-			// must not end while the run goes on.
-			// A hold that is renewed is as if it were taken now: a wildcard may have been bound over
-			// a host whose hold had ended.
-			renew := own.Expires != ""
-			if own.Run != r.nonce && (own.Run != "" || renew || r.marking) {
-				missing, anew = true, anew || own.Run != "" || renew
-				own.Run = r.nonce
-			}
-			if renew && (h.Kind != state.Wildcard || own.Bound) {
-				own.Expires = p.Expires
-			}
-			parts = append(parts, own)
+	taken := protocol.Take(protocol.Taking{
+		Want: h, Claim: claim, Nonce: r.nonce, Patient: r.patient, Relied: r.marking, Preview: r.opts.DryRun != "",
+		Decide:  func(c *state.Claim, p state.Part) state.Finding { return r.decide(h, p, c, uses) },
+		Pending: r.pendingUntil(),
+		Took:    known != nil && known.took, Anew: known != nil && known.anew,
+	})
+	for _, w := range taken.Withheld {
+		if err := r.withhold(h, w.Part, w.By); err != nil {
+			return false, err
 		}
 	}
-	if len(parts) == 0 {
+	switch taken.Next {
+	case protocol.Yield:
+		return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: h.Kind, Thing: h.Thing, By: taken.By, At: h.At}}}
+	case protocol.Read:
+		return false, nil
+	case protocol.Evict:
+		return false, r.evict(ctx, claim)
+	case protocol.Write:
+		return r.put(ctx, taken)
+	}
+	if len(taken.Parts) == 0 {
 		return true, nil
 	}
-	want := h
-	want.Parts = slices.DeleteFunc(slices.Clone(h.Parts), func(p state.Part) bool { return withheld[p.Key] })
-	if !missing {
-		if took && known == nil {
-			r.event(Claimed, string(want.Kind), "", want.Thing, "")
-		}
-		r.hold(&held{want: want, claim: claim, took: took, anew: anew})
-		if r.opts.Check {
-			r.event(Held, string(want.Kind), "", want.Thing, "by this lease")
-		}
-		return true, nil
+	if taken.Took && known == nil {
+		r.event(Claimed, string(h.Kind), "", h.Thing, "")
 	}
-	return r.put(ctx, want, claim, parts, anew)
+	r.hold(&held{want: taken.Want, claim: claim, took: taken.Took, anew: taken.Anew})
+	if r.opts.Check {
+		r.event(Held, string(h.Kind), "", h.Thing, "by this lease")
+	}
+	return true, nil
 }
 
-// put writes the parts, with those that the group holds already for another reason. With anew it has taken
-// something that it did not hold.
-func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, parts []state.Part, anew bool) (bool, error) {
+// put writes the parts, with those that the group holds already for another reason.
+func (r *run) put(ctx context.Context, taken protocol.Taken) (bool, error) {
+	want, claim, parts, anew := taken.Want, taken.Claim, taken.Parts, taken.Anew
 	if claim == nil {
 		claim = want.Claim()
 	}
@@ -127,13 +93,8 @@ func (r *run) put(ctx context.Context, want state.Hold, claim *state.Claim, part
 		}
 		return false, err
 	}
-	for _, p := range parts {
-		if p.For != "" {
-			continue
-		}
-		if own := now.Part(p.Key); now.Deleting || now.Owner != r.group.Owner || own == nil || own.Lease.Group() != r.group {
-			return false, ledger.ErrAgain
-		}
+	if !protocol.Holds(now, r.group, parts) {
+		return false, ledger.ErrAgain
 	}
 	r.hold(&held{want: want, claim: now, took: true, anew: anew})
 	if r.marking && !anew {
@@ -215,9 +176,7 @@ func (r *run) rollback(ctx context.Context) error {
 		}
 		before := r.before[name]
 		if !r.snapshot.serves(h.claim, r.group) {
-			// What another run of the lease had marked goes too: either that run has ended without it,
-			// or it finds out when it settles. To put its mark back could leave a claim to nobody.
-			before = slices.DeleteFunc(slices.Clone(before), func(p state.Part) bool { return p.Run != "" })
+			before = protocol.Unmarked(before)
 		}
 		left, err := r.giveBack(ctx, h, before)
 		switch {

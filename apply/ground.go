@@ -173,7 +173,7 @@ func (r *run) knows(name string, p state.Part) bool {
 	if h := r.holds[name]; h != nil && h.claim.Part(p.Key) != nil && was == nil {
 		was = h.claim.Part(p.Key)
 	}
-	return was != nil && samePart(*was, p)
+	return was != nil && was.Same(p)
 }
 
 // replaceable lets a record go in whose place another comes: the group holds the host of both.

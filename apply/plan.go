@@ -38,7 +38,7 @@ func (r *run) writeOf(o render.Object, live *unstructured.Unstructured) func() p
 func (r *run) planHolds() {
 	for _, h := range r.sortedHolds() {
 		parts, ok := r.final(h, h.claim)
-		if ok && !h.took && !slices.EqualFunc(parts, h.claim.Entries(r.group), samePart) {
+		if ok && !h.took && !slices.EqualFunc(parts, h.claim.Entries(r.group), state.Part.Same) {
 			_ = r.change(claimOf(plan.Claim, h.claim, h.claim.PartsOf(r.group), parts)) // only a plan that is carried out refuses
 		}
 	}

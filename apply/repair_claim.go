@@ -27,7 +27,7 @@ func (r *repair) leave(ctx context.Context, work *run, m state.Mend) error {
 		return err
 	}
 	for _, p := range known.PartsOf(m.Group) {
-		if is := now.Part(p.Key); named(p) && (now.UID != known.UID || is == nil || !samePart(*is, p)) {
+		if is := now.Part(p.Key); named(p) && (now.UID != known.UID || is == nil || !is.Same(p)) {
 			return errChanged
 		}
 	}
@@ -87,7 +87,7 @@ func (r *repair) change(ctx context.Context, claim *state.Claim, m state.Mend, s
 	for i := range entries {
 		if was := entries[i]; slices.Contains(m.Keys, was.Key) {
 			set(&entries[i])
-			changed = changed || !samePart(was, entries[i])
+			changed = changed || !was.Same(entries[i])
 		}
 	}
 	if !changed {

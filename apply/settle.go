@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -14,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
 // OvertakenError says that a claim on which a run relied went to somebody else while the run
@@ -81,7 +81,7 @@ func (r *run) noteWaits(ctx context.Context) error {
 			switch {
 			case claim == nil || claim.Deleting || claim.Owner != r.group.Owner || claim.Part(w.note.For) == nil:
 				return true, nil // it is free now: the next apply takes it
-			case i >= 0 && samePart(entries[i], w.note):
+			case i >= 0 && entries[i].Same(w.note):
 				return true, nil
 			case i >= 0:
 				entries[i] = w.note
@@ -126,16 +126,13 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 				return ledger.Retry(err)
 			}
 		}
-		if claim == nil || claim.Deleting || claim.UID != h.claim.UID || claim.Owner != r.group.Owner {
-			return false, r.overtaken(h)
-		}
 		fresh = false
-		parts, ok := r.final(h, claim)
-		if !ok {
-			return false, r.overtaken(h)
-		}
-		if slices.EqualFunc(parts, claim.Entries(r.group), samePart) {
+		next, parts := protocol.Settle(claim, h.claim.UID, r.group, func(c *state.Claim) ([]state.Part, bool) { return r.final(h, c) })
+		switch next {
+		case protocol.Rest:
 			return true, nil
+		case protocol.Yield:
+			return false, r.overtaken(h)
 		}
 		another := slices.ContainsFunc(claim.PartsOf(r.group), func(p state.Part) bool { return p.Run != "" && p.Run != r.nonce })
 		now, err := r.ledger.Put(ctx, claim, r.group, parts)
@@ -189,10 +186,4 @@ func (r *run) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
 		parts = append(parts, own)
 	}
 	return parts, true
-}
-
-// samePart compares what is stored of two parts.
-func samePart(a, b state.Part) bool {
-	a.LeaseText, b.LeaseText = "", ""
-	return reflect.DeepEqual(a, b)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
 // KindThing is the kind of what was named and is not known to be a host or an address: nobody holds it.
@@ -156,7 +157,7 @@ func (r *run) taken(claim *state.Claim, p state.Part) state.Part {
 	out.Lease, out.Run = r.req.Lease, r.nonce
 	out.Expires, out.From, out.Applied = "", r.formerOf(claim, p), false
 	if claim.Kind == state.Wildcard && !p.Bound {
-		r.pend(&out, claim)
+		out = protocol.Pend(out, claim, r.pendingUntil())
 	}
 	for _, w := range claim.Waits {
 		if w.For == p.Key && w.Lease.Group() == r.group {

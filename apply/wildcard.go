@@ -13,6 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
 // A wildcard and a host below it are two objects, and of two owners only one may win. One side has
@@ -26,14 +27,8 @@ import (
 // it has crashed.
 const pendingFor = time.Minute
 
-// pend makes the part of a wildcard pending, unless the owner's wildcard is bound already.
-func (r *run) pend(p *state.Part, claim *state.Claim) {
-	if claim != nil && claim.Bound() {
-		p.Bound = true
-		return
-	}
-	p.Expires = r.cluster.Now().Add(pendingFor).UTC().Format(time.RFC3339)
-}
+// pendingUntil is until when a wildcard that is taken now may be pending, as RFC 3339.
+func (r *run) pendingUntil() string { return r.cluster.Now().Add(pendingFor).UTC().Format(time.RFC3339) }
 
 // checkWildcards completes the claims on hosts and wildcards that this run has taken.
 func (r *run) checkWildcards(ctx context.Context) error {
@@ -45,7 +40,7 @@ func (r *run) checkWildcards(ctx context.Context) error {
 		switch {
 		case h.want.Kind == state.Host && h.anew:
 			hosts = append(hosts, h)
-		case h.want.Kind == state.Wildcard && !boundFor(h.claim, r):
+		case h.want.Kind == state.Wildcard && !protocol.IsBound(h.claim, r.group):
 			if err := r.bind(ctx, h); err != nil {
 				return err
 			}
@@ -58,11 +53,6 @@ func (r *run) checkWildcards(ctx context.Context) error {
 		h.anew = false
 	}
 	return nil
-}
-
-// boundFor is true when each part of the wildcard that the group holds is bound.
-func boundFor(claim *state.Claim, r *run) bool {
-	return !slices.ContainsFunc(claim.PartsOf(r.group), func(p state.Part) bool { return !p.Bound })
 }
 
 // looks is how often a wildcard looks again while runs under way have hosts below it: they may fail, and
@@ -108,19 +98,15 @@ func (r *run) bindOnce(ctx context.Context, h *held) error {
 		if r.opts.DryRun == DryRunServer {
 			return true, nil // the claim was judged when it was taken, and is not there to be bound
 		}
-		evicted, err := r.evictBelow(ctx, h.want, claims)
-		if why = err; err != nil {
-			return ledger.Retry(err)
-		}
-		if evicted {
-			return false, nil // another look: the holder may have renewed its hold meanwhile
-		}
-		parts := h.claim.PartsOf(r.group)
-		for i, p := range parts {
-			want := slices.IndexFunc(h.want.Parts, func(q state.Part) bool { return q.Key == p.Key })
-			if want >= 0 {
-				parts[i].Bound, parts[i].Expires = true, h.want.Parts[want].Expires
+		stand, ended := protocol.Below(r.group, r.cluster.Now(), h.want.Thing, claims)
+		next, parts := protocol.Bind(h.want, h.claim, r.group, stand, ended)
+		if next == protocol.Evict {
+			for _, c := range ended {
+				if why = r.evict(ctx, c); why != nil {
+					return ledger.Retry(why)
+				}
 			}
+			return false, nil // another look: the holder may have renewed its hold meanwhile
 		}
 		var claim *state.Claim
 		if claim, why = r.ledger.Put(ctx, h.claim, r.group, parts); why == nil {
@@ -133,11 +119,12 @@ func (r *run) bindOnce(ctx context.Context, h *held) error {
 		if claim, why = r.ledger.Get(ctx, h.want.Name()); why != nil {
 			return ledger.Retry(why)
 		}
-		if _, ours := r.final(h, claim); claim == nil || claim.UID != h.claim.UID || !ours {
+		next = protocol.Rebind(h.want, h.claim, claim, r.group)
+		if next == protocol.Yield {
 			return false, r.overtaken(h)
 		}
 		h.claim = claim
-		return boundFor(claim, r), nil // another run of the lease may have done it
+		return next == protocol.Rest, nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		return fmt.Errorf("wildcard %s could not be bound: %w", h.want.Thing, cmp.Or(why, ledger.ErrAgain))
@@ -152,11 +139,9 @@ func (r *run) hostsBelow(want state.Hold, claims []*state.Claim) error {
 	add := func(host string, by state.Holder) {
 		refused.Held = append(refused.Held, HeldThing{Kind: state.Host, Thing: host, By: by, At: want.At})
 	}
-	now := r.cluster.Now()
-	for _, c := range claims {
-		if c.Kind == state.Host && state.WildcardOver(c.Thing) == want.Thing && c.Owner != r.group.Owner && !c.Deleting && !c.Ended(now) {
-			add(c.Thing, c.HeldBy())
-		}
+	stand, _ := protocol.Below(r.group, r.cluster.Now(), want.Thing, claims)
+	for _, c := range stand {
+		add(c.Thing, c.HeldBy())
 	}
 	for host, uses := range r.snapshot.hostUses {
 		if state.WildcardOver(host) != want.Thing || r.snapshot.claims[host] != nil {
@@ -173,21 +158,6 @@ func (r *run) hostsBelow(want state.Hold, claims []*state.Claim) error {
 	return refused
 }
 
-// evictBelow removes the holds of other owners below a wildcard whose time is over, so that they
-// cannot be renewed under it.
-func (r *run) evictBelow(ctx context.Context, want state.Hold, claims []*state.Claim) (bool, error) {
-	evicted := false
-	for _, c := range claims {
-		if state.WildcardOver(c.Thing) == want.Thing && c.Owner != r.group.Owner && !c.Deleting && c.Unreadable == "" && c.Ended(r.cluster.Now()) {
-			if err := r.evict(ctx, c); err != nil {
-				return evicted, err
-			}
-			evicted = true
-		}
-	}
-	return evicted, nil
-}
-
 // wildcardAbove says that a host stands below another owner's bound wildcard, as far as the
 // snapshot tells; nil where it does not.
 func (r *run) wildcardAbove(want state.Hold) *HeldThing {
@@ -196,7 +166,7 @@ func (r *run) wildcardAbove(want state.Hold) *HeldThing {
 		return nil
 	}
 	c := r.snapshot.claims[state.HostName(over)]
-	if c == nil || c.Deleting || c.Owner == r.group.Owner || !c.Bound() || c.Ended(r.cluster.Now()) {
+	if protocol.Above(r.group, r.cluster.Now(), c) != protocol.Yield {
 		return nil
 	}
 	return &HeldThing{Kind: state.Wildcard, Thing: c.Thing, By: c.HeldBy(), At: want.At}
@@ -223,23 +193,21 @@ func (r *run) below(ctx context.Context, hosts []*held) error {
 		pending = nil
 		for _, c := range claims {
 			hosts := over[c.Thing]
-			if len(hosts) == 0 || c.Owner == r.group.Owner && c.Unreadable == "" || c.Deleting {
+			if len(hosts) == 0 {
 				continue
 			}
-			if c.Ended(r.cluster.Now()) && c.Unreadable == "" {
-				if r.opts.DryRun == DryRunServer {
-					continue // a real run removes it
-				}
+			refused := &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: state.Wildcard, Thing: c.Thing, By: c.HeldBy(), At: hosts[0].want.At}}}
+			switch next := protocol.Above(r.group, r.cluster.Now(), c); {
+			case next == protocol.Yield:
+				return false, refused
+			case next == protocol.Read:
+				pending = refused
+			case next == protocol.Evict && r.opts.DryRun != DryRunServer: // a real run removes it
 				if err := r.evict(ctx, c); err != nil {
 					return ledger.Retry(err)
 				}
 				return false, nil
 			}
-			refused := &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: state.Wildcard, Thing: c.Thing, By: c.HeldBy(), At: hosts[0].want.At}}}
-			if c.Bound() || c.Unreadable != "" {
-				return false, refused
-			}
-			pending = refused
 		}
 		return pending == nil, nil
 	})

@@ -252,12 +252,14 @@ func (c *Claim) SaysAs(other *Claim) bool {
 	if c == nil || other == nil {
 		return c == other
 	}
-	same := func(p, q Part) bool {
-		p.LeaseText, q.LeaseText = "", ""
-		return reflect.DeepEqual(p, q)
-	}
 	return c.UID == other.UID && c.Owner == other.Owner && c.SharingKey == other.SharingKey && c.Deleting == other.Deleting &&
-		c.Unreadable == other.Unreadable && slices.EqualFunc(c.Parts, other.Parts, same)
+		c.Unreadable == other.Unreadable && slices.EqualFunc(c.Parts, other.Parts, Part.Same)
+}
+
+// Same is true where two parts are stored alike.
+func (p Part) Same(q Part) bool {
+	p.LeaseText, q.LeaseText = "", ""
+	return reflect.DeepEqual(p, q)
 }
 
 // Entries are all that a deployment group has written on the claim: the parts that it holds and

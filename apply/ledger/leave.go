@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
 // Leave gives up parts of a claim that the deployment group holds: those for which drop says so.
@@ -53,19 +54,8 @@ func (l Ledger) Leave(ctx context.Context, claim *state.Claim, group lease.Group
 // Restore gives the parts that a run has marked the state that they had before the run: those that
 // were not held are given up. The answer says whether any were.
 func (l Ledger) Restore(ctx context.Context, name string, group lease.Group, nonce string, before []state.Part) (bool, error) {
-	return l.rework(ctx, name, group, func(entries []state.Part) (keep []state.Part, changed bool) {
-		for _, p := range entries {
-			i := slices.IndexFunc(before, func(q state.Part) bool { return q.Key == p.Key })
-			switch {
-			case p.Run != nonce:
-				keep = append(keep, p)
-			case i >= 0:
-				keep, changed = append(keep, before[i]), true
-			default:
-				changed = true
-			}
-		}
-		return keep, changed
+	return l.rework(ctx, name, group, func(entries []state.Part) ([]state.Part, bool) {
+		return protocol.GiveBack(entries, nonce, before)
 	})
 }
 

@@ -1,6 +1,7 @@
-// Package model is the protocol by which hosts and wildcards are claimed (apply/wildcard.go), small
-// enough that all its interleavings can be walked through: a client does one request at a time,
-// and between any two of them everybody else may do any of theirs, or crash.
+// Package model walks through all interleavings of the protocol by which hosts and wildcards are claimed. What a
+// client does with what it has read is decided by package protocol, as in a real run; the model adds the order of its
+// requests, and the API server. A client does one request at a time, and between any two of them everybody else may do
+// any of theirs, or crash.
 package model
 
 // Phase is what a client does next.
@@ -66,9 +67,9 @@ type runner struct {
 // Most clients of one world.
 const most = 4
 
-// state is everything at one moment. sweep is a wildcard as somebody saw it who is about to remove
+// moment is everything at one moment. sweep is a wildcard as somebody saw it who is about to remove
 // it as stale.
-type state struct {
+type moment struct {
 	claims  [things]claim
 	runners [most]runner
 	sweep   claim
@@ -105,9 +106,11 @@ type World struct {
 	Clients []Client
 	// Over is the wildcard above each host.
 	Over [2]int
+
+	book *book
 }
 
 func wildcard(thing int) bool { return thing >= WildcardX }
 
 // run is the nonce of a client's run; 0 is none.
-func (s *state) run(i int) uint8 { return uint8(2*i) + s.runners[i].attempt + 1 }
+func (s *moment) run(i int) uint8 { return uint8(2*i) + s.runners[i].attempt + 1 }

@@ -21,10 +21,10 @@ func (w *World) Search() Result {
 		good bool
 	}
 	var (
-		start  state
+		start  moment
 		nodes  = []node{{from: -1}}
-		states = []state{start}
-		index  = map[state]int{start: 0}
+		states = []moment{start}
+		index  = map[moment]int{start: 0}
 		result Result
 	)
 	way := func(i int) (out []string) {
@@ -78,7 +78,7 @@ func (w *World) Search() Result {
 	return result
 }
 
-func (w *World) ended(s *state) bool {
+func (w *World) ended(s *moment) bool {
 	for i := range w.Clients {
 		if !s.runners[i].phase.ended() {
 			return false
@@ -87,7 +87,7 @@ func (w *World) ended(s *state) bool {
 	return true
 }
 
-func (w *World) count(s *state, p Phase) (n int) {
+func (w *World) count(s *moment, p Phase) (n int) {
 	for i := range w.Clients {
 		if s.runners[i].phase == p {
 			n++
@@ -101,7 +101,7 @@ func relies(p Phase) bool { return p == Settle || p == Won }
 
 // twoWinners is true where a host stands, and is relied on, below another owner's bound wildcard,
 // and where two owners rely on one thing.
-func (w *World) twoWinners(s *state) bool {
+func (w *World) twoWinners(s *moment) bool {
 	for i, c := range w.Clients {
 		if wildcard(c.Thing) || !relies(s.runners[i].phase) {
 			continue
@@ -124,7 +124,7 @@ func (w *World) twoWinners(s *state) bool {
 
 // vanished is true where a client has won and the claim is not its owner's any more, although none
 // of the owner's has released it.
-func (w *World) vanished(s *state) bool {
+func (w *World) vanished(s *moment) bool {
 	for i, c := range w.Clients {
 		if s.runners[i].phase != Won || s.claims[c.Thing].owner == c.Owner {
 			continue
@@ -141,7 +141,7 @@ func (w *World) vanished(s *state) bool {
 }
 
 // left is true where a claim stands at the end that none of its owner's clients has won.
-func (w *World) left(s *state) bool {
+func (w *World) left(s *moment) bool {
 	for thing, c := range s.claims {
 		won := c.uid == 0
 		for i, d := range w.Clients {
@@ -155,7 +155,7 @@ func (w *World) left(s *state) bool {
 }
 
 // describe is a state in words, for the way to a bad one.
-func (w *World) describe(s state) string {
+func (w *World) describe(s moment) string {
 	phases := [...]string{"read", "take", "check", "bind", "settle", "undo", "won", "lost", "released", "crashed"}
 	text := ""
 	for i, c := range w.Clients {

@@ -1,13 +1,15 @@
 package model
 
+import "github.com/akash-net/kubectl-akash-net/state/protocol"
+
 // step is what can happen next. live is false for what nobody can count on: a crash, a second run.
 type step struct {
-	to   state
+	to   moment
 	live bool
 }
 
 // next are all steps from a state.
-func (w *World) next(s state) []step {
+func (w *World) next(s moment) []step {
 	var out []step
 	for i := range w.Clients {
 		for _, to := range w.moves(s, i) {
@@ -37,8 +39,8 @@ func (w *World) next(s state) []step {
 }
 
 // sweeps are the steps of whoever takes a pending wildcard for stale.
-func (w *World) sweeps(s state) []state {
-	var out []state
+func (w *World) sweeps(s moment) []moment {
+	var out []moment
 	for thing := WildcardX; thing < things; thing++ {
 		to, c := s, s.claims[thing]
 		switch {
@@ -58,42 +60,23 @@ func (w *World) sweeps(s state) []state {
 }
 
 // moves are the next steps of one client.
-func (w *World) moves(s state, i int) []state {
+func (w *World) moves(s moment, i int) []moment {
 	c, r := w.Clients[i], &s.runners[i]
 	now := &s.claims[c.Thing]
 	switch r.phase {
 	case Read:
 		r.saw, r.before, r.phase = *now, *now, Take
-		if now.uid != 0 && now.owner != c.Owner || now.uid == 0 && w.refused(&s, c) {
-			r.phase, r.saw, r.before = Lost, claim{}, claim{}
+		if w.taking(&s, i).Next == protocol.Yield || now.uid == 0 && w.refused(&s, c) {
+			r.phase = Lost
 		}
 	case Take:
 		w.take(&s, i)
 	case Check:
 		return w.check(s, i)
 	case Bind:
-		switch {
-		case *now == r.saw:
-			now.bound = true
-			r.saw, r.phase = *now, Settle
-		case now.uid != r.saw.uid:
-			r.phase = Undo
-		case now.bound && !w.OldMark:
-			r.saw, r.phase = *now, Settle // by another run of the lease
-		default:
-			r.saw, r.phase = *now, Check
-		}
+		w.bind(&s, i)
 	case Settle:
-		switch {
-		case c.Fails:
-			r.phase = Undo
-		case now.uid != r.saw.uid:
-			r.phase = Undo
-		case w.OldMark && now.mark != s.run(i):
-			r.phase = Won
-		default: // a write that comes too late is tried again, so that it counts as one
-			now.mark, r.phase = 0, Won
-		}
+		w.settle(&s, i)
 	case Undo:
 		w.undo(&s, i)
 	case Won:
@@ -110,37 +93,49 @@ func (w *World) moves(s state, i int) []state {
 	if r.phase.ended() {
 		r.saw, r.before = claim{}, claim{}
 	}
-	return []state{s}
+	return []moment{s}
+}
+
+// taking is what the protocol does with the claim that a client has read.
+func (w *World) taking(s *moment, i int) protocol.Taken {
+	c := w.Clients[i]
+	return protocol.Take(protocol.Taking{
+		Want: w.want(c), Claim: w.object(c.Thing, s.runners[i].saw), Nonce: nonce(s.run(i)), Decide: decide[c.Owner],
+	})
 }
 
 // refused is what a run knows before it writes: another owner, whose run has ended, is in the way.
-func (w *World) refused(s *state, c Client) bool {
+func (w *World) refused(s *moment, c Client) bool {
 	if !wildcard(c.Thing) {
 		over := s.claims[w.Over[c.Thing]]
-		return over.uid != 0 && over.owner != c.Owner && over.bound && over.mark == 0
+		return over.mark == 0 && protocol.Above(group(c.Owner), never, w.object(w.Over[c.Thing], over)) == protocol.Yield
 	}
-	for host, over := range w.Over {
-		if below := s.claims[host]; over == c.Thing && below.uid != 0 && below.owner != c.Owner && below.mark == 0 {
+	stand, _ := protocol.Below(group(c.Owner), never, w.name(c.Thing), w.hosts(s))
+	for _, below := range stand {
+		if !below.Marked() {
 			return true
 		}
 	}
 	return false
 }
 
-func (w *World) take(s *state, i int) {
+func (w *World) take(s *moment, i int) {
 	c, r := w.Clients[i], &s.runners[i]
 	now := &s.claims[c.Thing]
-	switch {
-	case *now != r.saw:
-		*r = runner{attempt: r.attempt}
+	if *now != r.saw {
+		*r = runner{attempt: r.attempt} // the pin does not hold
 		return
-	case now.uid == 0:
-		*now = claim{uid: s.run(i), owner: c.Owner, mark: s.run(i)}
-	case now.mark != 0 && !w.NoMark:
-		now.mark = s.run(i)
-	case now.mark == 0:
+	}
+	taken := w.taking(s, i)
+	if taken.Next == protocol.Rest {
 		r.phase = Settle // it was the lease's before; nothing is written
 		return
+	}
+	if now.uid == 0 {
+		*now = claim{uid: s.run(i), owner: c.Owner}
+		now.write(taken.Parts)
+	} else if !w.NoMark {
+		now.write(taken.Parts)
 	}
 	r.saw, r.phase = *now, Check
 	if wildcard(c.Thing) && now.bound {
@@ -148,43 +143,85 @@ func (w *World) take(s *state, i int) {
 	}
 }
 
-func (w *World) check(s state, i int) []state {
+func (w *World) check(s moment, i int) []moment {
 	c, r := w.Clients[i], &s.runners[i]
 	if wildcard(c.Thing) {
-		r.phase = Bind
 		// A wildcard that looks again, while a run under way has the host, only looks later: what it may
 		// find then is found by the interleavings in which this step comes later.
-		for host, over := range w.Over {
-			if below := s.claims[host]; over == c.Thing && below.uid != 0 && below.owner != c.Owner && !w.NoList {
-				r.phase = Undo
-			}
+		stand, ended := protocol.Below(group(c.Owner), never, w.name(c.Thing), w.hosts(&s))
+		if w.NoList {
+			stand = nil
 		}
-		return []state{s}
+		if r.phase = Bind; w.binding(c, r.saw, stand, ended).Next == protocol.Yield {
+			r.phase = Undo
+		}
+		return []moment{s}
 	}
-	switch over := s.claims[w.Over[c.Thing]]; {
-	case over.uid == 0, over.owner == c.Owner, w.NoSecondRead:
+	over := w.Over[c.Thing]
+	switch next := protocol.Above(group(c.Owner), never, w.object(over, s.claims[over])); {
+	case next == protocol.Rest, w.NoSecondRead:
 		r.phase = Settle
-	case over.bound, w.Symmetric, w.GiveUp:
+	case next == protocol.Yield, w.Symmetric, w.GiveUp:
 		r.phase = Undo
 	default:
 		return nil // pending: it asks again
 	}
-	return []state{s}
+	return []moment{s}
+}
+
+func (w *World) bind(s *moment, i int) {
+	c, r := w.Clients[i], &s.runners[i]
+	now := &s.claims[c.Thing]
+	if *now == r.saw {
+		now.write(w.binding(c, r.saw, nil, nil).Parts)
+		r.saw, r.phase = *now, Settle
+		return
+	}
+	switch next := protocol.Rebind(w.want(c), w.object(c.Thing, r.saw), w.object(c.Thing, *now), group(c.Owner)); {
+	case next == protocol.Yield:
+		r.phase = Undo
+	case next == protocol.Rest && !w.OldMark:
+		r.saw, r.phase = *now, Settle // by another run of the lease
+	default:
+		r.saw, r.phase = *now, Check
+	}
+}
+
+// settle ends a run. A write that comes too late is tried again, so that it counts as one.
+func (w *World) settle(s *moment, i int) {
+	c, r := w.Clients[i], &s.runners[i]
+	now := &s.claims[c.Thing]
+	if c.Fails {
+		r.phase = Undo
+		return
+	}
+	switch next, parts := protocol.Settle(w.object(c.Thing, *now), uid(r.saw), group(c.Owner), w.final(s.run(i))); next {
+	case protocol.Yield:
+		r.phase = Undo
+	case protocol.Write:
+		now.write(parts)
+		r.phase = Won
+	default:
+		r.phase = Won
+	}
 }
 
 // undo gives back what carries this run's mark.
-func (w *World) undo(s *state, i int) {
+func (w *World) undo(s *moment, i int) {
 	c, r := w.Clients[i], &s.runners[i]
 	now := &s.claims[c.Thing]
+	is, before := w.object(c.Thing, *now), w.object(c.Thing, r.before).Entries(group(c.Owner))
+	if !w.OldMark {
+		before = protocol.Unmarked(before)
+	}
 	switch {
-	case now.uid == 0 || now.owner != c.Owner:
+	case is == nil || now.owner != c.Owner:
 	case w.NoMark:
 		*now = claim{}
-	case now.mark != s.run(i):
-	case r.before.uid == now.uid && (r.before.mark == 0 || w.OldMark):
-		*now = r.before
 	default:
-		*now = claim{}
+		if keep, changed := protocol.GiveBack(is.Entries(group(c.Owner)), nonce(s.run(i)), before); changed {
+			now.write(keep)
+		}
 	}
 	r.phase = Lost
 }
