@@ -175,9 +175,7 @@ func (r *run) rollback(ctx context.Context) error {
 			continue
 		}
 		before := r.before[name]
-		if !r.snapshot.serves(h.claim, r.group) {
-			before = protocol.Unmarked(before)
-		}
+		before = protocol.Before(before, r.snapshot.serves(h.claim, r.group))
 		left, err := r.giveBack(ctx, h, before)
 		switch {
 		case err != nil:

@@ -28,7 +28,9 @@ import (
 const pendingFor = time.Minute
 
 // pendingUntil is until when a wildcard that is taken now may be pending, as RFC 3339.
-func (r *run) pendingUntil() string { return r.cluster.Now().Add(pendingFor).UTC().Format(time.RFC3339) }
+func (r *run) pendingUntil() string {
+	return r.cluster.Now().Add(pendingFor).UTC().Format(time.RFC3339)
+}
 
 // checkWildcards completes the claims on hosts and wildcards that this run has taken.
 func (r *run) checkWildcards(ctx context.Context) error {

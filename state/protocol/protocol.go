@@ -244,9 +244,12 @@ func GiveBack(entries []state.Part, nonce string, before []state.Part) (keep []s
 	return keep, changed
 }
 
-// Unmarked is what of the entries before a run is brought back. What another run of the lease had marked is not:
-// either that run has ended without it, or it finds out when it settles. To put its mark back could leave a claim
-// to nobody.
-func Unmarked(before []state.Part) []state.Part {
+// Before is what of the entries before a run is brought back. What another run of the lease had marked is brought
+// back only where the lease's objects serve it: else either that run has ended without it, or it finds out when it
+// settles, and to put its mark back could leave a claim to nobody.
+func Before(before []state.Part, served bool) []state.Part {
+	if served {
+		return before
+	}
 	return slices.DeleteFunc(slices.Clone(before), func(p state.Part) bool { return p.Run != "" })
 }

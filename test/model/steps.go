@@ -211,9 +211,7 @@ func (w *World) undo(s *moment, i int) {
 	c, r := w.Clients[i], &s.runners[i]
 	now := &s.claims[c.Thing]
 	is, before := w.object(c.Thing, *now), w.object(c.Thing, r.before).Entries(group(c.Owner))
-	if !w.OldMark {
-		before = protocol.Unmarked(before)
-	}
+	before = protocol.Before(before, w.OldMark)
 	switch {
 	case is == nil || now.owner != c.Owner:
 	case w.NoMark:
