@@ -136,7 +136,7 @@ func (c *claim) write(parts []state.Part) {
 		return
 	}
 	mark, _ := strconv.Atoi(parts[0].Run)
-	c.mark, c.bound = uint8(mark), parts[0].Bound //nolint:gosec // a nonce is one of a few small numbers
+	c.mark, c.bound = uint8(mark), parts[0].Bound
 }
 
 // binding is what the protocol does with a pending wildcard.
