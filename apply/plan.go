@@ -74,7 +74,10 @@ func planParts(parts []state.Part) map[string]any {
 func Plan(ctx context.Context, c *cluster.Cluster, opts Options, defs []*lease.Definition) (plan.Plan, error) {
 	byLease := map[lease.ID][]plan.Change{}
 	opts.DryRun, opts.Wait, opts.Report, opts.Only = DryRunClient, 0, nil, nil
-	opts.Plan = func(id lease.ID, change plan.Change) { byLease[id] = append(byLease[id], change) }
+	opts.Plan = func(id lease.ID, change plan.Change) {
+		forget(&change)
+		byLease[id] = append(byLease[id], change)
+	}
 	refused, err := refusals(New(c, opts).Apply(ctx, defs))
 	leases := make([]plan.Lease, 0, len(defs))
 	for _, def := range defs {

@@ -42,7 +42,7 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 		return &MovedError{Moved: moved}
 	}
 	opts := a.opts
-	opts.Only = &p
+	opts.Only = &now // the same changes, of what is there now
 	return New(a.cluster, opts).Apply(ctx, defs)
 }
 

@@ -36,12 +36,14 @@ type Owner struct {
 // moment is the annotation of a DNSRecord that says when it is to be reconciled: no two plans agree on it.
 const moment = "gardener.cloud/timestamp"
 
-// same is true for two fields that change alike.
-func (f Field) same(other Field) bool {
+// same is true for two fields that change alike. Where f is of a file (loose), what is there may have defaults
+// that the file does not show.
+func (f Field) same(other Field, loose bool) bool {
 	if !slices.Equal(f.Path, other.Path) || f.Conflict != other.Conflict {
 		return false
 	}
-	return f.Path[len(f.Path)-1] == moment || equal(f.Before, other.Before) && equal(f.After, other.After)
+	before := equal(f.Before, other.Before) || loose && contains(other.Before, f.Before)
+	return f.Path[len(f.Path)-1] == moment || before && equal(f.After, other.After)
 }
 
 // Fields are the fields of a live object that an apply under a field manager would change: those that it

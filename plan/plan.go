@@ -42,6 +42,9 @@ type Change struct {
 	// is none.
 	UID             types.UID `json:"uid,omitempty"`
 	ResourceVersion string    `json:"resourceVersion,omitempty"`
+	// Unpinned is true for an object that was read from a file which shows no UID: it is known by what the file
+	// says of it.
+	Unpinned bool `json:"unpinned,omitempty"`
 	// Before and After are the object as it is and as it would be, without managed fields and status; of a
 	// claim they are the parts that the lease holds. One that would be created has no Before, one that would
 	// be deleted no After.
@@ -105,22 +108,33 @@ func (c Change) ID() string {
 // Same is true for two changes that make the same of the same object. Of an object that is updated the fields count
 // that change, of one that is deleted what it asks for, and never its resource version: controllers write its
 // status and annotations of their own. What is given up of a claim is the same also where the lease has taken other parts
-// of it meanwhile.
+// of it meanwhile. An object that is known from a file alone is the same where all that the file shows is there.
 func (c Change) Same(other Change) bool {
-	if c.Action != other.Action || c.ID() != other.ID() || c.UID != other.UID {
+	if other.Unpinned {
+		c, other = other, c
+	}
+	loose := c.Unpinned && !other.Unpinned
+	if c.Action != other.Action || c.ID() != other.ID() || !loose && c.UID != other.UID || c.exists() != other.exists() {
 		return false
 	}
 	switch c.Action {
 	case GiveUp:
 		return maps.Equal(c.givenUp(), other.givenUp())
 	case Update:
-		return slices.EqualFunc(c.Fields, other.Fields, Field.same)
+		return (!loose || contains(other.Before, c.Before)) &&
+			slices.EqualFunc(c.Fields, other.Fields, func(a, b Field) bool { return a.same(b, loose) })
 	case Delete:
-		return equal(c.Before["spec"], other.Before["spec"])
+		return loose && contains(other.Before, c.Before) || !loose && equal(c.Before["spec"], other.Before["spec"])
 	case Claim, Withhold, Create:
 	}
 	return equal(c.Before, other.Before) && equal(c.After, other.After)
 }
+
+// exists is true where there was an object, or a claim, when the change was planned.
+func (c Change) exists() bool { return c.UID != "" || c.Unpinned }
+
+// contains is Contains of two values as data.
+func contains(have, want any) bool { return Contains(toData(have), toData(want)) }
 
 // equal is true for two values that are the same as data.
 func equal(a, b any) bool { return reflect.DeepEqual(toData(a), toData(b)) }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -161,5 +162,56 @@ func TestSame(t *testing.T) {
 				t.Errorf("the delete is the same: %v", got)
 			}
 		})
+	}
+}
+
+// An object of a file that shows no UID is the one of the cluster where all that the file shows is there; what the API
+// server and controllers add is not in the way.
+func TestSameOfFiles(t *testing.T) {
+	const (
+		inFile = `{kind: A, metadata: {name: a, labels: {l: "1"}}, spec: {class: nginx, ports: [{port: 80}], left: 3, theirs: 5}}`
+		live   = `{kind: A, metadata: {name: a, uid: u1, resourceVersion: "1", labels: {l: "1"}, annotations: {x: "1"}}, spec: {class: nginx, ports: [{port: 80, nodePort: 3000}], left: 3, theirs: 5, defaulted: true}, status: {x: 1}}`
+		wanted = `{kind: A, metadata: {name: a, labels: {l: "1"}}, spec: {class: traefik, ports: [{port: 81}]}}`
+	)
+	all := map[string]string{ours: `{"f:metadata": {"f:labels": {"f:l": {}}}, "f:spec": {"f:class": {}, "f:ports": {}, "f:left": {}}}`}
+	theirs := map[string]string{"kubectl": all[ours]}
+	for name, tt := range map[string]struct {
+		now          string
+		owners       map[string]string
+		want         string
+		update, gone bool
+	}{
+		"the same":                 {live, all, wanted, true, true},
+		"a value that changes":     {strings.Replace(live, "nginx", "haproxy", 1), all, wanted, false, false},
+		"a value that stays":       {strings.Replace(live, `l: "1"`, `l: "2"`, 1), all, wanted, false, false},
+		"a list":                   {strings.Replace(live, "port: 80", "port: 82", 1), all, wanted, false, false},
+		"a value that would go":    {strings.Replace(live, "left: 3", "left: 4", 1), all, wanted, false, false},
+		"a value of somebody else": {strings.Replace(live, "theirs: 5", "theirs: 6", 1), all, wanted, false, false},
+		"another manager has it":   {live, theirs, wanted, false, true},
+		"something else is asked":  {live, all, strings.Replace(wanted, "81", "83", 1), false, true},
+		"it is gone":               {"", nil, wanted, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			read := object(t, inFile, all)
+			update, gone := Write("a", object(t, wanted, nil).Object, read, ours), Remove("a", read, "")
+			update.Unpinned, gone.Unpinned = true, true
+			var now *unstructured.Unstructured
+			if tt.now != "" {
+				now = object(t, tt.now, tt.owners)
+				if removed := Remove("a", now, ""); gone.Same(removed) != tt.gone || removed.Same(gone) != tt.gone {
+					t.Errorf("the delete is the same: %v", !tt.gone)
+				}
+			}
+			written := Write("a", object(t, tt.want, nil).Object, now, ours)
+			if update.Same(written) != tt.update || written.Same(update) != tt.update {
+				t.Errorf("the update is the same: %v", !tt.update)
+			}
+		})
+	}
+	claim := Change{Action: Claim, Kind: "host", Name: "a", After: map[string]any{"/": "web:80"}}
+	there, inAFile := claim, claim
+	there.UID, inAFile.Unpinned = "u1", true
+	if claim.Same(there) || claim.Same(inAFile) || !inAFile.Same(there) || !there.Same(inAFile) {
+		t.Error("a claim that there was none of is taken for one that is known from a file, or from the cluster")
 	}
 }

@@ -11,7 +11,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -21,6 +23,7 @@ type diffFlags struct {
 	input         inputFlags
 	target        string
 	output        string
+	ledger        string
 	operators     string
 	assumeServing bool
 	prune         bool
@@ -45,6 +48,9 @@ func newDiff(c *cli) *cobra.Command {
 			objects as they are, and as they would be. Its words may have parameters of letters, digits, "-"
 			and "=".
 
+			With --ledger FOLDER the objects of files are compared in place of the cluster's: what
+			"kubectl get -o yaml --show-managed-fields" wrote, or what "render" printed. No cluster is asked.
+
 			Exit code 0: nothing would change. 1: something would. 6: the difference could not be found out.`,
 		Example: `
 			kubectl akash-net diff -f shop.yaml
@@ -52,6 +58,9 @@ func newDiff(c *cli) *cobra.Command {
 			# The plan as data, to carry out exactly that
 			kubectl akash-net diff -f shop.yaml -o json > plan.json
 			kubectl akash-net apply --plan plan.json
+
+			# With a folder of exported objects in place of the cluster
+			kubectl akash-net diff -f shop.yaml --ledger exported/
 
 			# With colours and the context that your own program shows
 			KUBECTL_EXTERNAL_DIFF="colordiff -N -u" kubectl akash-net diff -f shop.yaml`,
@@ -61,6 +70,9 @@ func newDiff(c *cli) *cobra.Command {
 				if check != nil {
 					return check
 				}
+			}
+			if f.offline() && f.input.fromCluster {
+				return usage("--from-cluster and --ledger FOLDER cannot be used together")
 			}
 			in, err := f.input.toOptions(c)
 			if err != nil {
@@ -75,11 +87,15 @@ func newDiff(c *cli) *cobra.Command {
 	addAssumeServing(cmd, &f.assumeServing)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'json' and 'yaml': the plan as data")
 	completeFlag(cmd, "output", "json", "yaml")
+	cmd.Flags().StringVar(&f.ledger, "ledger", ledgerCluster, "What to compare with: 'cluster', or a folder with a cluster's objects as YAML")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Show what would be removed because the lease no longer defines it")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it would remove all that the lease has")
 	addConcurrency(cmd, &f.concurrency)
-	return cmd
+	return c.setScope(cmd, scope{offline: f.offline})
 }
+
+// offline is true for a diff that asks no cluster.
+func (f *diffFlags) offline() bool { return f.ledger != ledgerCluster }
 
 func (f *diffFlags) checkOutput() error {
 	if !slices.Contains([]string{"", "json", "yaml"}, f.output) {
@@ -113,11 +129,7 @@ func diffFailure(err error) error {
 }
 
 func (f *diffFlags) run(ctx context.Context, c *cli, in *inputOptions) error {
-	cluster, err := c.connect(f.concurrency)
-	if err != nil {
-		return err
-	}
-	cfg, err := c.configuration(ctx, cluster)
+	cluster, cfg, err := f.observed(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -145,6 +157,19 @@ func (f *diffFlags) run(ctx context.Context, c *cli, in *inputOptions) error {
 		return err
 	}
 	return f.show(ctx, c, plan)
+}
+
+// observed is what the definitions are compared with, and the configuration.
+func (f *diffFlags) observed(ctx context.Context, c *cli) (*cluster.Cluster, *config.ProviderConfig, error) {
+	if f.offline() {
+		return c.clusterOfFolder(ctx, f.ledger)
+	}
+	from, err := c.connect(f.concurrency)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := c.configuration(ctx, from)
+	return from, cfg, err
 }
 
 // show prints the plan, and says by its error whether there is anything in it.

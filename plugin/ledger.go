@@ -2,9 +2,7 @@ package plugin
 
 import (
 	"context"
-	"errors"
-	"io"
-	"os"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
@@ -12,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -20,25 +19,41 @@ import (
 // readLedger reads the claims, Services and pools in the files of a folder: a Git repository, or what kubectl
 // get -o yaml wrote, is a ledger too.
 func readLedger(ctx context.Context, folder string, limits config.Limits) (*apply.Known, error) {
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return nil, usage("--ledger must be 'cluster' or a folder; there is no folder %q", folder)
-	}
 	var found addressLedger
-	reader := objectReader{size: limits.DocumentSize, take: found.add}
-	files := fileFlags{files: []string{folder}, recursive: true}
-	_, err := abandonable(ctx, func() (any, error) {
-		return nil, files.eachFile(ctx, nil, limits.InputSize, func(r io.Reader, name string) error { return reader.read(ctx, r, name) })
-	})
-	if _, ok := errors.AsType[*emptyFolder](err); ok {
-		err = nil
-	}
-	if wrong := reader.problems.Errors(); err == nil && len(wrong) > 0 {
-		err = wrong
-	}
-	if err != nil {
+	if err := folderObjects(ctx, folder, limits, false, found.add); err != nil {
 		return nil, err
 	}
 	return &apply.Known{Addresses: state.NewAddresses(found.claims, found.uses), Pools: found.pools}, nil
+}
+
+// clusterOfFolder is the cluster whose objects are in the files of a folder, and the configuration: that of --config,
+// or else of the ConfigMap among them.
+func (c *cli) clusterOfFolder(ctx context.Context, folder string) (*cluster.Cluster, *config.ProviderConfig, error) {
+	cfg, err := c.configuration(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	var objects []*unstructured.Unstructured
+	err = folderObjects(ctx, folder, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
+	if err != nil {
+		return nil, nil, err
+	}
+	of, unowned, err := apply.OfFiles(objects)
+	if err != nil {
+		return nil, nil, lease.Problems{{At: lease.Place{File: folder}, Message: err.Error()}}
+	}
+	if unowned > 0 {
+		objects := "1 object was"
+		if unowned > 1 {
+			objects = fmt.Sprint(unowned, " objects were")
+		}
+		c.warn(lease.Problems{{At: lease.Place{File: folder}, Warning: true, Message: objects +
+			" exported without managed fields, so values that apply would remove are not shown; export with: kubectl get -o yaml --show-managed-fields"}})
+	}
+	if c.configFile == "" {
+		cfg, err = c.configuration(ctx, of)
+	}
+	return of, cfg, err
 }
 
 // addressLedger collects what addresses are decided by: claims, Services that use addresses, and pools.

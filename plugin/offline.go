@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -16,26 +17,44 @@ import (
 
 // contents are what the book is about in the objects of files: a Git repository, or what kubectl get
 // -o yaml wrote. Objects that it is not about are passed over.
-func (f *fileFlags) contents(ctx context.Context, c *cli, cfg *config.ProviderConfig) (state.Contents, error) {
-	var contents state.Contents
-	reader := objectReader{
-		seen: map[string]lease.Place{}, size: cfg.Limits.DocumentSize,
-		take: func(o *unstructured.Unstructured) { contents.Add(o, cfg.LedgerNamespace) },
+func (f *fileFlags) contents(ctx context.Context, c *cli, cfg *config.ProviderConfig) (contents state.Contents, err error) {
+	problems, err := f.objects(ctx, c, cfg.Limits, true, func(o *unstructured.Unstructured) { contents.Add(o, cfg.LedgerNamespace) })
+	c.warn(problems)
+	return contents, err
+}
+
+// folderObjects reads the objects of a folder that takes the place of a cluster, and of the folders below it. It
+// may be empty.
+func folderObjects(ctx context.Context, folder string, limits config.Limits, once bool, take func(*unstructured.Unstructured)) error {
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return usage("--ledger must be 'cluster' or a folder; there is no folder %q", folder)
+	}
+	files := fileFlags{files: []string{folder}, recursive: true}
+	_, err := files.objects(ctx, nil, limits, once, take)
+	if _, empty := errors.AsType[*emptyFolder](err); empty {
+		return nil
+	}
+	return err
+}
+
+// objects reads the Kubernetes objects of files. Where once is set an object that is given twice is an error. The
+// problems are warnings.
+func (f *fileFlags) objects(ctx context.Context, c *cli, limits config.Limits, once bool, take func(*unstructured.Unstructured)) (lease.Problems, error) {
+	reader := objectReader{size: limits.DocumentSize, take: take}
+	if once {
+		reader.seen = map[string]lease.Place{}
 	}
 	_, err := abandonable(ctx, func() (any, error) {
-		return nil, f.eachFile(ctx, c, cfg.Limits.InputSize, func(r io.Reader, name string) error { return reader.read(ctx, r, name) })
+		return nil, f.eachFile(ctx, c, limits.InputSize, func(r io.Reader, name string) error { return reader.read(ctx, r, name) })
 	})
-	if missing, ok := errors.AsType[lease.Problems](err); ok {
-		reader.problems, err = append(reader.problems, missing...), nil
+	missing, invalid := errors.AsType[lease.Problems](err)
+	if err != nil && !invalid {
+		return nil, err
 	}
-	if err != nil {
-		return state.Contents{}, err
+	if wrong := append(reader.problems.Errors(), missing...); len(wrong) > len(missing) {
+		err = wrong
 	}
-	c.warn(reader.problems)
-	if wrong := reader.problems.Errors(); len(wrong) > 0 {
-		return state.Contents{}, wrong
-	}
-	return contents, nil
+	return reader.problems.Warnings(), err
 }
 
 // objectReader collects the objects of files.

@@ -24,6 +24,8 @@ var commandLines = map[string]string{
 	"convert -f a.yaml":                   "config",
 	"convert --from-cluster":              "connection config",
 	"diff -f a.yaml":                      "connection config",
+	"diff -f a.yaml --ledger cluster":     "connection config",
+	"diff -f a.yaml --ledger .":           "config",
 	"explain a.example.com":               "connection config",
 	"install":                             "connection config",
 	"migrate --to httproute --all":        "connection config namespace",
