@@ -75,7 +75,7 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 		if err := r.reserved(ctx, m); err != nil {
 			return "", err
 		}
-		return "", r.reject(ctx, work, m.Reject)
+		return "", r.reject(ctx, work, m)
 	}
 	for _, also := range m.Also {
 		if _, err := r.do(ctx, also); err != nil {

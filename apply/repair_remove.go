@@ -92,9 +92,23 @@ func (r *repair) removeRead(ctx context.Context, work *run, ref state.ObjectRef)
 	})
 }
 
-// reject deletes routes, whoever wrote them, that say what they said when they were read.
-func (r *repair) reject(ctx context.Context, work *run, refs []state.ObjectRef) error {
-	for _, ref := range refs {
+// reject deletes routes, whoever wrote them, that say what they said when they were read. What Akash's provider
+// has declared meanwhile stays.
+func (r *repair) reject(ctx context.Context, work *run, m state.Mend) error {
+	for _, ref := range m.Reject {
+		if m.Undeclared != "" {
+			kind, namespace := render.ProviderHost, r.opts.Config.ManifestNamespace
+			if ref.Kind == render.Service.Singular {
+				kind = render.ProviderLeasedIP
+			}
+			now, err := r.cluster.Get(ctx, kind, namespace, m.Undeclared)
+			if err != nil {
+				return err
+			}
+			if was := r.snapshot.live[kind.Plural][namespace+"/"+m.Undeclared]; pinOf(was) != pinOf(now) {
+				return errChanged
+			}
+		}
 		if live := r.live(&ref); live != nil {
 			if err := work.removeAsRead(ctx, owned{kind: kindOf(ref), live: live}, "", "its host is to be looked at again"); err != nil {
 				return err

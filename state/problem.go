@@ -120,6 +120,9 @@ type Mend struct {
 	Delete []ObjectRef
 	// Reject are routes of whoever that go, unless they have changed.
 	Reject []ObjectRef
+	// Undeclared is the name of the ProviderHost, or of a Service the ProviderLeasedIP, that would stand for what
+	// Reject serves: as long as it is as it was read nobody has asked for it.
+	Undeclared string
 	// Reserve is a claim of which the Keys of Group are a mere reservation once Delete or Reject are gone.
 	Reserve *Claim
 	// Follow is a claim of which the Keys of Group go to the lease of the same owner that Declared name, which

@@ -114,6 +114,15 @@ var hostProblems = []aProblem{
 	}},
 	{StrayRoute, "a route of the former holder, which nobody waits for", func(f *facts) { f.holds(sibling, atHost); f.routes("ingress", bookShop, atHost) },
 		beside("it serves until the next apply", func(f *facts) { f.Claims[0].Parts[0].From = bookShop.Group().String() })},
+	{StrayRoute, "Akash's provider declares it for a sibling", func(f *facts) {
+		f.holds(bookShop, atHost)
+		byAkash(f.routes(providerHost, sibling, atHost))
+		byAkash(f.routes("ingress", sibling, atHost))
+	}, beside("the claim has followed", func(f *facts) { f.Claims[0].Parts[0].Lease = sibling })},
+	{StrayRoute, "Akash's operator has just made its route for a sibling", func(f *facts) {
+		f.holds(bookShop, atHost)
+		byAkash(f.routes("ingress", sibling, atHost)).Since = bookMinute(9)
+	}, beside("for the holder", func(f *facts) { f.Claims = nil; f.holds(sibling, atHost) })},
 	{StrayRoute, "Akash's operator serves it for a sibling", func(f *facts) { f.holds(bookShop, atHost); byAkash(f.routes("ingress", sibling, atHost)) }, besides{
 		"for the holder":             func(f *facts) { f.Claims = nil; f.holds(sibling, atHost) },
 		"the claim cannot be read":   func(f *facts) { f.Claims[0].Unreadable = "x" },

@@ -3,6 +3,8 @@ package state
 import (
 	"fmt"
 	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // pooledPort compares a Service or a ProviderLeasedIP with the claim on its IP endpoint, where MetalLB
@@ -92,7 +94,7 @@ func (p *problems) declared(base Problem, o *OwnObject) {
 	d := p.declaration(kind, base.Thing, o.SharingKey, key)
 	if part == nil && d == nil && !o.Ours && p.Now.Sub(o.Since) >= p.CrashedAfter {
 		base.Problem, base.Message = NotDeclared, fmt.Sprintf("%s serves it, and neither a claim nor a %s stands for it. Akash's operator has made it, was down when that was deleted, and does not remove it", o, kind)
-		base.Plan, base.Mend = fmt.Sprintf("delete %s", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}
+		base.Plan, base.Mend = fmt.Sprintf("delete %s", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Undeclared: o.declaredAs(base.Thing), Group: o.Lease.Group()}
 		p.add(base.byName())
 		return
 	}
@@ -109,7 +111,7 @@ func (p *problems) declared(base Problem, o *OwnObject) {
 		return
 	}
 	base.Message += ". Its operator was down then, and does not remove what it has made"
-	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Reserve: c, Group: o.Lease.Group(), Keys: []string{part.Key}}
+	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Undeclared: o.declaredAs(base.Thing), Reserve: c, Group: o.Lease.Group(), Keys: []string{part.Key}}
 	p.add(base.byName())
 }
 
@@ -159,6 +161,14 @@ func (p *problems) notCaughtUp(base Problem, o *OwnObject, message string) {
 	p.add(base.byName())
 }
 
+// declaredAs is the name of the ProviderHost or the ProviderLeasedIP that would stand for what an object serves.
+func (o *OwnObject) declaredAs(host string) string {
+	if o.Kind == "service" {
+		return lease.LeasedIPName(o.SharingKey, o.Port.Protocol, o.Port.ExternalPort)
+	}
+	return host
+}
+
 // declaration is the ProviderHost of a host, or the ProviderLeasedIP of a port of an endpoint.
 func (p *problems) declaration(kind, host, sharingKey, key string) *OwnObject {
 	if kind == providerHost {
@@ -206,6 +216,12 @@ func (p *problems) elsewhereByAkash(base Problem, o *OwnObject, thing string, c 
 		base.Plan = "let the claim follow to " + d.Lease.Group().String()
 		base.Mend = Mend{Follow: c, Declared: []ObjectRef{d.ObjectRef}, Group: part.Lease.Group(), Keys: []string{part.Key}}
 		p.add(base)
+		return
+	}
+	if o.Kind != kind && !o.Ours && (d == nil || !d.of(o.Lease.Group())) && p.Now.Sub(o.Since) >= p.CrashedAfter {
+		base.Message = fmt.Sprintf("%s serves it, %s holds it, and no %s stands for it there. Akash's operator has made it, was down when that went, and does not remove it", o, part.Lease.Group(), kind)
+		base.Plan, base.Mend = fmt.Sprintf("delete %s", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Undeclared: o.declaredAs(thing), Group: o.Lease.Group()}
+		p.add(base.byName())
 		return
 	}
 	if part.Lease.Owner != o.Lease.Owner {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
@@ -85,6 +86,52 @@ func TestDropWhileTheOperatorIsDown(t *testing.T) {
 	w.running.Restart()
 	w.operated("apply", "-f", w.define(d)).exits(t, 0)
 	w.settled("dropped", []string{stays}, d)
+}
+
+// An operator that has not yet seen that a ProviderHost is gone makes its route again, and is stopped. Another lease has
+// the host by then: the route that nothing stands for goes by name, unless Akash declares it meanwhile.
+func TestRouteMadeAfterItsHostWent(t *testing.T) {
+	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
+	host := newHost("late")
+	first, second := workload(w.blue, []string{host}), workload(w.green, []string{host})
+	w.apply(first).exits(t, 0)
+	late := find(t, operators.Ingresses, w.blue.Namespace(), host)
+	w.operated("release", "--timeout=30s", w.blue.Group().String()).exits(t, 0)
+	w.apply(second).exits(t, 0)
+	w.running.Stop()
+	for _, field := range []string{"uid", "resourceVersion", "managedFields", "creationTimestamp", "generation"} {
+		unstructured.RemoveNestedField(late.Object, "metadata", field)
+	}
+	if _, err := objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Create(t.Context(), late, metav1.CreateOptions{FieldManager: "provider-services"}); err != nil {
+		t.Fatal(err)
+	}
+	if found := w.audits("made late"); len(found) == 0 {
+		t.Error("the audit finds nothing")
+	}
+	mend := []string{"repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "StrayRoute/" + host}
+	w.run("repair", mend[1], mend[2], mend[3]).says(t, "StrayRoute/"+host+" left (", "delete ingress "+w.blue.Namespace()+"/"+host, "kubectl akash-net repair StrayRoute/"+host)
+
+	reads := 0
+	w.proxy.reads = func(path string) {
+		if strings.HasSuffix(path, "/providerhosts/"+host) {
+			if reads++; reads == 1 {
+				must(t, w.akash.TransferHostname(t.Context(), w.blue, host, "web", 80))
+			}
+		}
+	}
+	w.run(mend...).says(t, "StrayRoute/"+host+" left (")
+	w.proxy.reads = nil
+	if reads == 0 || find(t, operators.Ingresses, w.blue.Namespace(), host) == nil {
+		t.Fatalf("a route that Akash has declared is deleted; %d reads", reads)
+	}
+	must(t, w.akash.TransferHostname(t.Context(), w.green, host, "web", 80))
+	w.run(mend...).exits(t, 0).says(t, "StrayRoute/"+host+" repaired")
+	if find(t, operators.Ingresses, w.blue.Namespace(), host) != nil {
+		t.Error("the late route is there")
+	}
+	w.running.Restart()
+	w.apply(second).exits(t, 0)
+	w.settled("repaired", []string{host}, second)
 }
 
 // A release of what Akash's provider declared does not wait for a route that stays: the host goes on being

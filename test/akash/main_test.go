@@ -177,6 +177,8 @@ type counter struct {
 	writes     []string
 	// before is called for each write before the API server has it.
 	before func(method, path string)
+	// reads is called for each read before the API server has it.
+	reads func(path string)
 	// lost is true while no answer to a write comes back.
 	lost atomic.Bool
 }
@@ -203,6 +205,8 @@ func count(t *testing.T) *counter {
 				if before != nil {
 					before(p.In.Method, p.In.URL.Path)
 				}
+			} else if c.reads != nil {
+				c.reads(p.In.URL.Path)
 			}
 		},
 		ModifyResponse: func(r *http.Response) error {
