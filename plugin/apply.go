@@ -114,11 +114,7 @@ func (f *applyFlags) toOptions(c *cli) (*applyOptions, error) {
 }
 
 func (o *applyOptions) run(ctx context.Context, c *cli) error {
-	cluster, err := c.connect(o.concurrency)
-	if err != nil {
-		return err
-	}
-	cfg, err := c.configuration(ctx, cluster)
+	cluster, cfg, err := c.open(ctx, o.concurrency)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,16 @@ func (c *cli) connect(concurrency int) (*cluster.Cluster, error) {
 	return cluster.Connect(rest, concurrency)
 }
 
+// open connects to the cluster and reads the provider's configuration.
+func (c *cli) open(ctx context.Context, concurrency int) (*cluster.Cluster, *config.ProviderConfig, error) {
+	to, err := c.connect(concurrency)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := c.configuration(ctx, to)
+	return to, cfg, err
+}
+
 // noCluster is true when the host is not the user's choice but the one that kubectl falls back to.
 func (c *cli) noCluster(host string) bool {
 	raw, err := c.connection.ToRawKubeConfigLoader().RawConfig()

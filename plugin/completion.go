@@ -79,11 +79,7 @@ func (c *cli) complete(offer func(ctx context.Context, cluster *cluster.Cluster,
 	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 		defer cancel()
-		cluster, err := c.connect(stateRequests)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		cfg, err := c.configuration(ctx, cluster)
+		cluster, cfg, err := c.open(ctx, stateRequests)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -164,11 +164,7 @@ func (f *diffFlags) observed(ctx context.Context, c *cli) (*cluster.Cluster, *co
 	if f.offline() {
 		return c.clusterOfFolder(ctx, f.ledger)
 	}
-	from, err := c.connect(f.concurrency)
-	if err != nil {
-		return nil, nil, err
-	}
-	cfg, err := c.configuration(ctx, from)
+	from, cfg, err := c.open(ctx, f.concurrency)
 	return from, cfg, err
 }
 

@@ -55,11 +55,7 @@ func newExplain(c *cli) *cobra.Command {
 }
 
 func (c *cli) explain(ctx context.Context, things []thing.Thing, output string, ignoreMissing bool) error {
-	cluster, err := c.connect(8)
-	if err != nil {
-		return err
-	}
-	cfg, err := c.configuration(ctx, cluster)
+	cluster, cfg, err := c.open(ctx, 8)
 	if err != nil {
 		return err
 	}

@@ -91,11 +91,7 @@ func newUninstall(c *cli) *cobra.Command {
 				return err
 			}
 			ctx := cmd.Context()
-			cluster, err := c.connect(1)
-			if err != nil {
-				return err
-			}
-			cfg, err := c.configuration(ctx, cluster)
+			cluster, cfg, err := c.open(ctx, 1)
 			if err != nil {
 				return err
 			}

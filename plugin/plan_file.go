@@ -66,11 +66,7 @@ func (f *applyFlags) carryOut(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := c.connect(f.concurrency)
-	if err != nil {
-		return err
-	}
-	cfg, err := c.configuration(ctx, cluster)
+	cluster, cfg, err := c.open(ctx, f.concurrency)
 	if err != nil {
 		return err
 	}

@@ -148,11 +148,7 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := c.connect(f.concurrency)
-	if err != nil {
-		return err
-	}
-	cfg, err := c.configuration(ctx, cluster)
+	cluster, cfg, err := c.open(ctx, f.concurrency)
 	if err != nil {
 		return err
 	}

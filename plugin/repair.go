@@ -157,11 +157,7 @@ func (f *repairFlags) check(c *cli, names []string) (*inputOptions, error) {
 }
 
 func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names []string) error {
-	cluster, err := c.connect(f.concurrency)
-	if err != nil {
-		return err
-	}
-	cfg, err := c.configuration(ctx, cluster)
+	cluster, cfg, err := c.open(ctx, f.concurrency)
 	if err != nil {
 		return err
 	}

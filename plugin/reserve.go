@@ -143,11 +143,7 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 	case f.expires < 0:
 		return usage("--expires must not be negative")
 	}
-	cluster, err := c.connect(f.concurrency)
-	if err != nil {
-		return err
-	}
-	cfg, err := c.configuration(ctx, cluster)
+	cluster, cfg, err := c.open(ctx, f.concurrency)
 	if err != nil {
 		return err
 	}

@@ -90,11 +90,7 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) e
 	if err != nil {
 		return usage("--to: %w", err)
 	}
-	cluster, err := c.connect(f.concurrency)
-	if err != nil {
-		return err
-	}
-	cfg, err := c.configuration(ctx, cluster)
+	cluster, cfg, err := c.open(ctx, f.concurrency)
 	if err != nil {
 		return err
 	}
