@@ -55,6 +55,8 @@ type Options struct {
 	Only *plan.Plan
 	// Report receives the events, one at a time.
 	Report func(Event)
+	// Progress is told how many of all the works of a step are done; what they are is a plural.
+	Progress func(what string, done, all int)
 	// Plan receives what would be changed, one change at a time; it goes with DryRunClient.
 	Plan func(lease.ID, plan.Change)
 }
@@ -94,7 +96,7 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 		snapshot.addresses.Name(r.req)
 	}
 	a.findRivals(snapshot, runs)
-	return a.each(runs, func(i int, r *run) error {
+	return a.each(workLeases, runs, func(i int, r *run) error {
 		if errs[i] != nil {
 			return errs[i]
 		}

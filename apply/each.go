@@ -10,12 +10,38 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
+// Works of which the progress is told.
+const (
+	workLeases = "leases"
+	// The steps of a migration.
+	workNewRoutes = "leases (new routes)"
+	workRecords   = "leases (DNS records)"
+	workDNS       = "leases (DNS)"
+	workOldRoutes = "leases (old routes)"
+	workProblems  = "problems"
+)
+
+// counter tells how many works are done: none at first, and one more with each call of what it returns.
+func (a *Applier) counter(what string, all int) (count func()) {
+	done := -1
+	count = func() {
+		a.report.Lock()
+		defer a.report.Unlock()
+		if done++; a.opts.Progress != nil {
+			a.opts.Progress(what, done, all)
+		}
+	}
+	count()
+	return count
+}
+
 // each does the work on leases that do not depend on each other. The error joins those of all.
-func (a *Applier) each(runs []*run, work func(int, *run) error) error {
-	errs := make([]error, len(runs))
+func (a *Applier) each(what string, runs []*run, work func(int, *run) error) error {
+	errs, count := make([]error, len(runs)), a.counter(what, len(runs))
 	group := parallel.New(a.opts.Concurrency)
 	for i, r := range runs {
 		group.Go(func() error {
+			defer count()
 			errs[i] = r.failed(parallel.Guard(func() error { return work(i, r) }))
 			return nil
 		})

@@ -166,17 +166,17 @@ func (m *Migration) Run(ctx context.Context) error {
 	for i, l := range m.leases {
 		runs[i] = l.run
 	}
-	errs := []error{m.each(runs, func(i int, _ *run) error { return m.leases[i].bring(ctx) }), m.overlap(ctx)}
+	errs := []error{m.each(workNewRoutes, runs, func(i int, _ *run) error { return m.leases[i].bring(ctx) }), m.overlap(ctx)}
 	if errs[1] == nil && !m.opts.KeepOld {
 		lacking := m.lacking()
-		errs = append(errs, m.each(runs, func(i int, _ *run) error { return m.leases[i].repointDNS(ctx, m.opts.Settle, lacking) }),
-			m.each(runs, func(i int, _ *run) error { return m.leases[i].awaitDNS(ctx, m.opts.Settle) }))
+		errs = append(errs, m.each(workRecords, runs, func(i int, _ *run) error { return m.leases[i].repointDNS(ctx, m.opts.Settle, lacking) }),
+			m.each(workDNS, runs, func(i int, _ *run) error { return m.leases[i].awaitDNS(ctx, m.opts.Settle) }))
 		errs[1] = m.settleDNS(ctx)
 	}
 	if errs[1] != nil {
 		return failures(errs)
 	}
-	return failures(append(errs, m.each(runs, func(i int, _ *run) error { return m.leases[i].end(ctx, m.opts.KeepOld) })))
+	return failures(append(errs, m.each(workOldRoutes, runs, func(i int, _ *run) error { return m.leases[i].end(ctx, m.opts.KeepOld) })))
 }
 
 // Staying are the old routes that a run has left where they are, for now or for good.

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -31,10 +32,10 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 		return err
 	}
 	chosen := newChoice(things)
-	releases := make([]*releasing, len(groups))
+	releases, count := make([]*releasing, len(groups)), a.counter(workLeases, len(groups))
 	for i, g := range groups {
 		r := a.newRun(nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})
-		releases[i] = &releasing{run: r, chosen: chosen}
+		releases[i] = &releasing{run: r, chosen: chosen, looked: sync.OnceFunc(count)}
 	}
 	for todo := releases; len(todo) > 0; {
 		a.releaseAll(ctx, snapshot, todo)
@@ -61,6 +62,8 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 type releasing struct {
 	*run
 	chosen choice
+	// looked is called when the lease has been looked at.
+	looked func()
 	// tries counts the looks at the lease that showed something to release.
 	tries int
 	// again is true where another look at the lease is due.
@@ -75,6 +78,7 @@ func (a *Applier) releaseAll(ctx context.Context, s *snapshot, todo []*releasing
 	for _, r := range todo {
 		r.snapshot, r.pools = s, pools
 		work.Go(func() error {
+			defer r.looked()
 			r.again = false
 			r.err = parallel.Guard(func() (err error) {
 				r.again, err = r.release(ctx, r.chosen)

@@ -128,6 +128,7 @@ func (r *repair) chosen(problems []state.Problem) ([]state.Problem, error) {
 // run mends the problems. Definitions come last, when what they may need has been given up.
 func (r *repair) run(ctx context.Context, problems []state.Problem) error {
 	defined := func(p state.Problem) bool { return p.Mend.Definition && r.defs[p.Mend.Group] != nil }
+	count := r.counter(workProblems, len(problems))
 	for _, apply := range []bool{false, true} {
 		for _, p := range problems {
 			if defined(p) != apply {
@@ -136,6 +137,7 @@ func (r *repair) run(ctx context.Context, problems []state.Problem) error {
 			if err := r.one(ctx, p, apply); err != nil {
 				return err
 			}
+			count()
 		}
 	}
 	if err := r.checkMended(ctx); err != nil {
@@ -171,7 +173,7 @@ func (r *repair) checkMended(ctx context.Context) error {
 
 // one mends a problem, or says why it is left. The error is one after which there is no going on.
 func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
-	e := Event{Time: time.Now(), Action: Repaired, Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan}
+	e := Event{Time: time.Now(), Action: Repaired, Lease: leaseOf(p), Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan}
 	named := len(r.asked.Problems) > 0
 	if apply {
 		e.Message = "apply the definition at " + place(r.defs[p.Mend.Group].At) + " again"
@@ -219,7 +221,7 @@ func (r *repair) mend(ctx context.Context, p state.Problem, apply bool) (note st
 	case ended:
 	case apply:
 		opts := r.opts
-		opts.Prune, opts.Report = true, nil
+		opts.Prune, opts.Report, opts.Progress = true, nil, nil
 		err = New(r.cluster, opts).Apply(ctx, []*lease.Definition{r.defs[g]})
 	default:
 		err = r.migrate(ctx, g)
@@ -232,6 +234,7 @@ func (r *repair) mend(ctx context.Context, p state.Problem, apply bool) (note st
 // told.
 func (r *repair) migrate(ctx context.Context, g lease.Group) error {
 	opts := r.opts
+	opts.Progress = nil
 	opts.Report = func(e Event) {
 		if e.Action == Lacks || e.Action == Left {
 			r.send(e)
@@ -251,6 +254,18 @@ func (r *repair) migrate(ctx context.Context, g lease.Group) error {
 		return fmt.Errorf("for now %s stays, until DNS leads to the new route", strings.Join(staying, ", "))
 	}
 	return nil
+}
+
+// leaseOf is the lease of a problem; of a deployment group it has the group alone.
+func leaseOf(p state.Problem) lease.ID {
+	if id, err := lease.ParseID(p.Lease); err == nil {
+		return id
+	}
+	g, err := lease.ParseGroup(p.Lease)
+	if err != nil {
+		return lease.ID{}
+	}
+	return lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}
 }
 
 // place is the file and the line of a definition.

@@ -133,7 +133,7 @@ func (r *repair) unmoved(ctx context.Context, thing string) error {
 // release gives up a claim for all that hold a part of it, as release does.
 func (r *repair) release(ctx context.Context, c *state.Claim) error {
 	opts := r.opts
-	opts.Report = nil
+	opts.Report, opts.Progress = nil, nil
 	return New(r.cluster, opts).Release(ctx, c.Groups(), c.Thing)
 }
 

@@ -37,7 +37,7 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 		snapshot.addresses.Name(r.req)
 	}
 	a.findRivals(snapshot, runs)
-	return a.each(runs, func(i int, r *run) error {
+	return a.each(workLeases, runs, func(i int, r *run) error {
 		if errs[i] != nil && !a.opts.Check {
 			return errs[i]
 		}

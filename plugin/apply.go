@@ -139,7 +139,7 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 	c.leases = len(defs)
 	return apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators, AssumeServing: o.assumeServing,
-		Prove: prove, Concurrency: o.concurrency, Report: events.report,
+		Prove: prove, Concurrency: o.concurrency, Report: events.report, Progress: events.progress,
 	}).Apply(ctx, defs)
 }
 

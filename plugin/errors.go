@@ -38,6 +38,7 @@ func usage(format string, args ...any) error { return &usageError{fmt.Errorf(for
 
 // end prints an error and chooses the exit code.
 func (c *cli) end(ctx context.Context, err error) int {
+	c.view.flush()
 	if err == nil {
 		return exitDone
 	}

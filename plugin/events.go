@@ -21,6 +21,8 @@ type events struct {
 	suffix string
 	// check is true where withheld things are a remark and not an answer.
 	check bool
+	// view prints what is said of leases on a terminal; nil prints a line an event.
+	view *leaseView
 }
 
 // The outputs of commands that change something.
@@ -36,6 +38,10 @@ func newEvents(c *cli, output, dryRun string) *events {
 		e.suffix = " (dry run)"
 	case apply.DryRunServer:
 		e.suffix = " (server dry run)"
+	}
+	if c.terminal && output == "" {
+		e.view = newLeaseView(e)
+		c.view = e.view
 	}
 	return e
 }
@@ -79,33 +85,41 @@ func (e *events) report(event apply.Event) {
 	}
 }
 
+// progress tells how many works of a step are done.
+func (e *events) progress(what string, done, all int) {
+	if e.view != nil {
+		e.view.count(what, done, all)
+	}
+}
+
 func (e *events) text(event apply.Event) {
 	thing := eventThing(event)
-	switch event.Action {
-	case apply.Failed: // printed once, at the end
-	case apply.Withheld:
-		if e.check {
-			e.line(e.c.ErrOut, "%s %s (%s)", thing, event.Action, event.Message)
-			return
-		}
-		e.line(e.c.people, "%s %s (%s)%s", thing, event.Action, event.Message, e.suffix)
-	case apply.Done:
-		e.line(e.c.people, "%s", summary(event, e.suffix))
-	case apply.Unproved: // why is said at the end
-		e.line(e.c.people, "%s %s%s", thing, event.Action, e.suffix)
-	case apply.Lacks:
-		e.line(e.c.people, "%s lacks %s%s", thing, event.Message, e.suffix)
-	case apply.Granted:
-		e.line(e.c.people, "%s granted %s", thing, event.Message)
+	switch {
+	case e.check && event.Action == apply.Withheld:
+		e.line(e.c.ErrOut, "%s %s", thing, said(event))
+	case e.view != nil && !e.check && event.Lease != (lease.ID{}):
+		e.view.add(event)
+	case event.Action == apply.Failed: // printed once, at the end
+	case event.Action == apply.Done:
+		e.line(e.c.people, "%s%s", summary(event), e.suffix)
 	default:
-		s := fmt.Sprintf("%s %s", thing, event.Action)
-		if event.Message != "" {
-			s += " (" + event.Message + ")"
-		}
-		if s += e.suffix; event.Next != "" {
+		s := fmt.Sprintf("%s %s%s", thing, said(event), e.suffix)
+		if event.Next != "" {
 			s += ": " + event.Next
 		}
 		e.line(e.c.people, "%s", s)
+	}
+}
+
+// said is what an event says of its object.
+func said(event apply.Event) string {
+	switch s := string(event.Action); {
+	case event.Message == "" || event.Action == apply.Unproved: // why is said at the end
+		return s
+	case event.Action == apply.Lacks || event.Action == apply.Granted:
+		return s + " " + event.Message
+	default:
+		return s + " (" + event.Message + ")"
 	}
 }
 
@@ -145,7 +159,7 @@ func (e *events) json(event apply.Event) {
 }
 
 // summary is the last line of a lease.
-func summary(event apply.Event, suffix string) string {
+func summary(event apply.Event) string {
 	s := event.Summary
 	parts := []string{count(len(s.Hosts)-s.Unrouted, "host")}
 	if s.Unrouted > 0 {
@@ -161,8 +175,7 @@ func summary(event apply.Event, suffix string) string {
 		parts = append(parts, "unchanged")
 	}
 	parts = append(parts, s.Took.Round(100*time.Millisecond).String())
-	verb := event.Message
-	return fmt.Sprintf("lease %s is %s: %s%s", event.Lease.Group(), verb, strings.Join(parts, ", "), suffix)
+	return fmt.Sprintf("lease %s is %s: %s", event.Lease.Group(), event.Message, strings.Join(parts, ", "))
 }
 
 func count(n int, noun string) string {

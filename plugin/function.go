@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
-	"golang.org/x/term"
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -184,9 +181,4 @@ func toNode(o render.Object) (*kyaml.RNode, error) {
 		return nil, err
 	}
 	return kyaml.Parse(text.String())
-}
-
-func isTerminal(in io.Reader) bool {
-	f, ok := in.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

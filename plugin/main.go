@@ -28,9 +28,11 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	klog.SetLogger(logr.Discard()) // what client-go logs is told in errors
 	ctx, stop := notified(ctx)
 	defer stop()
+	status := newStatus(streams)
 	c := &cli{
-		IOStreams: genericiooptions.IOStreams{In: interruptible(ctx, streams.In), Out: streams.Out, ErrOut: &forPeople{out: streams.ErrOut}},
-		stdin:     streams.In, people: &forPeople{out: streams.Out},
+		IOStreams: genericiooptions.IOStreams{In: interruptible(ctx, streams.In), Out: streams.Out, ErrOut: &forPeople{out: status.before(streams.ErrOut)}},
+		stdin:     streams.In, people: &forPeople{out: status.before(streams.Out)},
+		terminal: isTerminal(streams.Out), status: status,
 	}
 	defer func() {
 		if r := recover(); r != nil {

@@ -152,7 +152,7 @@ func (f *migrateFlags) run(ctx context.Context, c *cli, args []string) error {
 	cfg.Target = f.to
 	events := newEvents(c, f.output, f.dryRun)
 	migration, err := apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: events.report,
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
 	}).PlanMigration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err

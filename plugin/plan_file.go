@@ -77,14 +77,14 @@ func (f *applyFlags) carryOut(ctx context.Context, c *cli) error {
 	cfg.Target = p.Settings.Target
 	events := newEvents(c, f.output, "")
 	c.leases = len(defs)
-	return f.apply(cluster, cfg, p, events.report).CarryOut(ctx, p, defs)
+	return f.apply(cluster, cfg, p, events).CarryOut(ctx, p, defs)
 }
 
 // apply is what carries out a plan with the settings that it was made with.
-func (f *applyFlags) apply(c *cluster.Cluster, cfg *config.ProviderConfig, p plan.Plan, report func(apply.Event)) *apply.Applier {
+func (f *applyFlags) apply(c *cluster.Cluster, cfg *config.ProviderConfig, p plan.Plan, events *events) *apply.Applier {
 	opts := apply.Options{
 		Config: cfg, Prune: p.Settings.Prune, Operators: p.Settings.Operators, AssumeServing: p.Settings.AssumeServing,
-		Concurrency: f.concurrency, Report: report,
+		Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
 	}
 	if f.wait {
 		opts.Wait = f.timeout

@@ -168,7 +168,7 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 	c.leases = len(groups)
 	watch := watchMissing(events.report)
 	err = apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: watch.event,
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: watch.event, Progress: events.progress,
 		DeleteNamespace: f.deleteNamespace,
 	}).Release(ctx, groups, names...)
 	if err != nil || f.ignoreMissing {

@@ -174,6 +174,7 @@ func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names [
 	var found atomic.Bool
 	err = apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency,
+		Progress: events.progress,
 		Report: func(e apply.Event) {
 			found.Store(true)
 			events.report(e)

@@ -163,7 +163,7 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 	c.leases = len(requests)
 	return apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Operators: f.operators, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check,
-		Prove: prove, Concurrency: f.concurrency, Report: events.report,
+		Prove: prove, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
 	}).Reserve(ctx, requests, kinds...)
 }
 

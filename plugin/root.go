@@ -27,6 +27,11 @@ type cli struct {
 	// running is true once the words of the command line have been understood: what goes wrong
 	// earlier is wrong usage.
 	running bool
+	// terminal is true where people look on standard output; view is what they see of leases, status the
+	// line that is written over.
+	terminal bool
+	view     *leaseView
+	status   *status
 	// leases is how many leases the command works on, each for itself; 0 where that is not known.
 	leases int
 }

@@ -116,7 +116,7 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) e
 	c.leases = 1
 	watch := watchMissing(events.report)
 	err = apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Prune: true, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: watch.event,
+		Config: cfg, DryRun: f.dryRun, Prune: true, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: watch.event, Progress: events.progress,
 	}).Transfer(ctx, *to, names, def)
 	if err != nil || f.ignoreMissing {
 		return err
