@@ -183,6 +183,14 @@ func nonce() string { return rand.Text()[:13] }
 func (r *run) hold(h *held) {
 	known := r.holds[h.want.Name()]
 	h.touch = h.touch || h.anew || known != nil && known.touch
+	if known != nil {
+		h.marked = known.marked
+	}
+	for _, p := range h.claim.PartsOf(r.group) {
+		if p.Run == r.nonce && !slices.Contains(h.marked, p.Key) {
+			h.marked = append(slices.Clip(h.marked), p.Key)
+		}
+	}
 	r.holds[h.want.Name()] = h
 }
 

@@ -134,9 +134,9 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 		case protocol.Yield:
 			return false, r.overtaken(h)
 		}
-		another := slices.ContainsFunc(claim.PartsOf(r.group), func(p state.Part) bool { return p.Run != "" && p.Run != r.nonce })
+		another := r.sharesWithAnother(h, claim)
 		now, err := r.ledger.Put(ctx, claim, r.group, parts)
-		if r.wrote(err); err == nil && !another { // else another run of the lease relies on it: it is not given back
+		if r.wrote(err); err == nil && !another { // else it is not given back
 			h.settled = now
 		}
 		return ledger.Retry(err)
@@ -145,6 +145,14 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 		return fmt.Errorf("%s %s: %w", h.want.Kind, h.want.Thing, ledger.ErrAgain)
 	}
 	return err
+}
+
+// sharesWithAnother is true for a claim on which another run of the lease relies: it has put its mark in the
+// place of this run's, and may have ended since.
+func (r *run) sharesWithAnother(h *held, claim *state.Claim) bool {
+	return slices.ContainsFunc(claim.PartsOf(r.group), func(p state.Part) bool {
+		return p.Run != r.nonce && (p.Run != "" || slices.Contains(h.marked, p.Key))
+	})
 }
 
 // wrote notes that the run has changed something of which no event tells.

@@ -1,0 +1,67 @@
+package sim
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// A run that has to give back what it took leaves a claim on which another run of its lease relies, also when
+// that run has ended before this one took its marks away. (Histories 225 and 675 found that it did not.)
+func TestWhatAnEndedRunReliesOnIsNotGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, err := New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &world{server: server}
+		w.furnish(t)
+		id, opts := leaseOf("a", 1), apply.Options{Config: settings(), Prune: true, Concurrency: 1}
+		patches := 0
+		late := connected(t, func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/leases/") {
+				if patches++; patches == 3 { // it has taken both hosts, and is about to take its marks away
+					def := (&command{id: id, hosts: []string{"a.example.com"}}).definition()
+					if err := apply.New(connected(t, server.RoundTrip), opts).Apply(t.Context(), []*lease.Definition{def}); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			return server.RoundTrip(r)
+		})
+		req, problems := state.NamedRequest(id, []string{"a.example.com", "b.example.com"}, nil, "", opts.Config)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		err = apply.New(late, opts).Reserve(t.Context(), []state.Request{req})
+		if overtaken := (*apply.OvertakenError)(nil); !errors.As(err, &overtaken) {
+			t.Errorf("want the run overtaken, got %v", err)
+		}
+		if has := w.things(id.Group(), false); !slices.Equal(has, []string{"a.example.com"}) {
+			t.Errorf("the lease holds %q", has)
+		}
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func connected(t *testing.T, through roundTripper) *cluster.Cluster {
+	t.Helper()
+	c, err := cluster.Connect(&rest.Config{Host: "http://sim", Transport: through}, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

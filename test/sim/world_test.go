@@ -1,0 +1,332 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand"
+	"net"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+)
+
+// world is a cluster, with processes of which each request waits until it is its turn.
+type world struct {
+	*rand.Rand
+	server *Server
+	broken rule
+	// quiet is true once nothing goes wrong any more.
+	quiet bool
+	// writes counts the requests that have changed something or might have.
+	writes int
+	// arrived has a value when a request came or a process ended since it was last read from.
+	arrived chan struct{}
+	// faults is how many requests of a hundred go wrong, sticky how often of a hundred a process goes on, lazy
+	// how often time passes.
+	faults, sticky, lazy int
+	// away is until when no request is answered.
+	away time.Time
+	last *process
+
+	mu        sync.Mutex
+	pending   []*request
+	processes []*process
+	commands  []*command
+	trace     []string
+	verdicts  []string
+}
+
+// process is a kubectl akash-net of somebody's, which runs commands one after the other.
+type process struct {
+	*world
+	name    string
+	cluster *cluster.Cluster
+	// skew is how far the clock of the API server that it talks to is ahead of the others'.
+	skew time.Duration
+	// stands is until when it stands still; dead is true once it was killed.
+	stands time.Time
+	dead   bool
+	ended  bool
+	now    *command
+}
+
+// request is one that waits for its turn. Without an HTTP request it is the begin of a command.
+type request struct {
+	of     *process
+	http   *http.Request
+	body   []byte
+	answer chan answer
+}
+
+type answer struct {
+	response *http.Response
+	err      error
+}
+
+func (w *world) process(name string) *process {
+	p := &process{world: w, name: name, skew: time.Duration(w.Intn(5)-2) * time.Second}
+	config := &rest.Config{Host: "http://sim", Transport: p}
+	var err error
+	if p.cluster, err = cluster.Connect(config, 100); err != nil {
+		panic(err)
+	}
+	w.processes = append(w.processes, p)
+	return p
+}
+
+// RoundTrip waits until it is the request's turn.
+func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		_ = r.Body.Close() // it is read
+	}
+	if _, known := p.server.target(r.URL.Path); !known && !p.dead {
+		return p.server.reply(r, http.StatusNotFound, nil), nil
+	}
+	got := p.wait(&request{of: p, http: r, body: body, answer: make(chan answer, 1)})
+	return got.response, got.err
+}
+
+// wait queues a request, and waits for its answer.
+func (p *process) wait(q *request) answer {
+	p.mu.Lock()
+	dead := p.dead
+	if !dead {
+		p.pending = append(p.pending, q)
+	}
+	p.mu.Unlock()
+	if dead {
+		runtime.Goexit()
+	}
+	p.tell()
+	got := <-q.answer
+	if errors.Is(got.err, errKilled) {
+		runtime.Goexit()
+	}
+	return got
+}
+
+var errKilled = errors.New("killed")
+
+func (w *world) tell() {
+	select {
+	case w.arrived <- struct{}{}:
+	default: // it has been told and not heard yet
+	}
+}
+
+// run runs commands in a process, and says when they have ended.
+func (p *process) run(ctx context.Context, commands ...*command) {
+	go func() {
+		defer func() {
+			if r := recover(); r != nil && !p.dead {
+				panic(r)
+			}
+			p.mu.Lock()
+			p.ended = true
+			p.mu.Unlock()
+			p.tell()
+		}()
+		for _, c := range commands {
+			p.wait(&request{of: p, answer: make(chan answer, 1)})
+			p.begin(c)
+			err := c.do(ctx, p)
+			if p.dead {
+				return
+			}
+			p.end(c, err)
+		}
+	}()
+}
+
+// schedule answers requests until all processes have ended.
+func (w *world) schedule() {
+	for {
+		synctest.Wait()
+		ready, next := w.ready()
+		switch {
+		case len(ready) > 0 && w.Intn(100) >= w.lazy:
+			w.serve(w.choose(ready))
+		case len(ready) > 0:
+			time.Sleep(time.Duration(1+w.Intn(300)) * time.Millisecond)
+		case !next.IsZero():
+			select {
+			case <-w.arrived:
+			case <-time.After(time.Until(next)):
+			}
+		case slices.ContainsFunc(w.processes, func(p *process) bool { return !p.ended }):
+			<-w.arrived
+		default:
+			return
+		}
+	}
+}
+
+// ready are the requests whose turn it may be, in one order; next is when one more may be.
+func (w *world) ready() (out []*request, next time.Time) {
+	for _, q := range w.pending {
+		if wakes := q.of.stands; wakes.After(time.Now()) {
+			if next.IsZero() || wakes.Before(next) {
+				next = wakes
+			}
+			continue
+		}
+		out = append(out, q)
+	}
+	slices.SortStableFunc(out, func(a, b *request) int { return strings.Compare(a.key(), b.key()) })
+	return out, next
+}
+
+func (q *request) key() string {
+	if q.http == nil {
+		return q.of.name
+	}
+	return q.of.name + " " + q.http.Method + " " + q.http.URL.Path + "?" + q.http.URL.RawQuery
+}
+
+func (w *world) choose(ready []*request) *request {
+	if w.Intn(100) < w.sticky {
+		if same := slices.IndexFunc(ready, func(q *request) bool { return q.of == w.last }); same >= 0 {
+			return ready[same]
+		}
+	}
+	return ready[w.Intn(len(ready))]
+}
+
+// serve gives a request its turn.
+func (w *world) serve(q *request) {
+	w.last = q.of
+	w.pending = slices.DeleteFunc(w.pending, func(other *request) bool { return other == q })
+	if q.http == nil {
+		q.answer <- answer{}
+		return
+	}
+	got, how := w.faulty(q)
+	code := "no answer"
+	if got.response != nil {
+		code = fmt.Sprint(got.response.StatusCode)
+	}
+	w.note("%s: %s %s%s", q.of.name, q.short(), code, how)
+	q.answer <- got
+	if q.of.dead {
+		w.kill(q.of)
+	}
+}
+
+// kill ends a process: none of its requests is answered.
+func (w *world) kill(p *process) {
+	w.pending = slices.DeleteFunc(w.pending, func(q *request) bool {
+		if q.of == p {
+			q.answer <- answer{err: errKilled}
+		}
+		return q.of == p
+	})
+}
+
+func (w *world) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trace = append(w.trace, time.Now().Format("05.000 ")+fmt.Sprintf(format, args...))
+}
+
+func (q *request) short() string {
+	path := q.http.URL.Path
+	for _, prefix := range []string{"/api/v1/", "/apis/", "namespaces/akash-net/"} {
+		path = strings.Replace(path, prefix, "", 1)
+	}
+	return q.http.Method + " " + path
+}
+
+// faulty answers a request, or lets something go wrong.
+func (w *world) faulty(q *request) (answer, string) {
+	none := func(op string) answer {
+		return answer{err: &net.OpError{Op: op, Net: "tcp", Err: errors.New("connection reset by peer")}}
+	}
+	if w.away.After(time.Now()) {
+		return none("dial"), ": the server is away"
+	}
+	if w.quiet || w.Intn(100) >= w.faults {
+		return w.answer(q), ""
+	}
+	switch w.Intn(12) {
+	case 0:
+		q.of.dead = true
+		if w.Intn(2) == 0 {
+			w.answer(q)
+			return answer{err: errKilled}, ": killed after it"
+		}
+		return answer{err: errKilled}, ": killed before it"
+	case 1:
+		q.of.stands = time.Now().Add([]time.Duration{time.Second, 30 * time.Second, 4 * time.Minute}[w.Intn(3)])
+		return w.answer(q), ": and stands until " + q.of.stands.Format("05.000")
+	case 2, 3:
+		w.answer(q)
+		return none("read"), ": the answer is lost"
+	case 4:
+		return none("read"), ": lost on its way"
+	case 5:
+		return w.refuse(q, http.StatusTooManyRequests, "TooManyRequests"), ": refused"
+	case 6:
+		return w.refuse(q, http.StatusInternalServerError, "InternalError"), ": refused"
+	case 7:
+		w.answer(q)
+		return w.refuse(q, http.StatusInternalServerError, "InternalError"), ": done, and refused"
+	case 8:
+		w.answer(q)
+		return w.refuse(q, http.StatusGatewayTimeout, "Timeout"), ": done, and refused"
+	case 9:
+		if q.http.Method == http.MethodPatch {
+			return w.refuse(q, http.StatusConflict, "Conflict"), ": refused"
+		}
+		return none("read"), ": lost on its way"
+	case 10:
+		w.away = time.Now().Add(time.Duration(1+w.Intn(20)) * time.Second)
+		return none("read"), ": the server goes away"
+	}
+	return w.answer(q), ""
+}
+
+func (w *world) refuse(q *request, code int, reason string) answer {
+	text := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"a fault","reason":%q,"code":%d}`, reason, code)
+	r := w.server.reply(q.http, code, []byte(text)) //nolint:bodyclose // the client closes it
+	if code == http.StatusTooManyRequests {
+		r.Header.Set("Retry-After", "1")
+	}
+	return answer{response: r}
+}
+
+// answer is that of the server, to the request as the broken rule leaves it.
+func (w *world) answer(q *request) answer {
+	if got, done := w.broken.instead(w, q); done {
+		return got
+	}
+	before := w.server.version
+	deleted := w.before(q)
+	q.http.Body = io.NopCloser(bytes.NewReader(q.body))
+	response, err := w.server.RoundTrip(q.http) //nolint:bodyclose // the client closes it
+	if err == nil {
+		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+			response.Header.Set("Date", date.Add(q.of.skew).Format(http.TimeFormat))
+		}
+	}
+	if w.server.version != before {
+		w.writes++
+		w.judgeWrite(q, deleted)
+	}
+	return answer{response, err}
+}
