@@ -25,7 +25,6 @@ func between() []pair {
 // A run that stands still before one of its writes finds what another command has done meanwhile: what it
 // takes back then is its own.
 func TestBetweenWrites(t *testing.T) {
-	prepareTorn(t)
 	for i, p := range between() {
 		t.Run(strings.ReplaceAll(p.String(), " ", "_"), func(t *testing.T) {
 			t.Parallel()

@@ -116,6 +116,21 @@ func beforeRequest(which int, writes bool, do func()) (n *int, through func(*res
 	}
 }
 
+// beforeClaims does something before the first write of a claim that a client sends.
+func beforeClaims(do func()) func(*rest.Config) {
+	var once sync.Once
+	return func(connection *rest.Config) {
+		connection.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/leases/") {
+					once.Do(do)
+				}
+				return next.RoundTrip(r)
+			})
+		})
+	}
+}
+
 // afterWrites does something after each write that a client sends.
 func afterWrites(do func()) func(*rest.Config) {
 	var mu sync.Mutex

@@ -36,7 +36,6 @@ var thorough = []string{
 // command too. Without, most pairs have one LIST torn, each pair another, and only the moments before and
 // after the other command.
 func TestTornReads(t *testing.T) {
-	prepareTorn(t)
 	var known listsOf
 	for i, p := range pairs() {
 		t.Run(strings.ReplaceAll(p.String(), " ", "_"), func(t *testing.T) {

@@ -40,6 +40,7 @@ type world struct {
 
 func newWorld(t *testing.T, name, target string) *world {
 	t.Helper()
+	preparing.Do(func() { prepareWorlds(t) })
 	w := &world{name: name, ledger: "torn-" + name}
 	w.before = settings(t, "10.64.0.0/20")
 	w.before.LedgerNamespace, w.before.Target = w.ledger, config.TargetIngress
@@ -82,14 +83,9 @@ func (w *world) client(t *testing.T, cfg *config.ProviderConfig, through ...func
 
 var preparing sync.Once
 
-// prepareTorn keeps what all worlds share from being uninstalled with one of them, and brings the Gateway
+// prepareWorlds keeps what all worlds share from being uninstalled with one of them, and brings the Gateway
 // API.
-func prepareTorn(t *testing.T) {
-	t.Helper()
-	preparing.Do(func() { shareTorn(t) })
-}
-
-func shareTorn(t *testing.T) {
+func prepareWorlds(t *testing.T) {
 	t.Helper()
 	crds, err := programs.GatewayAPICRDs(t.Context())
 	if err == nil {
