@@ -1,6 +1,7 @@
 package document
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -50,7 +51,14 @@ func TestSize(t *testing.T) {
 
 // A stream that never ends is not read to its end.
 func TestEndless(t *testing.T) {
-	endless := readerFunc(func(p []byte) (int, error) { return copy(p, "a: 1\n"), nil })
+	read := 0
+	endless := readerFunc(func(p []byte) (int, error) {
+		n := copy(p, "a: 1\n")
+		if read += n; read > 2<<20 {
+			return 0, errors.New("it reads on and on")
+		}
+		return n, nil
+	})
 	for _, err := range Texts(endless, "f", 1<<20) {
 		if err == nil || !strings.Contains(err.Error(), "limits.documentSize") {
 			t.Errorf("error %v", err)

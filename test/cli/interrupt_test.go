@@ -15,6 +15,7 @@ func TestInterruptedReading(t *testing.T) {
 	const shop = owner + "/8438017/1/1/" + provider
 	for _, args := range [][]string{
 		{"render", "-f", "-", "--lease", shop}, {"convert", "-f", "-", "--lease", shop}, {"state", "-f", "-"}, {"render"},
+		{"apply", "--plan", "-"}, // nothing but the reader ends here
 	} {
 		for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 			t.Run(strings.Join(args[:1], " ")+" "+signal.String(), func(t *testing.T) {
