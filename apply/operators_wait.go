@@ -12,6 +12,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -95,11 +96,17 @@ func (r *run) toRemove(o owned) string {
 }
 
 // unremoved waits until the operators have removed what they had made for parts of claims of the group, and
-// is what is there still when the time is over.
+// is what is there still when the time is over. Since a transfer it may be the former holder's that serves a part.
 func (r *run) unremoved(ctx context.Context, s *snapshot, goes func(*state.Claim, state.Part) bool) (stay []owned, err error) {
-	for _, o := range s.theirs[r.group] {
-		if s.declared(o.kind, o.live, r.group) || !slices.ContainsFunc(s.held[r.group], func(c *state.Claim) bool {
-			return slices.ContainsFunc(c.PartsOf(r.group), func(p state.Part) bool { return goes(c, p) && o.servesPart(c, p) })
+	made := slices.Clone(s.theirs[r.group])
+	for _, former := range s.formersOf(r.group) {
+		made = append(made, s.theirs[former]...)
+	}
+	for _, o := range made {
+		if s.declared(o.kind, o.live, o.group) || !slices.ContainsFunc(s.held[r.group], func(c *state.Claim) bool {
+			return slices.ContainsFunc(c.PartsOf(r.group), func(p state.Part) bool {
+				return (o.group == r.group || p.From == o.group.String()) && goes(c, p) && o.servesPart(c, p)
+			})
 		}) {
 			continue
 		}
@@ -112,6 +119,19 @@ func (r *run) unremoved(ctx context.Context, s *snapshot, goes func(*state.Claim
 		}
 	}
 	return stay, nil
+}
+
+// formersOf are the deployment groups that serve parts of the group's claims since a transfer, each once.
+func (s *snapshot) formersOf(group lease.Group) []lease.Group {
+	var out []lease.Group
+	for _, c := range s.held[group] {
+		for _, p := range c.PartsOf(group) {
+			if former, ok := p.Former(); ok && former != group && !slices.Contains(out, former) {
+				out = append(out, former)
+			}
+		}
+	}
+	return out
 }
 
 // gone waits until an object is not there any more, or is another lease's.

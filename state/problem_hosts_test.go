@@ -129,6 +129,14 @@ var hostProblems = []aProblem{
 		"for the holder's successor": func(f *facts) { f.Claims[0].Parts[0].From = sibling.Group().String() },
 		"a run takes it":             func(f *facts) { marked(&f.Claims[0].Parts[0]) },
 	}},
+	{NotDeclared, "Akash's operator serves it since a transfer, and nothing declares it", func(f *facts) {
+		f.holds(bookShop, atHost, func(p *Part) { p.From = sibling.Group().String() })
+		byAkash(f.routes("ingress", sibling, atHost))
+	}, besides{
+		"it is declared":        func(f *facts) { byAkash(f.routes(providerHost, sibling, atHost)) },
+		"it was made of late":   func(f *facts) { f.Objects[0].Since = bookMinute(9) },
+		"this program wrote it": func(f *facts) { f.Objects[0].Ours = true },
+	}},
 	{StrayRoute, "Akash's operator serves it for another owner", func(f *facts) { f.holds(bookBlog, atHost); byAkash(f.routes("ingress", bookShop, atHost)) },
 		beside("nobody holds it", func(f *facts) { f.Claims = nil })},
 	{StrayRoute, "Akash's provider has moved a declaration of ours to a sibling", func(f *facts) {

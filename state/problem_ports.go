@@ -122,6 +122,7 @@ func (p *problems) operated(base Problem, o *OwnObject) {
 		switch {
 		case part == nil || part.Run != "":
 		case p.claims[EndpointName(o.SharingKey)].servesFor(o.Lease.Group(), part.Key, false) != nil:
+			p.forgotten(base, o, o.SharingKey, PortKey(o.Port.Protocol, o.Port.ExternalPort), part)
 			return
 		case part.Lease.Group() != o.Lease.Group():
 			p.elsewhereByAkash(base, o, o.SharingKey, c, part)
@@ -141,6 +142,7 @@ func (p *problems) operated(base Problem, o *OwnObject) {
 		switch {
 		case part == nil || c.Unreadable != "" || part.Run != "" || o.Kind == providerHost && part.Lease.Group() == o.Lease.Group():
 		case c.servesFor(o.Lease.Group(), part.Key, u.Redirect) != nil:
+			p.forgotten(base, o, u.Host, part.Key, part)
 			return
 		case part.Lease.Group() != o.Lease.Group():
 			p.elsewhereByAkash(base, o, u.Host, c, part)
@@ -152,6 +154,22 @@ func (p *problems) operated(base Problem, o *OwnObject) {
 	if o.Kind != providerHost {
 		p.declared(base, o)
 	}
+}
+
+// forgotten notes what an operator has made for a lease, serves for another since a transfer, and is declared no
+// more: a release that was cut off, or a purge, has deleted its ProviderHost or ProviderLeasedIP.
+func (p *problems) forgotten(base Problem, o *OwnObject, thing, key string, part *Part) {
+	kind := providerHost
+	if o.Kind == "service" {
+		kind = providerLeasedIP
+	}
+	if o.Kind == kind || o.Ours || p.declaration(kind, thing, o.SharingKey, key) != nil || p.Now.Sub(o.Since) < p.CrashedAfter {
+		return
+	}
+	base.Problem, base.Thing = NotDeclared, thing
+	base.Message = fmt.Sprintf("%s serves it for %s since a transfer, and no %s stands for it. Akash's operator has made it, was down when that was deleted, and does not remove it", o, part.Lease.Group(), kind)
+	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Undeclared: o.declaredAs(thing), Group: o.Lease.Group()}
+	p.add(base.byName())
 }
 
 // notCaughtUp notes an object that an operator has made and not changed since the claim changed.

@@ -1,6 +1,7 @@
 package akash_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,6 +87,47 @@ func TestDropWhileTheOperatorIsDown(t *testing.T) {
 	w.running.Restart()
 	w.operated("apply", "-f", w.define(d)).exits(t, 0)
 	w.settled("dropped", []string{stays}, d)
+}
+
+// A host that was transferred and waits for its routes is still served by the former lease's, which the operator made.
+// Giving it up while the operator is down keeps the claim as well, however often, and whoever is released.
+func TestReleaseOfATransferredHostWhileTheOperatorIsDown(t *testing.T) {
+	for name, release := range map[string]func(w *world) []string{
+		"the new lease":    func(w *world) []string { return []string{w.green.Group().String()} },
+		"the host":         func(w *world) []string { return []string{w.green.Group().String(), "HOST"} },
+		"both":             func(w *world) []string { return []string{w.blue.Group().String(), w.green.Group().String()} },
+		"the former lease": func(w *world) []string { return []string{w.blue.Group().String()} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, operators.Options{}, "{}", "--operators=on")
+			host := newHost("handed")
+			w.apply(workload(w.blue, []string{host})).exits(t, 0)
+			w.operated("transfer", host, "--to", w.green.String()).exits(t, 0)
+			w.running.Stop()
+			args := append([]string{"release", "--timeout=300ms"}, release(w)...)
+			if i := slices.Index(args, "HOST"); i >= 0 {
+				args[i] = host
+			}
+			for range 3 {
+				r := w.operated(args...)
+				if find(t, operators.Ingresses, w.blue.Namespace(), host) != nil && find(t, claims, ledger, host) == nil {
+					t.Fatalf("the host is free, and is served: %s", r)
+				}
+			}
+			if r := w.operated(args...); r.code != 5 && name != "the former lease" {
+				t.Errorf("it does not say that it waits: %s", r)
+			}
+			if name != "the former lease" { // its ProviderHost is gone, and the operator never removes the route
+				if p := w.problems(); !slices.ContainsFunc(p, func(p string) bool { return strings.HasPrefix(p, "NotDeclared "+host) }) {
+					t.Errorf("the problems are %q", p)
+				}
+				w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+host).exits(t, 0)
+			}
+			w.running.Restart()
+			w.operated("release", "--timeout=30s", w.blue.Group().String(), w.green.Group().String()).exits(t, 0)
+			w.settled("released", nil)
+		})
+	}
 }
 
 // An operator that has not yet seen that a ProviderHost is gone makes its route again, and is stopped. Another lease has
