@@ -104,6 +104,17 @@ func (w *world) judgeDelete(c *command, o *unstructured.Unstructured, claims []*
 	}
 }
 
+// meets is true for a command that had not ended when the other began.
+func (c *command) meets(other *command) bool { return c.ended == 0 || c.ended >= other.began }
+
+// third is true for a run of the lease that was refused while a second run of it was under way beside it. What
+// the first one had is best effort then.
+func (w *world) third(first, d *command) bool {
+	return refused(d.err) && d.id.Group() == first.id.Group() && slices.ContainsFunc(w.commands, func(e *command) bool {
+		return e != first && e != d && e.id.Group() == d.id.Group() && e.verb != "release" && e.meets(d) && d.meets(e)
+	})
+}
+
 // judgeEnd: what serves rests on a claim of its lease, and of what was just applied everything serves.
 func (w *world) judgeEnd(applied *command) {
 	claims, served := w.claims(), map[string]int{}
@@ -184,7 +195,7 @@ func (w *world) judgeCommand(c *command, until int) {
 	}
 	excused := func(thing string) bool {
 		return slices.ContainsFunc(w.commands, func(d *command) bool {
-			return d != c && (d.ended == 0 || d.ended >= c.began) && d.began <= until && d.touches(c, thing)
+			return d != c && d.began <= until && d.meets(c) && (d.touches(c, thing) || w.third(c, d))
 		})
 	}
 	has := w.things(c.id.Group(), false)
@@ -197,7 +208,7 @@ func (w *world) judgeCommand(c *command, until int) {
 		return
 	}
 	if !refused(c.err) || until != c.ended || slices.ContainsFunc(w.commands, func(d *command) bool {
-		return d != c && d.id.Owner == c.id.Owner && (d.ended == 0 || d.ended >= c.began)
+		return d != c && d.id.Owner == c.id.Owner && d.meets(c)
 	}) {
 		return
 	}

@@ -141,6 +141,9 @@ func (w *world) aftermath(ctx context.Context) {
 		}
 	}
 	for _, f := range found {
+		if c := last[f.Mend.Group]; f.Mend.Definition && (c == nil || w.isRefused(ctx, c)) {
+			continue // only its definition mends it, which others do not let it have
+		}
 		w.wrong("problem %s of %s is left after repair: %s; %s", f.Name(), f.Lease, f.Message, f.Plan)
 	}
 	for _, i := range w.Perm(len(defs))[:min(len(defs), 1)] {
@@ -155,6 +158,13 @@ func (w *world) aftermath(ctx context.Context) {
 			w.judgeEnd(&first)
 		}
 	}
+}
+
+// isRefused is true where the lease cannot have what the command wants.
+func (w *world) isRefused(ctx context.Context, c *command) bool {
+	again := *c
+	w.alone(ctx, &again)
+	return refused(again.err)
 }
 
 // problems are those that state shows.
