@@ -88,7 +88,7 @@ func (c *View) ipRow(x *Explanation, r IPRow) {
 	case StateReserved:
 		x.fact("%s is held by lease %s, and no Service of it uses it.", port, r.Lease)
 	}
-	if r.Message != "" {
+	if r.Message != "" && r.State != StateUnreadable {
 		x.fact("%s.", r.Message)
 	}
 }

@@ -58,7 +58,7 @@ func (c *View) Host(host string) Explanation {
 
 // refusal says why leases cannot take a host, unless the provider has given it to the one that holds it.
 func (c *View) refusal(x *Explanation, host string, claim *Claim) {
-	why := c.Config.Refuse(host, config.Backend{})
+	why := refuse(host, config.Backend{}, c.Config)
 	if claim != nil && len(claim.Parts) > 0 {
 		why = claim.refused(c.Config)
 	}
@@ -122,7 +122,7 @@ func (c *View) hostRow(x *Explanation, r HostRow) {
 		}
 		x.next("the lease's routes are made with: kubectl akash-net apply -f FILE")
 	}
-	if r.Message != "" && r.State != StateWithheld && r.State != StatePending {
+	if r.Message != "" && r.State != StateWithheld && r.State != StatePending && r.State != StateUnreadable {
 		x.fact("%s.", r.Message)
 	}
 }

@@ -18,6 +18,7 @@ func (c *View) Lease(g lease.Group) Explanation {
 			states[r.State]++
 			y := Explanation{}
 			c.hostRow(&y, r)
+			y.unsettled(r.State, r.Expires, r.Message)
 			if r.State != StateWithheld && !told[r.Host] {
 				told[r.Host] = true
 				c.dns(&y, r.Host, &g)
@@ -33,6 +34,7 @@ func (c *View) Lease(g lease.Group) Explanation {
 			states[r.State]++
 			y := Explanation{}
 			c.ipRow(&y, r)
+			y.unsettled(r.State, r.Expires, r.Message)
 			x.merge(cmp.Or(addressOf(r), "no address yet"), y)
 		}
 	}
@@ -49,4 +51,19 @@ func (c *View) Lease(g lease.Group) Explanation {
 		x.Summary = fmt.Sprintf("lease %s: %s", g, strings.Join(words, ", "))
 	}
 	return x
+}
+
+// unsettled says of a row of a lease what an explanation of its thing says of the claim.
+func (x *Explanation) unsettled(state, expires, message string) {
+	switch state {
+	case StateExpired:
+		x.fact("The hold ended at %s: whoever comes next may take it.", expires)
+	case StateClaiming:
+		x.fact("A run that took it has not ended: it is under way, or it has crashed.")
+		x.next("run the same apply again, or: kubectl akash-net repair")
+	case StateTerminating:
+		x.fact("The claim is being deleted: it is free when it is gone.")
+	case StateUnreadable:
+		x.fact("The claim cannot be understood: %s. Nobody can take what it stands for.", message)
+	}
 }
