@@ -85,6 +85,9 @@ func (c *Claim) named(name string, label Kind) {
 	case label != "" && label != c.Kind:
 		c.Unreadable = fmt.Sprintf("its label says that it is of kind %s, and its name is that of kind %s", label, c.Kind)
 	}
+	if !c.Kind.HasPorts() {
+		c.SharingKey = "" // whatever stands in the annotation
+	}
 }
 
 // lastWritten is when an object was last written, by the times of its field managers.

@@ -254,6 +254,7 @@ func FuzzReadClaim(f *testing.F) {
 	f.Add(EndpointName("k"), "endpoint", bookAlice, "v1", "k", WholeAddress, `{"lease":"`+id+`"}`)
 	f.Add("ip--203-0-113-7", "wildcard", bookAlice, "v2", "k", waitPrefix+"x", `{"lease":"`+id+`","for":"x","http":{"maxBodySize":-1}}`)
 	f.Add("203.0.113.7", "address", bookBob, "v1", "203.0.113.7", portPrefix+"tcp-443", `{"lease":"`+id+`","lease":"`+id+`"}`)
+	f.Add("wc--any.example.com", "", bookAlice, "v1", "k", RouteKey("/"), `{"lease":"`+id+`"}`)
 	f.Add("ep--x", "", "", "v1", "ep--x", portPrefix, `[]`)
 	f.Fuzz(func(t *testing.T, name, kind, owner, version, sharingKey, key, value string) {
 		if name == "" {

@@ -18,8 +18,8 @@ func (f *facts) explain(t *testing.T, text string) Explanation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Contents.Claims, f.Contents.Now, f.View.Pools = f.Claims, f.Now, f.Contents.Pools
-	f.View.Records = f.ProblemFacts.Records
+	f.Contents.Claims, f.Contents.Now, f.Pools = f.Claims, f.Now, f.Contents.Pools
+	f.View.Records = f.Records
 	for _, o := range f.Objects {
 		of := Labelled{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Lease: o.Lease, HasLease: o.HasLease, Owner: o.Lease.Owner, Since: o.Since}
 		if o.Kind == providerLeasedIP {

@@ -176,6 +176,12 @@ var poolProblems = []aProblem{
 		}
 		f.leases(bookShop, "203.0.113.3", ends(1))
 	}, beside("one is free", func(f *facts) { f.Claims = f.Claims[1:] })},
+	{PoolExhausted, "all addresses are claimed, and one port's hold is over", func(f *facts) {
+		pooled(f)
+		f.Contents.Pools = []PoolObject{poolOf("admin", false, atIP+"/32")}
+		c := f.leases(bookShop, atIP, ends(1))
+		c.Parts = append(c.Parts, Part{Key: PortKey(lease.UDP, 53), Lease: bookShop})
+	}, beside("there are two", func(f *facts) { f.Contents.Pools = []PoolObject{poolOf("admin", false, atIP+"/31")} })},
 	{PoolExhausted, "an administrator's pool is full", func(f *facts) {
 		pooled(f)
 		f.Contents.Pools = []PoolObject{poolOf("admin", false, atIP+"/32")}

@@ -90,10 +90,11 @@ var claimProblems = []aProblem{
 
 var hostProblems = []aProblem{
 	{RouteWithoutClaim, "a lease serves what nobody has claimed", func(f *facts) { f.routes("ingress", bookShop, atHost); f.routes(providerHost, bookShop, atHost) }, besides{
-		"it holds it":               func(f *facts) { f.holds(bookShop, atHost) },
-		"another does":              func(f *facts) { f.holds(bookBlog, atHost) },
-		"nobody can read the claim": func(f *facts) { f.holds(bookBlog, atHost).Unreadable = "x" },
-		"Akash wrote it":            func(f *facts) { byAkash(&f.Objects[0]); byAkash(&f.Objects[1]) },
+		"it holds it":                      func(f *facts) { f.holds(bookShop, atHost) },
+		"another does":                     func(f *facts) { f.holds(bookBlog, atHost) },
+		"nobody can read the claim":        func(f *facts) { f.holds(bookBlog, atHost).Unreadable = "x" },
+		"it has no parts that can be read": func(f *facts) { c := f.holds(bookBlog, atHost); c.Unreadable, c.Parts = "x", nil },
+		"Akash wrote it":                   func(f *facts) { byAkash(&f.Objects[0]); byAkash(&f.Objects[1]) },
 	}},
 	{RouteWithoutClaim, "a lease serves a path that it does not hold", func(f *facts) {
 		f.holds(bookShop, atHost)
