@@ -42,7 +42,7 @@ func (r *run) keepServed(ctx context.Context) error {
 		return h != nil && h.took && (p.Run == r.nonce || r.leftAs(c)) &&
 			!slices.ContainsFunc(r.before[c.Name()], func(q state.Part) bool { return q.Key == p.Key && q.Run == "" })
 	}
-	stay, err := r.unremoved(ctx, s, taken)
+	stay, err := r.unremoved(ctx, s, s.theirs[r.group], taken)
 	if err != nil {
 		return err
 	}

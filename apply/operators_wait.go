@@ -71,13 +71,18 @@ func (r *run) agrees(o render.Object, live *unstructured.Unstructured) bool {
 }
 
 // awaitUnserved waits until the operators have removed what they had made for the parts of claims that
-// the group gives up. As long as it is there it serves, and its claim is kept, whoever deleted what it was
-// made of, and when. What Akash's provider declared itself is its own, and stays.
+// the group gives up; since a transfer that may be the former holder's. As long as it is there it serves, and its
+// claim is kept, whoever deleted what it was made of, and when. What Akash's provider declared itself is its own,
+// and stays.
 func (r *run) awaitUnserved(ctx context.Context, s *snapshot, goes func(*state.Claim, state.Part) bool) error {
 	if r.opts.DryRun != "" {
 		return nil
 	}
-	stay, err := r.unremoved(ctx, s, goes)
+	made := slices.Clone(s.theirs[r.group])
+	for _, former := range s.formersOf(r.group) {
+		made = append(made, s.theirs[former]...)
+	}
+	stay, err := r.unremoved(ctx, s, made, goes)
 	if err != nil || len(stay) == 0 {
 		return err
 	}
@@ -95,13 +100,9 @@ func (r *run) toRemove(o owned) string {
 		"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s", kind, namespace, name, madeFrom(o.kind).Kind, namespace, kind, name)
 }
 
-// unremoved waits until the operators have removed what they had made for parts of claims of the group, and
-// is what is there still when the time is over. Since a transfer it may be the former holder's that serves a part.
-func (r *run) unremoved(ctx context.Context, s *snapshot, goes func(*state.Claim, state.Part) bool) (stay []owned, err error) {
-	made := slices.Clone(s.theirs[r.group])
-	for _, former := range s.formersOf(r.group) {
-		made = append(made, s.theirs[former]...)
-	}
+// unremoved waits until the operators have removed those of the objects, all of which they have made, that serve
+// parts of claims of the group, and is what is there still when the time is over.
+func (r *run) unremoved(ctx context.Context, s *snapshot, made []owned, goes func(*state.Claim, state.Part) bool) (stay []owned, err error) {
 	for _, o := range made {
 		if s.declared(o.kind, o.live, o.group) || !slices.ContainsFunc(s.held[r.group], func(c *state.Claim) bool {
 			return slices.ContainsFunc(c.PartsOf(r.group), func(p state.Part) bool {
