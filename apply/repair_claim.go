@@ -23,6 +23,9 @@ func (r *repair) leave(ctx context.Context, work *run, m state.Mend) error {
 		return nil // an earlier mend has given it up
 	}
 	now, err := readClaim(ctx, r.ledger, name)
+	if err == nil && now == nil { // somebody has given it up
+		err = errChanged
+	}
 	if err != nil {
 		return err
 	}

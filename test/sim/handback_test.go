@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -49,6 +50,45 @@ func TestWhatAnEndedRunReliesOnIsNotGivenBack(t *testing.T) {
 		}
 		if has := w.things(id.Group(), false); !slices.Equal(has, []string{"a.example.com"}) {
 			t.Errorf("the lease holds %q", has)
+		}
+	})
+}
+
+// A claim that goes while repair is about to give it up is left for the next call. (A history found that repair
+// ended in a fault of the program.)
+func TestRepairOfAClaimThatGoesMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, err := New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &world{server: server}
+		w.furnish(t)
+		id, opts := leaseOf("a", 1), apply.Options{Config: settings(), Concurrency: 1, Expires: time.Second}
+		req, problems := state.NamedRequest(id, []string{"a.example.com"}, nil, "", opts.Config)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		if err := apply.New(connected(t, server.RoundTrip), opts).Reserve(t.Context(), []state.Request{req}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		reads := 0
+		c := connected(t, func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/leases/a.example.com") {
+				reads++
+			}
+			if reads == 2 { // repair has seen that the claim is as it was, and reads it to give it up
+				reads++
+				if err := apply.New(connected(t, server.RoundTrip), opts).Release(t.Context(), []lease.Group{id.Group()}); err != nil {
+					t.Error(err)
+				}
+			}
+			return server.RoundTrip(r)
+		})
+		left := (*apply.Unmended)(nil)
+		if err := apply.New(c, opts).Repair(t.Context(), apply.RepairOptions{CrashedAfter: crash}); !errors.As(err, &left) || reads < 3 {
+			t.Errorf("want the problem left, got %v", err)
 		}
 	})
 }

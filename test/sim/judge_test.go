@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -115,6 +117,13 @@ func (w *world) third(first, d *command) bool {
 	})
 }
 
+// relies is true for a reservation beside a run of its lease that was overtaken. What that one has taken, and
+// taken its mark from, the reservation relies on without a write: that it stays is best effort.
+func (c *command) relies(d *command) bool {
+	var overtaken *apply.OvertakenError
+	return c.verb == "reserve" && d.id.Group() == c.id.Group() && errors.As(d.err, &overtaken)
+}
+
 // judgeEnd: what serves rests on a claim of its lease, and of what was just applied everything serves.
 func (w *world) judgeEnd(applied *command) {
 	claims, served := w.claims(), map[string]int{}
@@ -195,7 +204,7 @@ func (w *world) judgeCommand(c *command, until int) {
 	}
 	excused := func(thing string) bool {
 		return slices.ContainsFunc(w.commands, func(d *command) bool {
-			return d != c && d.began <= until && d.meets(c) && (d.touches(c, thing) || w.third(c, d))
+			return d != c && d.began <= until && d.meets(c) && (d.touches(c, thing) || w.third(c, d) || c.relies(d))
 		})
 	}
 	has := w.things(c.id.Group(), false)
