@@ -15,6 +15,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -53,8 +54,15 @@ func newReplay(c *system, requests []request, n int) (*replay, error) {
 			if name == "" && q.query.Get("continue") == "" {
 				r.lists = append(r.lists, q)
 			}
-		case http.MethodPatch:
+		case http.MethodPatch, http.MethodPost:
 			name := path.Base(q.path)
+			if q.method == http.MethodPost { // a namespace
+				o := &metav1.PartialObjectMetadata{}
+				if err := json.Unmarshal(q.body, o); err != nil {
+					return nil, err
+				}
+				name = o.Name
+			}
 			i, ok := leases[name]
 			if !ok {
 				return nil, fmt.Errorf("%s belongs to no lease", q.path)
@@ -138,12 +146,30 @@ func (r *replay) chain(ctx context.Context, requests []request) error {
 			}
 		}
 		resource, namespace, name := target(q.path)
+		if q.method == http.MethodPost {
+			if err := r.create(ctx, resource, namespace, q); err != nil {
+				return err
+			}
+			continue
+		}
 		o, err := r.metas.Resource(resource).Namespace(namespace).Patch(ctx, name, types.ApplyPatchType, body,
 			metav1.PatchOptions{FieldManager: q.query.Get("fieldManager"), FieldValidation: q.query.Get("fieldValidation")})
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", q.method, q.path, err)
 		}
 		last[q.path] = o
+	}
+	return nil
+}
+
+func (r *replay) create(ctx context.Context, resource schema.GroupVersionResource, namespace string, q request) error {
+	o := &unstructured.Unstructured{}
+	if err := json.Unmarshal(q.body, o); err != nil {
+		return err
+	}
+	_, err := r.objects.Resource(resource).Namespace(namespace).Create(ctx, o, metav1.CreateOptions{FieldManager: q.query.Get("fieldManager")})
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", q.method, q.path, err)
 	}
 	return nil
 }
