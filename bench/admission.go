@@ -48,12 +48,16 @@ func (b *bench) admission(ctx context.Context) error {
 	}
 	first, last := competing[0], competing[len(competing)-1]
 	b.report.atMost(fmt.Sprintf("admission: ns a route of %d, times those of %d", last, first), per[last]/per[first], 3, "")
+	settings := b.file("large-documents.yaml")
+	if err := os.WriteFile(settings, []byte(largeDocuments), 0o600); err != nil {
+		return err
+	}
 	for _, n := range competing {
 		path := b.file(fmt.Sprintf("routes-%d.json", n))
 		if err := writeRoutes(path, n); err != nil {
 			return err
 		}
-		runs, err := b.alternate(ctx, b.runs, program{name: "state routes", args: []string{b.tools.plugin, "state", "routes", "-f", path, "-o", "name"}})
+		runs, err := b.alternate(ctx, b.runs, program{name: "state routes", args: []string{b.tools.plugin, "state", "routes", "-f", path, "-o", "name", "--config", settings}})
 		if err != nil {
 			return err
 		}
@@ -62,6 +66,13 @@ func (b *bench) admission(ctx context.Context) error {
 	}
 	return nil
 }
+
+// largeDocuments lets one document be as large as all routes of a large cluster.
+const largeDocuments = `apiVersion: net.akash.network/v1alpha1
+kind: ProviderConfig
+metadata: {name: large}
+spec: {limits: {documentSize: 256Mi}}
+`
 
 func admit(routes []admission.Route, claims *admission.Claims) {
 	cfg := config.Default()
