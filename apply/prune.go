@@ -25,17 +25,17 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 	if err != nil {
 		return err
 	}
-	if err := r.awaitUnserved(ctx, r.snapshot, func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) }); err != nil {
+	drop := func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) && r.knows(c.Name(), p) }
+	if err := r.removeFormer(ctx, drop, Pruned); err != nil {
+		return err
+	}
+	if err := r.awaitUnserved(ctx, r.snapshot, drop); err != nil {
 		return err
 	}
 	if err := r.removeStrays(ctx, desired); err != nil {
 		return err
 	}
 	if err := r.awaitGone(ctx, recordsAmong(removed)); err != nil {
-		return err
-	}
-	drop := func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) && r.knows(c.Name(), p) }
-	if err := r.removeFormer(ctx, drop, Pruned); err != nil {
 		return err
 	}
 	return r.leaveSeen(ctx, Pruned, func(ctx context.Context, now *snapshot) (func(*state.Claim, state.Part) bool, error) {

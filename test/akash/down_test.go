@@ -130,6 +130,37 @@ func TestReleaseOfATransferredHostWhileTheOperatorIsDown(t *testing.T) {
 	}
 }
 
+// An apply that drops a host which was transferred, and waits for its routes, removes what stands for the former lease, and
+// waits until the operator has removed its route.
+func TestDropOfATransferredHost(t *testing.T) {
+	for name, down := range map[string]bool{"the operator runs": false, "the operator is down": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, operators.Options{}, "{}", "--operators=on")
+			host, other := newHost("dropped"), newHost("stays")
+			w.apply(workload(w.blue, []string{host})).exits(t, 0)
+			w.operated("transfer", host, "--to", w.green.String()).exits(t, 0)
+			d := workload(w.green, []string{other})
+			if !down {
+				w.apply(d).exits(t, 0).says(t, "host/"+host+" pruned")
+				w.settled("dropped", []string{other}, d)
+				return
+			}
+			w.running.Stop()
+			must(t, w.akash.SendManifest(t.Context(), d))
+			for range 2 {
+				w.operated("apply", "--timeout=1s", "-f", w.define(d)).exits(t, 5).says(t, "ingress "+w.blue.Namespace()+"/"+host)
+				if find(t, claims, ledger, host) == nil {
+					t.Fatal("the host is free, and is served")
+				}
+			}
+			w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+host).exits(t, 0)
+			w.running.Restart()
+			w.apply(d).exits(t, 0)
+			w.settled("dropped", []string{other}, d)
+		})
+	}
+}
+
 // An operator that has not yet seen that a ProviderHost is gone makes its route again, and is stopped. Another lease has
 // the host by then: the route that nothing stands for goes by name, unless Akash declares it meanwhile.
 func TestRouteMadeAfterItsHostWent(t *testing.T) {
