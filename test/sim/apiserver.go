@@ -69,18 +69,23 @@ func (s *Server) Objects(plural string) (out []*unstructured.Unstructured) {
 
 // RoundTrip answers a request.
 func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
-	var body []byte
-	if r.Body != nil {
-		var err error
-		if body, err = io.ReadAll(r.Body); err != nil {
-			return nil, err
-		}
-		_ = r.Body.Close() // it is read
+	body, err := read(r)
+	if err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	code, answer := s.answer(r, body)
 	return s.reply(r, code, answer), nil
+}
+
+// read is the body of a request, nil where it has none.
+func read(r *http.Request) ([]byte, error) {
+	if r.Body == nil {
+		return nil, nil
+	}
+	defer func() { _ = r.Body.Close() }() // it is read
+	return io.ReadAll(r.Body)
 }
 
 func (s *Server) reply(r *http.Request, code int, answer []byte) *http.Response {

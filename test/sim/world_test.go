@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand"
 	"net/http"
 	"runtime"
@@ -85,13 +84,9 @@ func (w *world) process(name string) *process {
 
 // RoundTrip waits until it is the request's turn.
 func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
-	var body []byte
-	if r.Body != nil {
-		var err error
-		if body, err = io.ReadAll(r.Body); err != nil {
-			return nil, err
-		}
-		_ = r.Body.Close() // it is read
+	body, err := read(r)
+	if err != nil {
+		return nil, err
 	}
 	if _, known := p.server.target(r.URL.Path); !known && !p.dead {
 		return p.server.reply(r, http.StatusNotFound, nil), nil
