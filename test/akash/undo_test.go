@@ -23,7 +23,12 @@ func TestOvertakenRunBesideOperators(t *testing.T) {
 			must(t, w.akash.SendManifest(t.Context(), d))
 			service := "web-ip-443-tcp"
 			routed := func() bool {
-				return find(t, operators.Ingresses, w.blue.Namespace(), host) != nil && find(t, operators.Services, w.blue.Namespace(), service) != nil
+				for _, name := range []string{host, lost} {
+					if find(t, operators.Ingresses, w.blue.Namespace(), name) == nil {
+						return false
+					}
+				}
+				return find(t, operators.Services, w.blue.Namespace(), service) != nil
 			}
 			var once sync.Once
 			w.proxy.before = func(_, path string) {
