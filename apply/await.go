@@ -17,6 +17,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -28,7 +29,7 @@ import (
 func (r *run) await(ctx context.Context, desired []render.Object) error {
 	waiting := map[string][]netip.Addr{}
 	for _, o := range desired {
-		if o.Kind == render.Service {
+		if o.Kind == kinds.Service {
 			waiting[o.Name] = nil
 			for _, u := range state.AddressUses(cluster.Rendered(o)) {
 				waiting[o.Name] = append(waiting[o.Name], u.Address)
@@ -36,7 +37,7 @@ func (r *run) await(ctx context.Context, desired []render.Object) error {
 		}
 	}
 	for name, want := range waiting {
-		live := r.snapshot.live[render.Service.Plural][r.req.Lease.Namespace()+"/"+name]
+		live := r.snapshot.live[kinds.Service.Plural][r.req.Lease.Namespace()+"/"+name]
 		if !r.changed && live != nil && r.granted(live, want) {
 			delete(waiting, name)
 		}
@@ -47,7 +48,7 @@ func (r *run) await(ctx context.Context, desired []render.Object) error {
 	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, max(r.left(), min(r.opts.Wait, time.Second))) // time for one look
 	defer cancel()
-	services := r.cluster.Dynamic.Resource(render.Service.Resource()).Namespace(r.req.Lease.Namespace())
+	services := r.cluster.Dynamic.Resource(kinds.Service.Resource()).Namespace(r.req.Lease.Namespace())
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
@@ -103,14 +104,14 @@ func (r *run) granted(service *unstructured.Unstructured, want []netip.Addr) boo
 	if !r.changed {
 		return true
 	}
-	r.event(Granted, render.Service.Singular, service.GetNamespace(), service.GetName(), addressText(have))
+	r.event(Granted, kinds.Service.Singular, service.GetNamespace(), service.GetName(), addressText(have))
 	return true
 }
 
 // squatters says of the addresses of the run which Services use them that are not their holders'. It tells
 // nothing where Services cannot be read: the run has failed already.
 func (r *run) squatters(ctx context.Context) map[netip.Addr][]string {
-	services, err := r.cluster.Objects(ctx, render.Service.Resource(), "", metav1.ListOptions{})
+	services, err := r.cluster.Objects(ctx, kinds.Service.Resource(), "", metav1.ListOptions{})
 	if err != nil {
 		return nil
 	}

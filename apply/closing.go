@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -28,7 +29,7 @@ func (r *run) checkOpen(ctx context.Context) error {
 		return nil
 	}
 	namespace := r.opts.Config.LedgerNamespace
-	now, err := r.cluster.Get(ctx, namespaceKind, "", namespace)
+	now, err := r.cluster.Get(ctx, kinds.Namespace, "", namespace)
 	if err != nil {
 		return err
 	}

@@ -6,11 +6,10 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -30,7 +29,7 @@ func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig
 		return nil, err
 	}
 	around.Reports = s.reports(there)
-	for name := range s.live[render.Service.Plural] {
+	for name := range s.live[kinds.Service.Plural] {
 		around.Backends[name] = true
 	}
 	a := New(c, Options{Config: cfg})
@@ -81,7 +80,7 @@ func (s *snapshot) unrecorded(ctx context.Context, a *Applier, things []thing.Th
 // contents are what the snapshot holds, as the book is computed from it.
 func (s *snapshot) contents(now time.Time) state.Contents {
 	in := state.Contents{Now: now, Claims: s.list()}
-	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []render.Kind{render.IPAddressPool}) {
+	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []kinds.Kind{kinds.IPAddressPool}) {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			in.Add(s.live[kind.Plural][name], "")
 		}

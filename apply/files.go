@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/plan"
@@ -34,7 +34,7 @@ func OfFiles(objects []*unstructured.Unstructured) (c *cluster.Cluster, unowned 
 		if name := o.GetNamespace(); name != "" && !exists[name] {
 			exists[name] = true
 			objects = append(objects, cluster.Rendered(render.Object{Config: map[string]any{
-				"apiVersion": "v1", "kind": namespaceKind.Kind, "metadata": map[string]any{"name": name},
+				"apiVersion": "v1", "kind": kinds.Namespace.Kind, "metadata": map[string]any{"name": name},
 			}}))
 		}
 		if addWriter(o) {
@@ -49,7 +49,7 @@ func OfFiles(objects []*unstructured.Unstructured) (c *cluster.Cluster, unowned 
 }
 
 func isNamespace(o *unstructured.Unstructured) bool {
-	return o.GroupVersionKind().GroupKind() == namespaceKind.GroupKind()
+	return o.GroupVersionKind().GroupKind() == kinds.Namespace.GroupKind()
 }
 
 // addWriter gives an object with the marks of this program, and without managed fields, those that this program

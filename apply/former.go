@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -50,7 +49,7 @@ func (r *run) keepForOthers(ctx context.Context, objects []owned) ([]owned, erro
 // claimsNear are the names of the claims that an object may stand for.
 func (r *run) claimsNear(o owned) []string {
 	switch {
-	case o.kind == render.ProviderLeasedIP:
+	case o.kind == kinds.ProviderLeasedIP:
 		var names []string
 		for _, c := range r.snapshot.claimsOfPort(o) {
 			names = append(names, c.Name())
@@ -68,9 +67,9 @@ func (r *run) claimsNear(o owned) []string {
 // standsFor is true for an object that serves a part of a claim, or goes with what does.
 func standsFor(o owned, c *state.Claim, p state.Part) bool {
 	switch {
-	case o.kind == render.Service:
+	case o.kind == kinds.Service:
 		return c.Kind.HasPorts() && servesPort(o.live, p)
-	case o.kind == render.ProviderLeasedIP:
+	case o.kind == kinds.ProviderLeasedIP:
 		port := state.PortObjectOf(o.live)
 		return c.Kind.HasPorts() && state.PortKey(port.Protocol, port.Port) == p.Key
 	case slices.Contains(kinds.RouteKinds, o.kind):

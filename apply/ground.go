@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -47,7 +47,7 @@ func groundsOf(o owned, claims []*state.Claim) []ground {
 		return out
 	}
 	switch o.kind {
-	case render.Service:
+	case kinds.Service:
 		port := state.ServiceObjectOf(o.live)
 		uses := state.AddressUses(o.live)
 		if !slices.ContainsFunc(uses, func(u state.Use) bool { return !u.Granted }) { // MetalLB chooses its address
@@ -59,7 +59,7 @@ func groundsOf(o owned, claims []*state.Claim) []ground {
 		for _, u := range uses {
 			add(state.AddressName(u.Address), state.Served{Group: o.group, Key: state.PortKey(port.Protocol, port.Port), SharingKey: u.SharingKey}, "")
 		}
-	case render.ProviderLeasedIP:
+	case kinds.ProviderLeasedIP:
 		port := state.PortObjectOf(o.live)
 		for _, c := range claims {
 			if c.Kind.HasPorts() && c.SharingKey == port.SharingKey {
@@ -93,7 +93,7 @@ func (r *run) grounds(ctx context.Context, o owned) ([]ground, error) {
 // readGrounds reads the claims on which an object rests.
 func readGrounds(ctx context.Context, l ledger.Ledger, o owned) ([]ground, error) {
 	var claims []*state.Claim
-	if o.kind == render.ProviderLeasedIP {
+	if o.kind == kinds.ProviderLeasedIP {
 		var err error
 		if claims, err = l.ListOwner(ctx, o.group.Owner); err != nil {
 			return nil, err
@@ -228,8 +228,8 @@ func (s *snapshot) unlabelled(group lease.Group) bool {
 }
 
 // recordsRead are the kinds of DNS records that a snapshot was read with.
-func recordsRead(s *snapshot) (further []render.Kind) {
-	for _, kind := range []render.Kind{render.DNSRecord, render.DNSEndpoint} {
+func recordsRead(s *snapshot) (further []kinds.Kind) {
+	for _, kind := range []kinds.Kind{kinds.DNSRecord, kinds.DNSEndpoint} {
 		if _, read := s.live[kind.Plural]; read {
 			further = append(further, kind)
 		}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // A second look at a lease shows an object that has lost its labels as the first does: its namespace names
@@ -39,7 +39,7 @@ func TestLookSeesObjectsWithoutLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, snapshot := range map[string]*snapshot{"first": before, "second": now} {
-		if !slices.ContainsFunc(snapshot.written[id.Group()], func(o owned) bool { return o.kind == render.Ingress }) {
+		if !slices.ContainsFunc(snapshot.written[id.Group()], func(o owned) bool { return o.kind == kinds.Ingress }) {
 			t.Errorf("the %s reading does not show the Ingress as the lease's", name)
 		}
 	}
@@ -63,7 +63,7 @@ func TestUsesHaveOneOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		uses := now.hostUses["a.example.com"]
-		if len(uses) != 2 || uses[0].Kind != render.Ingress.Singular || uses[1].Kind != render.ProviderHost.Singular {
+		if len(uses) != 2 || uses[0].Kind != kinds.Ingress.Singular || uses[1].Kind != kinds.ProviderHost.Singular {
 			t.Fatalf("uses %v", uses)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -25,7 +25,7 @@ func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) 
 		return err
 	})
 	group.Go(func() error {
-		services, err := c.Objects(ctx, render.Service.Resource(), "", metav1.ListOptions{})
+		services, err := c.Objects(ctx, kinds.Service.Resource(), "", metav1.ListOptions{})
 		for _, o := range services {
 			uses = append(uses, state.ServiceUses(o)...)
 		}

@@ -4,9 +4,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -79,7 +78,7 @@ func (s *snapshot) list() []*state.Claim { return s.byClaim().all }
 // claimsOfPort are the claims on the addresses of the endpoint that a ProviderLeasedIP is for; none for an
 // object of another kind.
 func (s *snapshot) claimsOfPort(o owned) []*state.Claim {
-	if o.kind != render.ProviderLeasedIP {
+	if o.kind != kinds.ProviderLeasedIP {
 		return nil
 	}
 	return s.byClaim().endpoints[state.PortObjectOf(o.live).SharingKey]

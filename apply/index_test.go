@@ -9,10 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -41,7 +40,7 @@ func manyLeases(n int) (*snapshot, []lease.Group) {
 			s.claims[c.Name()] = c
 			s.held[groups[i]] = append(s.held[groups[i]], c)
 		}
-		add := func(kind render.Kind, name string, spec map[string]any) {
+		add := func(kind kinds.Kind, name string, spec map[string]any) {
 			o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 			o.SetGroupVersionKind(kind.GroupVersionKind)
 			o.SetNamespace(id.Namespace())
@@ -51,8 +50,8 @@ func manyLeases(n int) (*snapshot, []lease.Group) {
 			o.SetLabels(labels)
 			lists[kind.Plural] = append(lists[kind.Plural], o)
 		}
-		add(render.ProviderHost, host, map[string]any{"hostname": host})
-		add(render.ProviderLeasedIP, lease.LeasedIPName(key, lease.TCP, 80), map[string]any{"sharing_key": key, "external_port": int64(80), "protocol": "TCP"})
+		add(kinds.ProviderHost, host, map[string]any{"hostname": host})
+		add(kinds.ProviderLeasedIP, lease.LeasedIPName(key, lease.TCP, 80), map[string]any{"sharing_key": key, "external_port": int64(80), "protocol": "TCP"})
 		for _, kind := range kinds.Filters {
 			add(kind, fmt.Sprintf("web-%d", i), nil)
 		}
@@ -73,7 +72,7 @@ func askOf(s *snapshot, r *run, objects []owned, group lease.Group) (theirs, cla
 
 // ofGroup are all objects of a group, whoever wrote them.
 func ofGroup(s *snapshot, group lease.Group) (objects []owned) {
-	for _, kind := range append([]render.Kind{render.ProviderHost, render.ProviderLeasedIP}, kinds.Filters...) {
+	for _, kind := range append([]kinds.Kind{kinds.ProviderHost, kinds.ProviderLeasedIP}, kinds.Filters...) {
 		for _, o := range s.live[kind.Plural] {
 			if id, ok := lease.IDFromLabels(o.GetLabels()); ok && id.Group() == group {
 				objects = append(objects, owned{kind, o, group})
@@ -128,7 +127,7 @@ func BenchmarkReleaseQuestions(b *testing.B) {
 	for _, n := range []int{200, 2000} {
 		s, groups := manyLeases(n)
 		objects := map[lease.Group][]owned{}
-		for _, kind := range []render.Kind{render.ProviderHost, render.ProviderLeasedIP} {
+		for _, kind := range []kinds.Kind{kinds.ProviderHost, kinds.ProviderLeasedIP} {
 			for _, o := range s.live[kind.Plural] {
 				id, _ := lease.IDFromLabels(o.GetLabels())
 				objects[id.Group()] = append(objects[id.Group()], owned{kind, o, id.Group()})

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -66,16 +66,16 @@ func (r *run) keysOf(o owned, c *state.Claim) (keys []string) {
 		}
 	}
 	switch {
-	case o.kind == render.Service && c.Kind.HasPorts():
+	case o.kind == kinds.Service && c.Kind.HasPorts():
 		service := state.ServiceObjectOf(o.live)
 		if c.Kind == state.Endpoint && service.SharingKey == c.SharingKey || slices.Contains(service.Granted, c.Addr()) || slices.Contains(service.Asked, c.Addr()) {
 			add(state.PortKey(service.Protocol, service.Port))
 		}
-	case o.kind == render.ProviderLeasedIP && c.Kind.HasPorts():
+	case o.kind == kinds.ProviderLeasedIP && c.Kind.HasPorts():
 		if port := state.PortObjectOf(o.live); port.SharingKey == c.SharingKey {
 			add(state.PortKey(port.Protocol, port.Port))
 		}
-	case !c.Kind.HasPorts() && o.kind != render.Service:
+	case !c.Kind.HasPorts() && o.kind != kinds.Service:
 		for _, u := range state.HostUses(o.live) {
 			if u.Host == c.Thing {
 				add(state.RouteKey(u.Path))

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -102,7 +102,7 @@ func (r *run) restsOn(o render.Object) []string {
 		return names
 	}
 	claims := make([]*state.Claim, 0, len(r.holds))
-	if o.Kind == render.ProviderLeasedIP {
+	if o.Kind == kinds.ProviderLeasedIP {
 		for _, h := range r.holds {
 			claims = append(claims, h.claim)
 		}

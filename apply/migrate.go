@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -84,17 +84,6 @@ func (e *StayedError) Error() string {
 	return fmt.Sprintf("lease %s: %d of its routes stay as they are: %s", e.Lease, len(e.Routes), strings.Join(e.Routes, ", "))
 }
 
-// kindsOf are the kinds of route that a target has.
-func kindsOf(target string) []render.Kind {
-	switch target {
-	case config.TargetHTTPRoute:
-		return []render.Kind{render.HTTPRoute, render.TLSRoute}
-	case config.TargetRoute:
-		return []render.Kind{render.Route}
-	}
-	return []render.Kind{render.Ingress}
-}
-
 // PlanMigration reads the cluster and finds the chosen leases that have routes. It writes nothing.
 func (a *Applier) PlanMigration(ctx context.Context, choose func(lease.ID) bool, opts MigrateOptions) (*Migration, error) {
 	snapshot, err := a.read(ctx, true)
@@ -111,7 +100,7 @@ func (a *Applier) PlanMigration(ctx context.Context, choose func(lease.ID) bool,
 		}
 		return m
 	}
-	targets := kindsOf(a.opts.Config.Target)
+	targets := kinds.OfTarget(a.opts.Config.Target)
 	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
 		for _, name := range sortedKeys(snapshot.live[kind.Plural]) {
 			o := snapshot.live[kind.Plural][name]

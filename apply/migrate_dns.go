@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -129,7 +129,7 @@ func (m *Migration) lacking() map[string]string {
 	for host, owner := range hosts {
 		uses := m.leases[0].snapshot.hostUses[host]
 		isNew := func(u state.Use) bool {
-			return slices.ContainsFunc(kindsOf(m.Applier.opts.Config.Target), func(k render.Kind) bool { return k.Singular == u.Kind })
+			return slices.ContainsFunc(kinds.OfTarget(m.Applier.opts.Config.Target), func(k kinds.Kind) bool { return k.Singular == u.Kind })
 		}
 		for _, u := range uses {
 			if isNew(u) && u.HasLease && u.Lease.Owner == owner {
@@ -137,7 +137,7 @@ func (m *Migration) lacking() map[string]string {
 			}
 		}
 		for _, u := range uses {
-			route := slices.ContainsFunc(kinds.RouteKinds, func(k render.Kind) bool { return k.Singular == u.Kind })
+			route := slices.ContainsFunc(kinds.RouteKinds, func(k kinds.Kind) bool { return k.Singular == u.Kind })
 			if route && !isNew(u) && !u.Redirect && u.HasLease && u.Lease.Owner == owner && !there[place{host, u.Path}] {
 				lacking[host] = fmt.Sprintf("its DNS records lead where they did: %s serves it too, and has no new form yet", u)
 			}
@@ -276,7 +276,7 @@ func longestTTL(host string, o state.RecordObject) (longest time.Duration) {
 			continue
 		}
 		ttl := time.Duration(r.TTL) * time.Second
-		if ttl == 0 && o.Kind == render.DNSRecord.Singular {
+		if ttl == 0 && o.Kind == kinds.DNSRecord.Singular {
 			ttl = gardenerTTL
 		} else if ttl == 0 {
 			ttl = externalTTL

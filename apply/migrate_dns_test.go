@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -32,15 +32,15 @@ func TestLongestTTL(t *testing.T) {
 		return dns.Record{Name: name, Type: kind, TTL: ttl}
 	}
 	for name, c := range map[string]struct {
-		kind    render.Kind
+		kind    kinds.Kind
 		records []dns.Record
 		want    time.Duration
 	}{
-		"the longest":      {render.DNSEndpoint, []dns.Record{record("h", dns.A, 60), record("h", dns.AAAA, 600)}, 10 * time.Minute},
-		"not that of text": {render.DNSEndpoint, []dns.Record{record("h", dns.A, 60), record("h", dns.TXT, 600), record("_akash-net.h", dns.TXT, 600)}, time.Minute},
-		"Gardener's":       {render.DNSRecord, []dns.Record{record("h", dns.A, 0)}, 2 * time.Minute},
-		"external-dns'":    {render.DNSEndpoint, []dns.Record{record("h", dns.CNAME, 0)}, 5 * time.Minute},
-		"none":             {render.DNSRecord, []dns.Record{record("_akash-net.h", dns.TXT, 0)}, 0},
+		"the longest":      {kinds.DNSEndpoint, []dns.Record{record("h", dns.A, 60), record("h", dns.AAAA, 600)}, 10 * time.Minute},
+		"not that of text": {kinds.DNSEndpoint, []dns.Record{record("h", dns.A, 60), record("h", dns.TXT, 600), record("_akash-net.h", dns.TXT, 600)}, time.Minute},
+		"Gardener's":       {kinds.DNSRecord, []dns.Record{record("h", dns.A, 0)}, 2 * time.Minute},
+		"external-dns'":    {kinds.DNSEndpoint, []dns.Record{record("h", dns.CNAME, 0)}, 5 * time.Minute},
+		"none":             {kinds.DNSRecord, []dns.Record{record("_akash-net.h", dns.TXT, 0)}, 0},
 	} {
 		o := state.RecordObject{Labelled: state.Labelled{Kind: c.kind.Singular}, Records: c.records}
 		if got := longestTTL("h", o); got != c.want {

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -67,9 +67,9 @@ func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) 
 
 // look says what a host's records lack or, where they lack nothing, since when they are served.
 func (m *leaseMigration) look(ctx context.Context, h *hostMove) error {
-	kind := render.DNSEndpoint
+	kind := kinds.DNSEndpoint
 	if m.opts.Config.DNS.Form == config.DNSGardener {
-		kind = render.DNSRecord
+		kind = kinds.DNSRecord
 	}
 	objects, err := m.cluster.Objects(ctx, kind.Resource(), h.namespace, metav1.ListOptions{LabelSelector: book.OfLeases})
 	if err != nil {

@@ -8,10 +8,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -103,16 +102,16 @@ func (m *leaseMigration) belongsTo(o owned, going []*crossing) mayGo {
 func (m *leaseMigration) needed(gone map[*unstructured.Unstructured]bool) map[string]bool {
 	needed := map[string]bool{}
 	for _, c := range m.routes {
-		if gone[c.old.live] || c.old.kind != render.HTTPRoute && c.old.kind != render.TLSRoute {
+		if gone[c.old.live] || c.old.kind != kinds.HTTPRoute && c.old.kind != kinds.TLSRoute {
 			continue
 		}
 		name := c.old.live.GetName()
 		for _, kind := range slices.Concat(kinds.Filters, kinds.Policies) {
 			needed[kind.Plural+"/"+name] = true
 		}
-		needed[render.HTTPRoute.Plural+"/"+lease.RedirectName(name)] = true
+		needed[kinds.HTTPRoute.Plural+"/"+lease.RedirectName(name)] = true
 		for _, service := range state.Backends(c.old.live) {
-			needed[render.BackendTLSPolicy.Plural+"/"+service] = true
+			needed[kinds.BackendTLSPolicy.Plural+"/"+service] = true
 		}
 	}
 	return needed

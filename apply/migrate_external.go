@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
@@ -139,9 +140,9 @@ func (m *leaseMigration) oldTarget(ctx context.Context, c *crossing) (dns.Target
 	switch said := m.saidTarget(c.old.live); {
 	case !said.Empty():
 		return said, nil
-	case c.old.kind == render.Ingress:
+	case c.old.kind == kinds.Ingress:
 		return published(c.old.live, "status", "loadBalancer", "ingress"), nil
-	case c.old.kind == render.Route:
+	case c.old.kind == kinds.Route:
 		return published(c.old.live, "status", "ingress"), nil
 	}
 	return (&looker{run: m.run}).gatewayTarget(ctx)

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -125,7 +125,7 @@ func (m *leaseMigration) findKinds() error {
 	m.kinds = nil
 	for _, c := range m.routes {
 		if c.why != "" { // be it that the new kind cannot have it: where there is none that matters more
-			m.kinds = append(m.kinds, kindsOf(m.opts.Config.Target)[0])
+			m.kinds = append(m.kinds, kinds.OfTarget(m.opts.Config.Target)[0])
 			break
 		}
 	}
@@ -137,7 +137,7 @@ func (m *leaseMigration) findKinds() error {
 		}
 	}
 	if slices.ContainsFunc(m.routes, func(c *crossing) bool { return c.why == "" }) {
-		m.kinds = append(m.kinds, render.RecordKinds(m.opts.Config)...)
+		m.kinds = append(m.kinds, kinds.WrittenRecords(m.opts.Config)...)
 	}
 	return m.run.findKinds()
 }
@@ -166,15 +166,15 @@ func (m *leaseMigration) surroundings() render.Surroundings {
 	namespace := m.req.Lease.Namespace()
 	s := render.Surroundings{
 		Ports: map[string][]render.ServicePort{},
-		Find: func(kind render.Kind, name string) *unstructured.Unstructured {
+		Find: func(kind kinds.Kind, name string) *unstructured.Unstructured {
 			if o := m.snapshot.live[kind.Plural][namespace+"/"+name]; o != nil && m.snapshot.ownership(o).Ours {
 				return o
 			}
 			return nil
 		},
 	}
-	for _, name := range sortedKeys(m.snapshot.live[render.Service.Plural]) {
-		o := m.snapshot.live[render.Service.Plural][name]
+	for _, name := range sortedKeys(m.snapshot.live[kinds.Service.Plural]) {
+		o := m.snapshot.live[kinds.Service.Plural][name]
 		if o.GetNamespace() != namespace {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -101,7 +102,7 @@ func containsAll(have, want map[string]string) bool {
 
 // annotate applies annotations to a route, pinned to what was read, and says how it is then. They are
 // this program's, so that its next apply of the route, which has none of them, takes them off.
-func (m *leaseMigration) annotate(ctx context.Context, kind render.Kind, live *unstructured.Unstructured, annotations map[string]string) (*unstructured.Unstructured, error) {
+func (m *leaseMigration) annotate(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, annotations map[string]string) (*unstructured.Unstructured, error) {
 	out := live.DeepCopy()
 	out.SetAnnotations(merged(live.GetAnnotations(), annotations))
 	if m.opts.DryRun == DryRunClient {
@@ -118,7 +119,7 @@ func (m *leaseMigration) annotate(ctx context.Context, kind render.Kind, live *u
 }
 
 // cancelRemoval removes from a route the annotations of an earlier migration, which was to delete it.
-func (m *leaseMigration) cancelRemoval(ctx context.Context, kind render.Kind, live *unstructured.Unstructured) error {
+func (m *leaseMigration) cancelRemoval(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
 	if residualTTL(live) == 0 {
 		return nil
 	}

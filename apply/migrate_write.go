@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
@@ -144,7 +144,7 @@ func (m *leaseMigration) accepted(ctx context.Context) error {
 func (m *leaseMigration) awaitAccepted(ctx context.Context, c *crossing) error {
 	for _, o := range c.objects {
 		_, _, redirect := lease.ParseRouteName(o.Name)
-		if !slices.Contains(kinds.RouteKinds, o.Kind) || redirect && m.opts.AssumeServing && o.Kind == render.Ingress {
+		if !slices.Contains(kinds.RouteKinds, o.Kind) || redirect && m.opts.AssumeServing && o.Kind == kinds.Ingress {
 			continue
 		}
 		if err := m.awaitServing(ctx, o); err != nil {

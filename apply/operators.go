@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
@@ -92,8 +93,8 @@ func runs(deployments []*unstructured.Unstructured, names []string) bool {
 func (o operators) theirs(object render.Object) bool {
 	makes := o.hostname
 	switch object.Kind {
-	case render.Ingress, render.HTTPRoute:
-	case render.Service:
+	case kinds.Ingress, kinds.HTTPRoute:
+	case kinds.Service:
 		makes = o.ip
 	default:
 		return false
@@ -104,7 +105,7 @@ func (o operators) theirs(object render.Object) bool {
 // moves is true for a route of another lease that the hostname operator removes itself when the
 // ProviderHost changes hands: where it finds it gone already it stops and starts anew.
 func (o operators) moves(route owned) bool {
-	return o.hostname && (route.kind == render.Ingress || route.kind == render.HTTPRoute) && route.live.GetLabels()[lease.LabelManaged] == "true"
+	return o.hostname && (route.kind == kinds.Ingress || route.kind == kinds.HTTPRoute) && route.live.GetLabels()[lease.LabelManaged] == "true"
 }
 
 // leaveTheirs tells of the objects that are left to the operators, and returns the others.
@@ -133,17 +134,17 @@ func (s *snapshot) theirRoute(o render.Object) *unstructured.Unstructured {
 	return nil
 }
 
-func operatorKinds(kind render.Kind) []render.Kind {
-	if kind == render.Service {
-		return []render.Kind{render.Service}
+func operatorKinds(kind kinds.Kind) []kinds.Kind {
+	if kind == kinds.Service {
+		return []kinds.Kind{kinds.Service}
 	}
-	return []render.Kind{render.Ingress, render.HTTPRoute}
+	return []kinds.Kind{kinds.Ingress, kinds.HTTPRoute}
 }
 
 // wakes is a ProviderHost with the time at which it was last deployed, which Akash's provider
 // writes too, so that its operator looks at it again. It stays while nothing else changes.
 func (r *run) wakes(o render.Object) render.Object {
-	if o.Kind != render.ProviderHost || !r.snapshot.operators.hostname {
+	if o.Kind != kinds.ProviderHost || !r.snapshot.operators.hostname {
 		return o
 	}
 	body := cluster.Rendered(o)

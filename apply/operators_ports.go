@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -22,7 +23,7 @@ func (r *run) splitMoved(desired []render.Object) (rest, moved []render.Object) 
 		return desired, nil
 	}
 	for _, o := range desired {
-		if o.Kind == render.ProviderLeasedIP && (r.namesAnother(o) || r.snapshot.find(o) == nil && len(r.formerServices(o)) > 0) {
+		if o.Kind == kinds.ProviderLeasedIP && (r.namesAnother(o) || r.snapshot.find(o) == nil && len(r.formerServices(o)) > 0) {
 			moved = append(moved, o)
 		} else {
 			rest = append(rest, o)
@@ -48,7 +49,7 @@ func (r *run) namesAnother(o render.Object) bool {
 func (r *run) formerServices(o render.Object) (former []owned) {
 	want := state.PortObjectOf(cluster.Rendered(o))
 	for _, s := range r.snapshot.theirs[r.group] {
-		if s.kind != render.Service {
+		if s.kind != kinds.Service {
 			continue
 		}
 		port := state.ServiceObjectOf(s.live)

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
-	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -16,8 +15,8 @@ import (
 const undoTime = 30 * time.Second
 
 // operated is true for what one of Akash's operators makes a route or a Service of.
-func (o operators) operated(kind render.Kind) bool {
-	return o.hostname && kind == render.ProviderHost || o.ip && kind == render.ProviderLeasedIP
+func (o operators) operated(kind kinds.Kind) bool {
+	return o.hostname && kind == kinds.ProviderHost || o.ip && kind == kinds.ProviderLeasedIP
 }
 
 // keepServed waits until Akash's operators have removed the routes and Services that they had made of what the
@@ -66,6 +65,6 @@ func (r *run) keepServed(ctx context.Context) error {
 }
 
 // unmakes notes that the run has taken back what an operator may have made something of.
-func (r *run) unmakes(kind render.Kind) {
+func (r *run) unmakes(kind kinds.Kind) {
 	r.unmade = r.unmade || slices.Contains(kinds.ClaimLike, kind) && r.snapshot.operators.operated(kind)
 }

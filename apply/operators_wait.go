@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -34,7 +34,7 @@ func (r *run) awaitOperators(ctx context.Context, desired []render.Object) error
 		if err != nil {
 			return err
 		}
-		if r.changed && o.Kind != render.Service {
+		if r.changed && o.Kind != kinds.Service {
 			r.event(Granted, "route", o.Namespace, o.Name, "by Akash's hostname operator")
 		}
 	}
@@ -43,7 +43,7 @@ func (r *run) awaitOperators(ctx context.Context, desired []render.Object) error
 
 // lackingOf says for which operator a rendered object waits.
 func (r *run) lackingOf(o render.Object) string {
-	if o.Kind == render.Service {
+	if o.Kind == kinds.Service {
 		return fmt.Sprintf("Akash's IP operator to write service %s in namespace %s as the lease's claim says (see: kubectl -n %s logs deploy/operator-ip)", o.Name, o.Namespace, OperatorsNamespace)
 	}
 	lead := ""
@@ -60,7 +60,7 @@ func (r *run) agrees(o render.Object, live *unstructured.Unstructured) bool {
 		return false
 	}
 	want := cluster.Rendered(o)
-	if o.Kind == render.Service {
+	if o.Kind == kinds.Service {
 		a, b := state.ServiceObjectOf(want), state.ServiceObjectOf(live)
 		return a.Service == b.Service && a.Port == b.Port && a.Protocol == b.Protocol && a.ContainerPort == b.ContainerPort && a.SharingKey == b.SharingKey
 	}
@@ -144,17 +144,17 @@ func (r *run) gone(ctx context.Context, o owned) error {
 }
 
 // madeFrom is the kind of which an operator makes objects of another.
-func madeFrom(kind render.Kind) render.Kind {
-	if kind == render.Service {
-		return render.ProviderLeasedIP
+func madeFrom(kind kinds.Kind) kinds.Kind {
+	if kind == kinds.Service {
+		return kinds.ProviderLeasedIP
 	}
-	return render.ProviderHost
+	return kinds.ProviderHost
 }
 
 // servesPart is true for a route of the path of a host, and for a Service of the port of an endpoint, that
 // a part stands for.
 func (o owned) servesPart(c *state.Claim, p state.Part) bool {
-	if o.kind == render.Service {
+	if o.kind == kinds.Service {
 		port := state.ServiceObjectOf(o.live)
 		return port.SharingKey == c.SharingKey && state.PortKey(port.Protocol, port.Port) == p.Key
 	}
@@ -164,7 +164,7 @@ func (o owned) servesPart(c *state.Claim, p state.Part) bool {
 }
 
 // getTheirs reads what an operator makes for a rendered object, or nil.
-func (r *run) getTheirs(ctx context.Context, kind render.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+func (r *run) getTheirs(ctx context.Context, kind kinds.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	for _, kind := range operatorKinds(kind) {
 		live, err := r.cluster.Get(ctx, kind, namespace, name)
 		if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {

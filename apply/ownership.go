@@ -5,9 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -25,8 +24,8 @@ func (s *snapshot) stays(o owned) bool {
 
 // declared is true for a route or a Service of which Akash's provider made the ProviderHost or the
 // ProviderLeasedIP, for the same deployment group.
-func (s *snapshot) declared(kind render.Kind, live *unstructured.Unstructured, group lease.Group) bool {
-	byAkash := func(kind render.Kind, namespace, name string) bool {
+func (s *snapshot) declared(kind kinds.Kind, live *unstructured.Unstructured, group lease.Group) bool {
+	byAkash := func(kind kinds.Kind, namespace, name string) bool {
 		o := s.live[kind.Plural][namespace+"/"+name]
 		if o == nil {
 			return false
@@ -34,14 +33,14 @@ func (s *snapshot) declared(kind render.Kind, live *unstructured.Unstructured, g
 		whose := s.ownership(o)
 		return whose.Declared && whose.HasLease && whose.Lease.Group() == group
 	}
-	if kind == render.Service {
+	if kind == kinds.Service {
 		service := state.ServiceObjectOf(live)
 		port, ok := s.ports[lease.LeasedIPName(service.SharingKey, service.Protocol, service.Port)]
-		return ok && byAkash(render.ProviderLeasedIP, port.Namespace, port.Name)
+		return ok && byAkash(kinds.ProviderLeasedIP, port.Namespace, port.Name)
 	}
 	return slices.ContainsFunc(state.HostUses(live), func(u state.Use) bool {
 		return slices.ContainsFunc(s.hostUses[u.Host], func(u state.Use) bool {
-			return u.Kind == render.ProviderHost.Singular && byAkash(render.ProviderHost, u.Namespace, u.Name)
+			return u.Kind == kinds.ProviderHost.Singular && byAkash(kinds.ProviderHost, u.Namespace, u.Name)
 		})
 	})
 }

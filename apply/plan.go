@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -135,11 +135,11 @@ func orderOf(c plan.Change) int {
 	case plan.Create, plan.Update:
 	}
 	for i, stage := range kinds.Stages {
-		if slices.ContainsFunc(stage, func(k render.Kind) bool { return k.Singular == c.Kind }) {
+		if slices.ContainsFunc(stage, func(k kinds.Kind) bool { return k.Singular == c.Kind }) {
 			return i - first
 		}
 	}
-	if slices.ContainsFunc(kinds.Records, func(k render.Kind) bool { return k.Singular == c.Kind }) {
+	if slices.ContainsFunc(kinds.Records, func(k kinds.Kind) bool { return k.Singular == c.Kind }) {
 		return 0
 	}
 	return -first - 1 // pools and the namespace

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -86,7 +87,7 @@ func needsPool(cfg *config.ProviderConfig, a netip.Addr, live *state.PoolIndex) 
 
 // fit is a rendered pool with the addresses that it is to have beside the other pools.
 func (p *pools) fit(cfg *config.ProviderConfig, o render.Object) render.Object {
-	if o.Kind != render.IPAddressPool {
+	if o.Kind != kinds.IPAddressPool {
 		return o
 	}
 	ranges := state.PoolRanges(o.Name, poolRanges(cluster.Rendered(o)), p.live(), p.used())
@@ -119,7 +120,7 @@ func (e *PoolOverlapError) Error() string {
 }
 
 func (p *pools) overlap(o render.Object) error {
-	if o.Kind != render.IPAddressPool {
+	if o.Kind != kinds.IPAddressPool {
 		return nil
 	}
 	if pool, theirs, ok := p.live().Overlap(poolRanges(cluster.Rendered(o)), o.Namespace, o.Name); ok {
@@ -143,8 +144,8 @@ func poolRanges(o *unstructured.Unstructured) []config.Range {
 // pools are MetalLB's pools as they were read.
 func (s *snapshot) pools() []state.PoolObject {
 	var pools []state.PoolObject
-	for _, name := range sortedKeys(s.live[render.IPAddressPool.Plural]) {
-		pools = append(pools, state.PoolObjectOf(s.live[render.IPAddressPool.Plural][name]))
+	for _, name := range sortedKeys(s.live[kinds.IPAddressPool.Plural]) {
+		pools = append(pools, state.PoolObjectOf(s.live[kinds.IPAddressPool.Plural][name]))
 	}
 	return pools
 }
@@ -156,7 +157,7 @@ func (p *pools) remove(ctx context.Context, r *run, a netip.Addr, action Action)
 	if action == Released { // of claims
 		action = Deleted
 	}
-	for _, kind := range []render.Kind{render.L2Advertisement, render.IPAddressPool} {
+	for _, kind := range []kinds.Kind{kinds.L2Advertisement, kinds.IPAddressPool} {
 		live := p.snapshot.live[kind.Plural][name]
 		if live == nil {
 			continue

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -33,7 +34,7 @@ func KnownOf(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, po
 		if !pools {
 			return nil
 		}
-		objects, err := c.Objects(ctx, render.IPAddressPool.Resource(), "", metav1.ListOptions{})
+		objects, err := c.Objects(ctx, kinds.IPAddressPool.Resource(), "", metav1.ListOptions{})
 		for _, o := range objects {
 			known.Pools = append(known.Pools, state.PoolObjectOf(o))
 		}
@@ -116,7 +117,7 @@ func (x *besides) serving(r config.Range) {
 // objects are the pools that were added, and rendered ones with the addresses that are left for them.
 func (x *besides) objects(wanted []render.Object) ([]render.Object, error) {
 	for _, o := range wanted {
-		if o.Kind != render.IPAddressPool {
+		if o.Kind != kinds.IPAddressPool {
 			continue
 		}
 		ranges := state.PoolRanges(o.Name, poolRanges(cluster.Rendered(o)), x.live, x.used)

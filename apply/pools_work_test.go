@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -34,7 +35,7 @@ func TestWorkOnAPoolIsItsOwn(t *testing.T) {
 			}
 			live[pools[0].Name] = cluster.Rendered(pools[0])
 		}
-		s.live[render.IPAddressPool.Plural] = live
+		s.live[kinds.IPAddressPool.Plural] = live
 		a := New(nil, Options{Config: cfg})
 		p := newPools(a, s)
 		for i := range n {

@@ -9,12 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -62,7 +61,7 @@ func (s *snapshot) objects(there state.Routers) []state.OwnObject {
 	return out
 }
 
-func ownObject(kind render.Kind, o *unstructured.Unstructured, whose state.Ownership) state.OwnObject {
+func ownObject(kind kinds.Kind, o *unstructured.Unstructured, whose state.Ownership) state.OwnObject {
 	service := state.ServiceObjectOf(o)
 	out := state.OwnObject{
 		ObjectRef: refOf(kind, o), Ownership: whose, Since: service.Since,
@@ -71,10 +70,10 @@ func ownObject(kind render.Kind, o *unstructured.Unstructured, whose state.Owner
 		ForOperator: o.GetAnnotations()[lease.AnnotationUpdatedAt] != "",
 	}
 	switch kind {
-	case render.Service:
+	case kinds.Service:
 		out.Uses, out.SharingKey = state.AddressUses(o), service.SharingKey
 		out.Port = state.PortWant{Protocol: service.Protocol, ExternalPort: service.Port, Service: service.Service, Port: service.ContainerPort}
-	case render.ProviderLeasedIP:
+	case kinds.ProviderLeasedIP:
 		port := state.PortObjectOf(o)
 		out.SharingKey, out.Port = port.SharingKey, state.PortWant{Protocol: port.Protocol, ExternalPort: port.Port, Service: port.Service}
 	default:
@@ -93,7 +92,7 @@ func ownObject(kind render.Kind, o *unstructured.Unstructured, whose state.Owner
 	return out
 }
 
-func refOf(kind render.Kind, o *unstructured.Unstructured) state.ObjectRef {
+func refOf(kind kinds.Kind, o *unstructured.Unstructured) state.ObjectRef {
 	return state.ObjectRef{
 		Kind: kind.Singular, Namespace: o.GetNamespace(), Name: o.GetName(),
 		UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(),

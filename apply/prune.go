@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -14,7 +15,7 @@ import (
 
 // owned is an object of a lease that this program wrote.
 type owned struct {
-	kind  render.Kind
+	kind  kinds.Kind
 	live  *unstructured.Unstructured
 	group lease.Group
 }
@@ -100,7 +101,7 @@ func (r *run) awaited(o owned, h *held) bool {
 // strays is true for an object of another group that serves a path of a host or a port of an address
 // which the run holds, or a host of which the run holds a part and that group none.
 func strays(o owned, h *held) bool {
-	if o.kind != render.Service {
+	if o.kind != kinds.Service {
 		return len(h.claim.PartsOf(o.group)) == 0 || slices.ContainsFunc(state.HostUses(o.live), func(u state.Use) bool {
 			return slices.ContainsFunc(h.want.Parts, func(p state.Part) bool { return p.Key == state.RouteKey(u.Path) })
 		})

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -23,7 +24,7 @@ func fixedFieldChanged(o render.Object, live *unstructured.Unstructured) string 
 	if live.GetDeletionTimestamp() != nil {
 		return "it is being deleted"
 	}
-	if o.Kind != render.DNSRecord {
+	if o.Kind != kinds.DNSRecord {
 		return ""
 	}
 	want := cluster.Rendered(o)
@@ -56,7 +57,7 @@ func (r *run) changesRecord(o render.Object) bool {
 
 // record is a rendered record as it is written in the place of the live one, which may be nil.
 func (r *run) record(o render.Object, live *unstructured.Unstructured) render.Object {
-	if o.Kind == render.DNSRecord {
+	if o.Kind == kinds.DNSRecord {
 		o = requested(o, live, r.cluster.Now())
 	}
 	if live != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -75,7 +76,7 @@ func (r *run) recordTarget(host string) string {
 	configured := r.opts.Config.Target
 	found := ""
 	for _, target := range []string{config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute} {
-		for _, kind := range kindsOf(target) {
+		for _, kind := range kinds.OfTarget(target) {
 			there := slices.ContainsFunc(r.snapshot.hostUses[host], func(u state.Use) bool {
 				return u.Kind == kind.Singular && u.Of(r.group) && !u.Redirect && residualTTL(r.snapshot.live[kind.Plural][u.Namespace+"/"+u.Name]) == 0
 			})
@@ -151,7 +152,7 @@ func (r *run) rerecord(ctx context.Context, host string, part state.Part) error 
 		case live == nil || replaced[o.Name]:
 			_, err = r.putRecord(ctx, o, nil)
 		case !reflect.DeepEqual(live.Object["spec"], cluster.Rendered(o).Object["spec"]):
-			if o.Kind == render.DNSRecord {
+			if o.Kind == kinds.DNSRecord {
 				o = requested(o, live, r.cluster.Now())
 			}
 			err = r.cluster.Seize(ctx, o, r.manager(o), live)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -170,7 +171,7 @@ func TestRouteTarget(t *testing.T) {
 	}}}}
 	r := recordRun(id)
 	r.req.Lease = id
-	r.snapshot.live[render.Route.Plural] = map[string]*unstructured.Unstructured{id.Namespace() + "/shop.example.com": u}
+	r.snapshot.live[kinds.Route.Plural] = map[string]*unstructured.Unstructured{id.Namespace() + "/shop.example.com": u}
 	target, err := (&looker{run: r}).target(t.Context(), render.UnknownHost{Host: lease.Host{Name: "shop.example.com"}, Source: config.FromStatus, Target: config.TargetRoute})
 	if err != nil || target.Host != "router-default.apps.example.net" {
 		t.Errorf("got %v, %v", target, err)
@@ -208,7 +209,7 @@ func TestIngressTarget(t *testing.T) {
 		for _, u := range c.live {
 			live[u.GetNamespace()+"/"+u.GetName()] = u
 		}
-		r.snapshot.live[render.Ingress.Plural] = live
+		r.snapshot.live[kinds.Ingress.Plural] = live
 		target, err := (&looker{run: r}).ingressTarget(t.Context(), "shop.example.com")
 		var values []string
 		for _, rec := range target.Records("x.y", 0) {

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
@@ -59,10 +59,10 @@ func (l *looker) target(ctx context.Context, h render.UnknownHost) (dns.Target, 
 
 // granted are the addresses that MetalLB has granted to the lease's Services of an endpoint.
 func (l *looker) granted(ctx context.Context, endpoint string) (dns.Target, error) {
-	services, namespace := sortedValues(l.snapshot.live[render.Service.Plural]), l.req.Lease.Namespace()
+	services, namespace := sortedValues(l.snapshot.live[kinds.Service.Plural]), l.req.Lease.Namespace()
 	if l.fresh {
 		var err error
-		if services, err = l.cluster.Objects(ctx, render.Service.Resource(), namespace, metav1.ListOptions{LabelSelector: kinds.LeasedPort}); err != nil {
+		if services, err = l.cluster.Objects(ctx, kinds.Service.Resource(), namespace, metav1.ListOptions{LabelSelector: kinds.LeasedPort}); err != nil {
 			return dns.Target{}, err
 		}
 	}
@@ -85,7 +85,7 @@ func (l *looker) gatewayTarget(ctx context.Context) (dns.Target, error) {
 		return *cache.target, nil
 	}
 	g := l.opts.Config.Gateway
-	o, err := l.cluster.Get(ctx, gateways, g.Namespace, g.Name)
+	o, err := l.cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
 	if err != nil {
 		return dns.Target{}, err
 	}
@@ -101,7 +101,7 @@ func (l *looker) gatewayTarget(ctx context.Context) (dns.Target, error) {
 // all of a class, as a rule, so an Ingress that it has not seen yet will get what the others have, if
 // they agree.
 func (l *looker) ingressTarget(ctx context.Context, host string) (dns.Target, error) {
-	own, err := l.ownRoute(ctx, render.Ingress, host)
+	own, err := l.ownRoute(ctx, kinds.Ingress, host)
 	if err != nil {
 		return dns.Target{}, err
 	}
@@ -112,7 +112,7 @@ func (l *looker) ingressTarget(ctx context.Context, host string) (dns.Target, er
 		}
 	}
 	var found dns.Target
-	for _, o := range l.snapshot.live[render.Ingress.Plural] {
+	for _, o := range l.snapshot.live[kinds.Ingress.Plural] {
 		t := published(o, path...)
 		name, _, _ := unstructured.NestedString(o.Object, "spec", "ingressClassName")
 		switch {
@@ -127,7 +127,7 @@ func (l *looker) ingressTarget(ctx context.Context, host string) (dns.Target, er
 }
 
 // ownRoute is the lease's route of the host's root, or nil.
-func (l *looker) ownRoute(ctx context.Context, kind render.Kind, host string) (*unstructured.Unstructured, error) {
+func (l *looker) ownRoute(ctx context.Context, kind kinds.Kind, host string) (*unstructured.Unstructured, error) {
 	name := lease.RouteName(host, "/")
 	if l.fresh {
 		return l.cluster.Get(ctx, kind, l.req.Lease.Namespace(), name)
@@ -137,7 +137,7 @@ func (l *looker) ownRoute(ctx context.Context, kind render.Kind, host string) (*
 
 // routeTarget is the name by which OpenShift's router says that it is reached.
 func (l *looker) routeTarget(ctx context.Context, host string) (dns.Target, error) {
-	own, err := l.ownRoute(ctx, render.Route, host)
+	own, err := l.ownRoute(ctx, kinds.Route, host)
 	if own == nil || err != nil {
 		return dns.Target{}, err
 	}

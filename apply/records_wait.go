@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -136,7 +137,7 @@ func (r *run) recordLacks(ctx context.Context, o render.Object) (string, error) 
 }
 
 // unserved says for what a record waits.
-func unserved(kind render.Kind, record state.RecordObject) string {
+func unserved(kind kinds.Kind, record state.RecordObject) string {
 	last := "its controller has not taken it up yet"
 	if record.Operation != "" {
 		last = "last operation: " + record.Operation

@@ -10,12 +10,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -143,10 +142,10 @@ func (c choice) object(o owned, s *snapshot) bool {
 	if c.all {
 		return true
 	}
-	if o.kind == render.ProviderLeasedIP {
+	if o.kind == kinds.ProviderLeasedIP {
 		return slices.ContainsFunc(s.claimsOfPort(o), c.claim)
 	}
-	if o.kind == render.Service && slices.ContainsFunc(s.list(), func(claim *state.Claim) bool {
+	if o.kind == kinds.Service && slices.ContainsFunc(s.list(), func(claim *state.Claim) bool {
 		return claim.Kind == state.Endpoint && c.claim(claim) && claim.SharingKey == state.ServiceObjectOf(o.live).SharingKey
 	}) {
 		return true

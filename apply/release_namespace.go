@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -67,7 +68,7 @@ func (s *snapshot) namespacesOf(group lease.Group) []string {
 // that has begun since is seen by its claim.
 func (r *releasing) endNamespace(ctx context.Context, name string) error {
 	for range looks {
-		live, err := r.cluster.Get(ctx, namespaceKind, "", name)
+		live, err := r.cluster.Get(ctx, kinds.Namespace, "", name)
 		switch {
 		case err != nil:
 			return err
@@ -86,11 +87,11 @@ func (r *releasing) endNamespace(ctx context.Context, name string) error {
 			return err
 		}
 		if why != "" {
-			r.event(Left, namespaceKind.Singular, "", name, why)
+			r.event(Left, kinds.Namespace.Singular, "", name, why)
 			return nil
 		}
 		if r.opts.DryRun != DryRunClient {
-			err = r.cluster.DeletePinned(ctx, namespaceKind, "", name, live.GetUID(), live.GetResourceVersion(), r.opts.DryRun == DryRunServer)
+			err = r.cluster.DeletePinned(ctx, kinds.Namespace, "", name, live.GetUID(), live.GetResourceVersion(), r.opts.DryRun == DryRunServer)
 		}
 		switch {
 		case err == nil:
@@ -108,7 +109,7 @@ func (r *releasing) tellNamespace(live *unstructured.Unstructured) {
 		return // it goes when Akash's provider deletes it
 	}
 	r.send(Event{
-		Time: time.Now(), Action: Left, Lease: r.req.Lease, Kind: namespaceKind.Singular, Name: live.GetName(),
+		Time: time.Now(), Action: Left, Lease: r.req.Lease, Kind: kinds.Namespace.Singular, Name: live.GetName(),
 		Message: "to delete it", Next: fmt.Sprintf("kubectl akash-net release %s --delete-namespace", r.group),
 	})
 }
@@ -158,7 +159,7 @@ func (r *releasing) awaitNamespace(ctx context.Context, live *unstructured.Unstr
 	name := live.GetName()
 	if r.opts.DryRun == "" && r.opts.Wait > 0 {
 		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.opts.Wait, true, func(ctx context.Context) (bool, error) {
-			now, err := r.cluster.Get(ctx, namespaceKind, "", name)
+			now, err := r.cluster.Get(ctx, kinds.Namespace, "", name)
 			return now == nil || now.GetUID() != live.GetUID(), err
 		})
 		if wait.Interrupted(err) && ctx.Err() == nil {
@@ -171,7 +172,7 @@ func (r *releasing) awaitNamespace(ctx context.Context, live *unstructured.Unstr
 	} else if r.opts.DryRun == "" {
 		message = "it goes as soon as Kubernetes has emptied it"
 	}
-	r.event(Deleted, namespaceKind.Singular, "", name, message)
+	r.event(Deleted, kinds.Namespace.Singular, "", name, message)
 	if r.opts.DryRun != "" {
 		return nil
 	}

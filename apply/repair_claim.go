@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -57,7 +58,7 @@ func (r *repair) leave(ctx context.Context, work *run, m state.Mend) error {
 
 // isGone says that a namespace has come back.
 func (r *repair) isGone(ctx context.Context, namespace string) error {
-	now, err := r.cluster.Get(ctx, namespaceKind, "", namespace)
+	now, err := r.cluster.Get(ctx, kinds.Namespace, "", namespace)
 	if err == nil && now != nil {
 		err = errChanged
 	}
@@ -190,7 +191,7 @@ func (r *run) takeServed(ctx context.Context, m state.Mend) error {
 // stillServed says that none of the objects for which something is claimed is there as it was.
 func (r *run) stillServed(ctx context.Context, refs []state.ObjectRef) error {
 	for _, ref := range refs {
-		now, err := r.cluster.Get(ctx, kindOf(ref), ref.Namespace, ref.Name)
+		now, err := r.cluster.Get(ctx, kinds.Of(ref.Kind), ref.Namespace, ref.Name)
 		if err != nil {
 			return err
 		}

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -28,7 +28,7 @@ func (r *repair) followDeclared(ctx context.Context, m state.Mend) error {
 		if p == nil || p.Lease.Group() != m.Group {
 			continue // an earlier mend has handed it on
 		}
-		declared, err := r.cluster.Get(ctx, kindOf(m.Declared[i]), m.Declared[i].Namespace, m.Declared[i].Name)
+		declared, err := r.cluster.Get(ctx, kinds.Of(m.Declared[i].Kind), m.Declared[i].Namespace, m.Declared[i].Name)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func movedFrom(whose state.Ownership, g lease.Group) bool {
 // declaredBackend is where a ProviderHost or a ProviderLeasedIP leads.
 func declaredBackend(o *unstructured.Unstructured) (service string, port uint16) {
 	field := "external_port"
-	if o.GetKind() == render.ProviderLeasedIP.Kind {
+	if o.GetKind() == kinds.ProviderLeasedIP.Kind {
 		field = "port"
 	}
 	service, _, _ = unstructured.NestedString(o.Object, "spec", "service_name")
@@ -94,12 +94,12 @@ func declaredBackend(o *unstructured.Unstructured) (service string, port uint16)
 // movedAway is who has a part that the run's group holds, where Akash's provider has moved it to another
 // lease: until the claim follows nobody writes over what the provider wrote.
 func (r *run) movedAway(h state.Hold, p state.Part) (by state.Holder, moved bool) {
-	kind, name := render.ProviderHost, h.Thing
+	kind, name := kinds.ProviderHost, h.Thing
 	switch protocol, port := p.ProtocolPort(); {
 	case h.Kind.HasPorts() && port == 0, !h.Kind.HasPorts() && p.Key != state.RouteKey("/"):
 		return by, false
 	case h.Kind.HasPorts():
-		kind, name = render.ProviderLeasedIP, lease.LeasedIPName(h.SharingKey, protocol, port)
+		kind, name = kinds.ProviderLeasedIP, lease.LeasedIPName(h.SharingKey, protocol, port)
 	}
 	o := r.snapshot.live[kind.Plural][r.opts.Config.ManifestNamespace+"/"+name]
 	if o == nil {

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -27,7 +27,7 @@ import (
 // dropOld takes managed fields of versions that are gone out of an object. Where this program's were among
 // them it gets its marks again.
 func (r *repair) dropOld(ctx context.Context, m state.Mend) error {
-	kind, live := kindOf(*m.DropManagedFields), r.live(m.DropManagedFields)
+	kind, live := kinds.Of(m.DropManagedFields.Kind), r.live(m.DropManagedFields)
 	if err := dropOldManagers(ctx, r.cluster, kind, live); err != nil {
 		return err
 	}
@@ -39,14 +39,14 @@ func (r *repair) dropOld(ctx context.Context, m state.Mend) error {
 }
 
 // mark applies an object again as it is, with the marks that it has lost, pinned to what was read.
-func (r *repair) mark(ctx context.Context, kind render.Kind, live *unstructured.Unstructured, hash string) error {
+func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, hash string) error {
 	id := r.snapshot.ownership(live).Lease
 	claimLike, manager := slices.Contains(kinds.ClaimLike, kind), lease.FieldManager
 	if claimLike {
 		manager = id.Group().FieldManager()
 	}
 	o := appliedBy(live, manager)
-	if kind == render.Service {
+	if kind == kinds.Service {
 		if err := leaveGiven(o, live); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (r *repair) own(ctx context.Context, c *state.Claim) error {
 
 // dropOldManagers takes managed fields of another API version out of an object: the API server
 // fails every apply over them (kubernetes/kubernetes#111937).
-func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind render.Kind, live *unstructured.Unstructured) error {
+func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind kinds.Kind, live *unstructured.Unstructured) error {
 	return wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
 		kept, _ := managed.OfVersion(live, kind.GroupVersion())
 		if len(kept) == 0 {

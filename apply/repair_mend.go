@@ -3,14 +3,11 @@ package apply
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -26,7 +23,7 @@ func (r *repair) runFor(g lease.Group) *run {
 
 // live is an object as it was read, or nil.
 func (r *repair) live(ref *state.ObjectRef) *unstructured.Unstructured {
-	return r.snapshot.live[kindOf(*ref).Plural][ref.Namespace+"/"+ref.Name]
+	return r.snapshot.live[kinds.Of(ref.Kind).Plural][ref.Namespace+"/"+ref.Name]
 }
 
 // do does the work of a mend. The note is what people have to do beside it.
@@ -64,9 +61,9 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 	case m.Regrant != nil:
 		return "", dropGrant(ctx, r.cluster, r.live(m.Regrant))
 	case m.Clear != nil:
-		return "", clearReports(ctx, r.cluster, kindOf(*m.Clear), r.live(m.Clear), r.there)
+		return "", clearReports(ctx, r.cluster, kinds.Of(m.Clear.Kind), r.live(m.Clear), r.there)
 	case m.Mark != nil:
-		return "", r.mark(ctx, kindOf(*m.Mark), r.live(m.Mark), m.Hash)
+		return "", r.mark(ctx, kinds.Of(m.Mark.Kind), r.live(m.Mark), m.Hash)
 	case m.Own != nil:
 		return "", r.own(ctx, m.Own)
 	case m.DropManagedFields != nil:
@@ -86,17 +83,4 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 		return "", err
 	}
 	return "", r.remove(ctx, work, m)
-}
-
-func (r *repair) kindOf(live *unstructured.Unstructured) render.Kind {
-	return kindOf(state.ObjectRef{Kind: strings.ToLower(live.GetKind())})
-}
-
-func kindOf(ref state.ObjectRef) render.Kind {
-	for _, k := range slices.Concat(kinds.OfLease, kinds.Others, kinds.Records, kinds.Pools) {
-		if k.Singular == ref.Kind {
-			return k
-		}
-	}
-	return render.Kind{}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -24,7 +25,7 @@ import (
 
 // rewrite makes a route lead where the claim says; all else that it says stays.
 func (r *run) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part) error {
-	kind := kindOf(ref)
+	kind := kinds.Of(ref.Kind)
 	live := r.snapshot.live[kind.Plural][ref.Namespace+"/"+ref.Name]
 	o := applied(live)
 	if err := lead(o, part.Service, part.Port); err != nil {
@@ -35,7 +36,7 @@ func (r *run) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part)
 
 // ask makes a Service ask MetalLB for something else; all else that it says stays.
 func (r *run) ask(ctx context.Context, ref state.ObjectRef, annotation, value string) error {
-	kind := kindOf(ref)
+	kind := kinds.Of(ref.Kind)
 	live := r.snapshot.live[kind.Plural][ref.Namespace+"/"+ref.Name]
 	o := appliedOnly(live)
 	annotations := o.GetAnnotations()
@@ -51,7 +52,7 @@ func (r *run) ask(ctx context.Context, ref state.ObjectRef, annotation, value st
 }
 
 // sees reads an object again that this call has changed: another mend of it rests on what it says now.
-func (r *run) sees(ctx context.Context, kind render.Kind, live *unstructured.Unstructured) error {
+func (r *run) sees(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
 	now, err := r.cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
 	if err != nil || now == nil || now.GetUID() != live.GetUID() {
 		return err
@@ -94,13 +95,13 @@ func dropGrant(ctx context.Context, c *cluster.Cluster, live *unstructured.Unstr
 		return err
 	}
 	err = c.Write(ctx, func(write context.Context) error {
-		_, err := c.Metadata.Resource(render.Service.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager}, "status")
+		_, err := c.Metadata.Resource(kinds.Service.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager}, "status")
 		return err
 	})
 	if cluster.IsOvertaken(err) {
 		return errChanged
 	}
-	return c.Explain(err, "patch", render.Service.GroupVersion().WithResource("services/status"))
+	return c.Explain(err, "patch", kinds.Service.GroupVersion().WithResource("services/status"))
 }
 
 // applied is what this program sends to apply an object again as it is: its spec, and of its labels and
@@ -180,7 +181,7 @@ func (r *repair) reask(ctx context.Context, work *run, m state.Mend) error {
 		return err
 	}
 	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
-		now, err := r.cluster.Get(ctx, render.Service, m.Reask.Namespace, m.Reask.Name)
+		now, err := r.cluster.Get(ctx, kinds.Service, m.Reask.Namespace, m.Reask.Name)
 		if now == nil || err != nil {
 			return err == nil, err
 		}

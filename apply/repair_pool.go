@@ -13,6 +13,7 @@ import (
 	"net/netip"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
@@ -30,7 +31,7 @@ func (r *repair) narrow(ctx context.Context, work *run, m state.Mend) (note stri
 		}
 	}
 	// It is read again: another mend may have taken something out of it.
-	live, err := r.cluster.Get(ctx, render.IPAddressPool, m.Narrow.Namespace, m.Narrow.Name)
+	live, err := r.cluster.Get(ctx, kinds.IPAddressPool, m.Narrow.Namespace, m.Narrow.Name)
 	if err != nil || live == nil || string(live.GetUID()) != m.Narrow.UID {
 		return note, err
 	}
@@ -61,19 +62,19 @@ func (r *repair) narrow(ctx context.Context, work *run, m state.Mend) (note stri
 		if err := unstructured.SetNestedSlice(o.Object, rest, "spec", "addresses"); err != nil {
 			return "", err
 		}
-		err := r.cluster.Seize(ctx, render.Object{Kind: render.IPAddressPool, Namespace: live.GetNamespace(), Name: live.GetName(), Config: o}, lease.FieldManager, live)
+		err := r.cluster.Seize(ctx, render.Object{Kind: kinds.IPAddressPool, Namespace: live.GetNamespace(), Name: live.GetName(), Config: o}, lease.FieldManager, live)
 		if cluster.IsOvertaken(err) {
 			err = errChanged
 		}
 		return note, err
 	}
-	advertisement := r.snapshot.live[render.L2Advertisement.Plural][live.GetNamespace()+"/"+live.GetName()]
+	advertisement := r.snapshot.live[kinds.L2Advertisement.Plural][live.GetNamespace()+"/"+live.GetName()]
 	if advertisement != nil && advertisement.GetLabels()[lease.LabelOurs] == "true" {
-		if err := work.remove(ctx, owned{kind: render.L2Advertisement, live: advertisement}, Deleted); err != nil {
+		if err := work.remove(ctx, owned{kind: kinds.L2Advertisement, live: advertisement}, Deleted); err != nil {
 			return "", err
 		}
 	}
-	return note, work.remove(ctx, owned{kind: render.IPAddressPool, live: live}, Deleted)
+	return note, work.remove(ctx, owned{kind: kinds.IPAddressPool, live: live}, Deleted)
 }
 
 // unused says that one of the addresses is in use by now.

@@ -6,9 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -17,7 +16,7 @@ func (r *repair) remove(ctx context.Context, work *run, m state.Mend) error {
 	for _, ref := range m.Delete {
 		var err error
 		switch live := r.live(&ref); {
-		case live == nil, slices.Contains(kinds.Records, kindOf(ref)):
+		case live == nil, slices.Contains(kinds.Records, kinds.Of(ref.Kind)):
 		case m.Unserved:
 			err = r.isAlone(ctx, live)
 		default:
@@ -36,7 +35,7 @@ func (r *repair) remove(ctx context.Context, work *run, m state.Mend) error {
 // isIdle says that the lease of an object holds what the object serves.
 func (r *repair) isIdle(ctx context.Context, live *unstructured.Unstructured) error {
 	id, _ := lease.IDFromLabels(live.GetLabels())
-	grounds, err := readGrounds(ctx, r.ledger, owned{kind: r.kindOf(live), live: live, group: id.Group()})
+	grounds, err := readGrounds(ctx, r.ledger, owned{kind: kinds.Of(live.GetKind()), live: live, group: id.Group()})
 	if err == nil && slices.ContainsFunc(grounds, func(g ground) bool { return g.standing() == state.Entitled }) {
 		err = errChanged
 	}
@@ -47,7 +46,7 @@ func (r *repair) isIdle(ctx context.Context, live *unstructured.Unstructured) er
 // under way.
 func (r *repair) isAlone(ctx context.Context, live *unstructured.Unstructured) error {
 	id, _ := lease.IDFromLabels(live.GetLabels())
-	o := owned{kind: r.kindOf(live), live: live, group: id.Group()}
+	o := owned{kind: kinds.Of(live.GetKind()), live: live, group: id.Group()}
 	now, err := r.look(ctx, r.snapshot, o.group)
 	if err != nil {
 		return err
@@ -62,14 +61,14 @@ func (r *repair) isAlone(ctx context.Context, live *unstructured.Unstructured) e
 			return errChanged
 		}
 	}
-	if o.kind == render.ProviderHost {
+	if o.kind == kinds.ProviderHost {
 		if slices.ContainsFunc(now.hostUses[live.GetName()], func(u state.Use) bool { return u.Kind != o.kind.Singular }) {
 			return errChanged
 		}
 		return nil
 	}
 	port := state.PortObjectOf(live)
-	for _, s := range now.live[render.Service.Plural] {
+	for _, s := range now.live[kinds.Service.Plural] {
 		if is := state.ServiceObjectOf(s); is.Protocol == port.Protocol && is.Port == port.Port && is.Service == port.Service {
 			return errChanged
 		}
@@ -84,7 +83,7 @@ func (r *repair) removeRead(ctx context.Context, work *run, ref state.ObjectRef)
 		return nil
 	}
 	id, _ := lease.IDFromLabels(live.GetLabels())
-	return work.removeWhile(ctx, owned{kind: kindOf(ref), live: live, group: id.Group()}, Deleted, "", func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
+	return work.removeWhile(ctx, owned{kind: kinds.Of(ref.Kind), live: live, group: id.Group()}, Deleted, "", func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
 		if now.GetResourceVersion() != live.GetResourceVersion() {
 			return false, errChanged
 		}
@@ -97,9 +96,9 @@ func (r *repair) removeRead(ctx context.Context, work *run, ref state.ObjectRef)
 func (r *repair) reject(ctx context.Context, work *run, m state.Mend) error {
 	for _, ref := range m.Reject {
 		if m.Undeclared != "" {
-			kind, namespace := render.ProviderHost, r.opts.Config.ManifestNamespace
-			if ref.Kind == render.Service.Singular {
-				kind = render.ProviderLeasedIP
+			kind, namespace := kinds.ProviderHost, r.opts.Config.ManifestNamespace
+			if ref.Kind == kinds.Service.Singular {
+				kind = kinds.ProviderLeasedIP
 			}
 			now, err := r.cluster.Get(ctx, kind, namespace, m.Undeclared)
 			if err != nil {
@@ -110,7 +109,7 @@ func (r *repair) reject(ctx context.Context, work *run, m state.Mend) error {
 			}
 		}
 		if live := r.live(&ref); live != nil {
-			if err := work.removeAsRead(ctx, owned{kind: kindOf(ref), live: live}, "", "its host is to be looked at again"); err != nil {
+			if err := work.removeAsRead(ctx, owned{kind: kinds.Of(ref.Kind), live: live}, "", "its host is to be looked at again"); err != nil {
 				return err
 			}
 		}

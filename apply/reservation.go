@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -17,7 +17,7 @@ import (
 // pruning, a request is all that its deployment group is to hold: what else it holds is given up,
 // unless it is still served. Kinds are those of the objects that are to be made for each request, where that
 // is known: one that the cluster does not serve is an error.
-func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf ...[]render.Kind) error {
+func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf ...[]kinds.Kind) error {
 	runs := make([]*run, len(requests))
 	for i, req := range requests {
 		runs[i] = a.newRun(nil, req)
@@ -96,7 +96,7 @@ func (s *snapshot) serves(c *state.Claim, group lease.Group) bool {
 	switch c.Kind {
 	case state.Endpoint:
 		return slices.ContainsFunc(slices.Concat(s.written[group], s.theirs[group]), func(o owned) bool {
-			return o.kind == render.Service && state.ServiceObjectOf(o.live).SharingKey == c.SharingKey
+			return o.kind == kinds.Service && state.ServiceObjectOf(o.live).SharingKey == c.SharingKey
 		})
 	case state.Address:
 		return slices.ContainsFunc(s.addresses.Uses(c.Addr()), of)

@@ -13,33 +13,30 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// What reports on routes: Gateways, and the routers of OpenShift's ingress operator.
-var (
-	gateways           = render.Kind{GroupVersionKind: schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "Gateway"}, Plural: "gateways", Singular: "gateway"}
-	ingressControllers = schema.GroupVersionResource{Group: "operator.openshift.io", Version: "v1", Resource: "ingresscontrollers"}
-)
+// ingressControllers are the routers of OpenShift's ingress operator.
+var ingressControllers = schema.GroupVersionResource{Group: "operator.openshift.io", Version: "v1", Resource: "ingresscontrollers"}
 
 // routers are those that are there to report. Only what the routes of the snapshot name is read.
 func routers(ctx context.Context, c *cluster.Cluster, s *snapshot) (there state.Routers, err error) {
-	if s.reported(render.HTTPRoute, "parents") || s.reported(render.TLSRoute, "parents") {
-		if there.Gateways, err = names(ctx, c, gateways.Resource(), true); err != nil {
+	if s.reported(kinds.HTTPRoute, "parents") || s.reported(kinds.TLSRoute, "parents") {
+		if there.Gateways, err = names(ctx, c, kinds.Gateway.Resource(), true); err != nil {
 			return there, err
 		}
 	}
-	if s.reported(render.Route, "ingress") {
+	if s.reported(kinds.Route, "ingress") {
 		there.Routers, err = names(ctx, c, ingressControllers, false)
 	}
 	return there, err
 }
 
 // reported is true where a route of the kind has something in its status.
-func (s *snapshot) reported(kind render.Kind, field string) bool {
+func (s *snapshot) reported(kind kinds.Kind, field string) bool {
 	for _, o := range s.live[kind.Plural] {
 		if entries, _, _ := unstructured.NestedSlice(o.Object, "status", field); len(entries) > 0 {
 			return true
@@ -130,11 +127,11 @@ func (r *run) acceptedAlready(o render.Object) bool {
 // reportsOn is true where somebody is there to judge a route: a controller has taken the Gateway, or
 // a router reports on some Route of the cluster.
 func (r *run) reportsOn(ctx context.Context, o render.Object) (bool, error) {
-	if o.Kind == render.Route {
-		return r.snapshot.reported(render.Route, "ingress"), nil
+	if o.Kind == kinds.Route {
+		return r.snapshot.reported(kinds.Route, "ingress"), nil
 	}
 	g := r.opts.Config.Gateway
-	gateway, err := r.cluster.Get(ctx, gateways, g.Namespace, g.Name)
+	gateway, err := r.cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
 	if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
 		err = nil
 	}
@@ -186,7 +183,7 @@ func refusal(o render.Object, reports []state.Report) string {
 }
 
 // clearReports takes the stale reports out of a route's status, as it was read.
-func clearReports(ctx context.Context, c *cluster.Cluster, kind render.Kind, live *unstructured.Unstructured, there state.Routers) error {
+func clearReports(ctx context.Context, c *cluster.Cluster, kind kinds.Kind, live *unstructured.Unstructured, there state.Routers) error {
 	field, kept := state.WithoutStale(live, there)
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion()},

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -25,7 +26,7 @@ type run struct {
 	req   state.Request
 	group lease.Group
 	// kinds are those of the objects that are written, or that somebody else is to write.
-	kinds []render.Kind
+	kinds []kinds.Kind
 	// only are the changes that the run may make, where it carries out a plan; nil where it may make any.
 	only     []plan.Change
 	nonce    string

@@ -13,11 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -48,7 +47,7 @@ type snapshot struct {
 	ports map[string]state.PortObject
 	live  map[string]map[string]*unstructured.Unstructured
 	// lacks are the kinds that the cluster does not serve.
-	lacks     map[render.Kind]bool
+	lacks     map[kinds.Kind]bool
 	addresses *state.Picker
 	// operators are Akash's that run in the cluster; manifests, by name, what its hostname operator
 	// goes by. They are read where routes are written or removed.
@@ -59,7 +58,7 @@ type snapshot struct {
 }
 
 // read takes the snapshot that a run over the definitions needs, with further kinds.
-func read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, withAddresses bool, further ...render.Kind) (*snapshot, error) {
+func read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, withAddresses bool, further ...kinds.Kind) (*snapshot, error) {
 	return readBy(ctx, c, l, reading{addresses: withAddresses, further: further})
 }
 
@@ -68,7 +67,7 @@ type reading struct {
 	// addresses reads MetalLB's pools too, and all Services.
 	addresses bool
 	// further are kinds beside those that every lease may have.
-	further []render.Kind
+	further []kinds.Kind
 	// claimsFirst reads the claims before anything else: what is given up by them has then been looked
 	// at later than they were.
 	claimsFirst bool
@@ -100,7 +99,7 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 	s := &snapshot{
 		claims: map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
 		hostUses: map[string][]state.Use{}, addressUses: map[netip.Addr][]state.Use{}, ports: map[string]state.PortObject{},
-		shared: map[lease.Group][]owned{}, written: map[lease.Group][]owned{}, theirs: map[lease.Group][]owned{}, serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{}, lacks: map[render.Kind]bool{},
+		shared: map[lease.Group][]owned{}, written: map[lease.Group][]owned{}, theirs: map[lease.Group][]owned{}, serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{}, lacks: map[kinds.Kind]bool{},
 	}
 	var claims []*state.Claim
 	var metas []*metav1.ObjectMeta
@@ -138,7 +137,7 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 			switch {
 			case slices.Contains(kinds.Pools, kind):
 				opts.LabelSelector = ""
-			case kind == render.Service && !how.addresses:
+			case kind == kinds.Service && !how.addresses:
 				opts.LabelSelector = lease.LabelServiceTarget + "=" + lease.ServiceTargetMetalLB
 			}
 			list, err := c.Objects(ctx, kind.Resource(), "", opts)

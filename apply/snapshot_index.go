@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -17,11 +17,11 @@ func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured
 		byName := make(map[string]*unstructured.Unstructured, len(list))
 		for _, o := range list {
 			byName[o.GetNamespace()+"/"+o.GetName()] = o
-			if plural == render.ProviderLeasedIP.Plural {
+			if plural == kinds.ProviderLeasedIP.Plural {
 				s.ports[o.GetName()] = state.PortObjectOf(o)
 				continue
 			}
-			if plural == render.Service.Plural {
+			if plural == kinds.Service.Plural {
 				for _, u := range state.ServiceUses(o) {
 					addressUses = append(addressUses, u)
 					s.addressUses[u.Address] = append(s.addressUses[u.Address], s.ofNamespace(u))
@@ -84,10 +84,10 @@ func claimsUnder(o owned) []string {
 	}
 	var names []string
 	uses := state.HostUses(o.live)
-	if o.kind == render.Service {
+	if o.kind == kinds.Service {
 		uses = state.AddressUses(o.live)
 	}
-	if o.kind == render.Service {
+	if o.kind == kinds.Service {
 		if key := state.ServiceObjectOf(o.live).SharingKey; key != "" {
 			names = append(names, state.EndpointName(key))
 		}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -53,7 +53,7 @@ func (r *run) replaces(desired []render.Object) successors {
 }
 
 // onGateway is true for the kinds of which a Gateway takes several for one host: the oldest serves.
-func onGateway(kind render.Kind) bool { return kind == render.HTTPRoute || kind == render.TLSRoute }
+func onGateway(kind kinds.Kind) bool { return kind == kinds.HTTPRoute || kind == kinds.TLSRoute }
 
 // mine is true for a host and path that the run holds.
 func (r *run) mine(u state.Use) bool {
@@ -98,11 +98,11 @@ func (r *run) awaitSuccessors(ctx context.Context, desired []render.Object) erro
 func (r *run) stays(o owned) bool {
 	s := r.successors
 	switch {
-	case !s.stay || o.kind == render.Service || slices.Contains(kinds.ClaimLike, o.kind):
+	case !s.stay || o.kind == kinds.Service || slices.Contains(kinds.ClaimLike, o.kind):
 		return false
 	case o.recordOf() != "":
 		return r.holds[state.HostName(o.recordOf())] != nil
-	case o.kind == render.BackendTLSPolicy: // it is named after a Service, which several routes may have
+	case o.kind == kinds.BackendTLSPolicy: // it is named after a Service, which several routes may have
 		return true
 	}
 	return s.names[o.live.GetName()]
@@ -159,7 +159,7 @@ func (r *run) notServing(ctx context.Context, o render.Object) (string, error) {
 	g := r.opts.Config.Gateway
 	var gateway *unstructured.Unstructured
 	if onGateway(o.Kind) {
-		gateway, err = r.cluster.Get(ctx, gateways, g.Namespace, g.Name)
+		gateway, err = r.cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
 		if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
 			err = nil
 		}

@@ -9,15 +9,12 @@ import (
 	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
-
-// namespaceKind is how a lease's namespace is written.
-var namespaceKind = render.Kind{GroupVersionKind: cluster.Namespaces.GroupVersion().WithKind("Namespace"), Plural: "namespaces", Singular: "namespace", ClusterScoped: true}
 
 // write brings the lease's objects into the cluster: the pools that its addresses need, its namespace, Akash's objects under the lease's own manager, then what serves traffic.
 func (r *run) write(ctx context.Context, desired []render.Object) error {
@@ -97,7 +94,7 @@ func (r *run) makeNamespace(ctx context.Context) error {
 // NamespaceOf is the namespace of a lease, with the labels that Akash's provider gives it.
 func NamespaceOf(id lease.ID) render.Object {
 	name := id.Namespace()
-	return render.Object{Kind: namespaceKind, Name: name, Config: corev1.Namespace(name).WithLabels(state.LeaseNamespaceLabels(id))}
+	return render.Object{Kind: kinds.Namespace, Name: name, Config: corev1.Namespace(name).WithLabels(state.LeaseNamespaceLabels(id))}
 }
 
 // writeObject applies one object unless the cluster holds it already just so.
@@ -124,7 +121,7 @@ func (r *run) manager(o render.Object) string { return managerOf(o.Kind, r.group
 
 // managerOf is the field manager of an object of a deployment group: Akash's claim-like objects are
 // written by the claimant, so that a second claimant's write is a conflict and not a silent overwrite.
-func managerOf(kind render.Kind, group lease.Group) string {
+func managerOf(kind kinds.Kind, group lease.Group) string {
 	if slices.Contains(kinds.ClaimLike, kind) {
 		return group.FieldManager()
 	}
@@ -195,8 +192,8 @@ func (r *run) sendAgain(ctx context.Context, o render.Object) (Action, error) {
 }
 
 // shared is true for what others may rely on as soon as it is there: it is not taken back.
-func shared(kind render.Kind) bool {
-	return kind == namespaceKind || slices.Contains(kinds.Pools, kind)
+func shared(kind kinds.Kind) bool {
+	return kind == kinds.Namespace || slices.Contains(kinds.Pools, kind)
 }
 
 // unchecked says why the server cannot judge an object in a dry run.

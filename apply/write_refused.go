@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -56,7 +56,7 @@ func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bo
 		holder.Owner, holder.Lease, holder.Namespace = id.Owner, id, id.Namespace()
 	}
 	kind := state.Host
-	if o.Kind == render.ProviderLeasedIP {
+	if o.Kind == kinds.ProviderLeasedIP {
 		kind = state.Address
 	}
 	return false, &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: kind, Thing: o.Name, By: holder}}}

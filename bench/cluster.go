@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/akash-net/kubectl-akash-net/hack/testbed"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -71,12 +71,12 @@ func (c *system) clear(ctx context.Context, n int) error {
 	if err := c.remove(ctx, claims, cfg.LedgerNamespace); err != nil {
 		return err
 	}
-	if err := c.remove(ctx, render.ProviderHost.Resource(), cfg.ManifestNamespace); err != nil {
+	if err := c.remove(ctx, kinds.ProviderHost.Resource(), cfg.ManifestNamespace); err != nil {
 		return err
 	}
 	return each(ctx, n, func(ctx context.Context, i int) error {
 		name := definition(i).Lease.Namespace()
-		if err := c.remove(ctx, render.Ingress.Resource(), name); err != nil {
+		if err := c.remove(ctx, kinds.Ingress.Resource(), name); err != nil {
 			return err
 		}
 		err := c.core.Namespaces().Delete(ctx, name, metav1.DeleteOptions{})
@@ -98,10 +98,10 @@ func (c *system) remove(ctx context.Context, resource schema.GroupVersionResourc
 func (c *system) count(ctx context.Context) (int, error) {
 	total := 0
 	for resource, selector := range map[schema.GroupVersionResource]string{
-		claims:                         state.LabelKind,
-		render.ProviderHost.Resource(): "",
-		render.Ingress.Resource():      "",
-		namespaces:                     lease.LabelDSeq,
+		claims:                        state.LabelKind,
+		kinds.ProviderHost.Resource(): "",
+		kinds.Ingress.Resource():      "",
+		namespaces:                    lease.LabelDSeq,
 	} {
 		list, err := c.client.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: selector})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
@@ -169,7 +170,7 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 
 // requests are what the files or the arguments ask for, with the kinds of object that definitions are
 // rendered to.
-func (f *reserveFlags) requests(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, args []string, files bool) ([]state.Request, [][]render.Kind, error) {
+func (f *reserveFlags) requests(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, args []string, files bool) ([]state.Request, [][]kinds.Kind, error) {
 	if !files {
 		id, err := f.input.parseLease(c)
 		if err != nil {
@@ -190,7 +191,7 @@ func (f *reserveFlags) requests(ctx context.Context, c *cli, cluster *cluster.Cl
 		return nil, nil, err
 	}
 	var requests []state.Request
-	var kinds [][]render.Kind
+	var kinds [][]kinds.Kind
 	var problems lease.Problems
 	for _, def := range defs {
 		c.warn(lease.Warnings(def))

@@ -4,6 +4,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
@@ -121,7 +122,7 @@ func (l *leased) backendTLSPolicy(service string, p backendTLS) Object {
 	} else {
 		validation.WithCACertificateRefs(gwac.LocalObjectReference().WithGroup("").WithKind("Secret").WithName(gwv1.ObjectName(p.ca)))
 	}
-	return Object{Kind: BackendTLSPolicy, Namespace: l.namespace, Name: service, Config: gwac.BackendTLSPolicy(service, l.namespace).
+	return Object{Kind: kinds.BackendTLSPolicy, Namespace: l.namespace, Name: service, Config: gwac.BackendTLSPolicy(service, l.namespace).
 		WithLabels(l.labelsBeside()).
 		WithAnnotations(l.annotations()).
 		WithSpec(gwac.BackendTLSPolicySpec().

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
@@ -188,7 +189,7 @@ type secretRef struct {
 func (l *leased) dnsRecord(host string, r dns.Record) Object {
 	g := l.cfg.DNS.Gardener
 	access := g.Access(strings.TrimPrefix(r.Name, "*."))
-	return newCustom(DNSRecord, l.dnsMeta(host, "-"+strings.ToLower(string(r.Type))), dnsRecordSpec{
+	return newCustom(kinds.DNSRecord, l.dnsMeta(host, "-"+strings.ToLower(string(r.Type))), dnsRecordSpec{
 		Class: g.Class, Name: r.Name, RecordType: string(r.Type), Region: access.Region,
 		SecretRef: secretRef{access.Secret.Name, access.Secret.Namespace},
 		TTL:       r.TTL, Type: g.Type, Values: r.Values, Zone: access.Zone,
@@ -213,7 +214,7 @@ func (l *leased) dnsEndpoint(host string, records []dns.Record) Object {
 	for _, r := range records {
 		spec.Endpoints = append(spec.Endpoints, endpoint{r.Name, r.TTL, string(r.Type), r.Values})
 	}
-	return newCustom(DNSEndpoint, l.dnsMeta(host, ""), spec)
+	return newCustom(kinds.DNSEndpoint, l.dnsMeta(host, ""), spec)
 }
 
 // maxName is the longest name of most objects.

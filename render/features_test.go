@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -160,7 +161,7 @@ func section(t *testing.T, def *lease.Definition, cfg *config.ProviderConfig) []
 	}
 	var routes []render.Object
 	for _, o := range objects {
-		if o.Kind == render.ProviderHost {
+		if o.Kind == kinds.ProviderHost {
 			out.WriteString("# " + o.String() + "\n")
 		} else {
 			routes = append(routes, o)

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 func TestEncoderStream(t *testing.T) {
@@ -110,8 +110,8 @@ func empty(value any) string {
 // What the apply configurations say is what the API's own types understand.
 func TestStrictTypes(t *testing.T) {
 	types := map[string]func() any{
-		render.Ingress.Kind:   func() any { return new(netv1.Ingress) },
-		render.HTTPRoute.Kind: func() any { return new(gwv1.HTTPRoute) },
+		kinds.Ingress.Kind:   func() any { return new(netv1.Ingress) },
+		kinds.HTTPRoute.Kind: func() any { return new(gwv1.HTTPRoute) },
 	}
 	seen := map[string]bool{}
 	for _, c := range goldenCases {

@@ -4,6 +4,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
@@ -33,7 +34,7 @@ func (l *leased) appendHTTPRoute(objects []Object, r route) []Object {
 	}
 	objects = l.appendBackendTLS(objects, r)
 	name := r.name()
-	objects = append(objects, Object{Kind: HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
+	objects = append(objects, Object{Kind: kinds.HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
 		WithLabels(l.routeLabels(r, r.known())).
 		WithAnnotations(annotations).
 		WithSpec(gwac.HTTPRouteSpec().
@@ -155,7 +156,7 @@ func (l *leased) appendRedirect(objects []Object, r route) []Object {
 	rule := gwac.HTTPRouteRule().WithMatches(pathMatch(r)).WithFilters(gwac.HTTPRouteFilter().
 		WithType(gwv1.HTTPRouteFilterRequestRedirect).
 		WithRequestRedirect(gwac.HTTPRequestRedirectFilter().WithScheme("https").WithStatusCode(301)))
-	return append(objects, Object{Kind: HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
+	return append(objects, Object{Kind: kinds.HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
 		WithLabels(l.routeLabels(r, false)).
 		WithAnnotations(l.annotations()).
 		WithSpec(gwac.HTTPRouteSpec().
@@ -173,7 +174,7 @@ func (l *leased) tlsRoute(r route, listeners []string) Object {
 		l.refuse(r, r.routing.At.Backends, "NGINX Gateway Fabric passes TLS on to one service, without a weight")
 	}
 	name := r.name()
-	return Object{Kind: TLSRoute, Namespace: l.namespace, Name: name, Config: gwac.TLSRoute(name, l.namespace).
+	return Object{Kind: kinds.TLSRoute, Namespace: l.namespace, Name: name, Config: gwac.TLSRoute(name, l.namespace).
 		WithLabels(l.routeLabels(r, false)).
 		WithAnnotations(l.annotations()).
 		WithSpec(gwac.TLSRouteSpec().

@@ -8,6 +8,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -57,19 +58,19 @@ var nginxSize = regexp.MustCompile(`^\d{1,4}(k|m|g)?$`)
 func (l *leased) nginxFabric(objects []Object, r route, rule *gwac.HTTPRouteRuleApplyConfiguration) (before, after []Object) {
 	m := meta{Annotations: l.annotations(), Labels: l.labelsBeside(), Name: r.name(), Namespace: l.namespace}
 	if directives := nginxDirectives(r.expose.HTTP); len(directives) > 0 {
-		objects = append(objects, newCustom(SnippetsFilter, m, snippetsFilterSpec{Snippets: []snippet{
+		objects = append(objects, newCustom(kinds.SnippetsFilter, m, snippetsFilterSpec{Snippets: []snippet{
 			{Context: "http.server.location", Value: strings.Join(directives, "\n")},
 		}}))
 		rule.WithFilters(gwac.HTTPRouteFilter().
 			WithType(gwv1.HTTPRouteFilterExtensionRef).
 			WithExtensionRef(gwac.LocalObjectReference().
-				WithGroup(gwv1.Group(SnippetsFilter.Group)).
-				WithKind(gwv1.Kind(SnippetsFilter.Kind)).
+				WithGroup(gwv1.Group(kinds.SnippetsFilter.Group)).
+				WithKind(gwv1.Kind(kinds.SnippetsFilter.Kind)).
 				WithName(gwv1.ObjectName(m.Name))))
 	}
-	target := policyTarget{Group: HTTPRoute.Group, Kind: HTTPRoute.Kind, Name: m.Name}
+	target := policyTarget{Group: kinds.HTTPRoute.Group, Kind: kinds.HTTPRoute.Kind, Name: m.Name}
 	if size := r.expose.HTTP.MaxBodySize; size != 0 {
-		after = append(after, newCustom(ClientSettingsPolicy, m, clientSettingsSpec{
+		after = append(after, newCustom(kinds.ClientSettingsPolicy, m, clientSettingsSpec{
 			Body: clientBody{MaxSize: roundedSize(size)}, TargetRef: target,
 		}))
 	}
@@ -80,7 +81,7 @@ func (l *leased) nginxFabric(objects []Object, r route, rule *gwac.HTTPRouteRule
 		}
 		// The size of all buffers together must leave room for two of these (nginx:
 		// proxy_busy_buffers_size), which nginx's default number of smaller ones does not.
-		after = append(after, newCustom(ProxySettingsPolicy, m, proxySettingsSpec{
+		after = append(after, newCustom(kinds.ProxySettingsPolicy, m, proxySettingsSpec{
 			Buffering:  proxyBuffering{BufferSize: size, Buffers: proxyBuffers{Number: 8, Size: size}},
 			TargetRefs: []policyTarget{target},
 		}))

@@ -8,6 +8,7 @@ import (
 	netv1 "k8s.io/api/networking/v1"
 	netac "k8s.io/client-go/applyconfigurations/networking/v1"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -39,7 +40,7 @@ func (l *leased) ingress(r route) Object {
 		WithLabels(l.routeLabels(r, r.known())).
 		WithAnnotations(annotations).
 		WithSpec(spec)
-	return Object{Kind: Ingress, Namespace: l.namespace, Name: name, Config: config}
+	return Object{Kind: kinds.Ingress, Namespace: l.namespace, Name: name, Config: config}
 }
 
 // ingressAnnotations are the HTTP options for ingress-nginx. All are always there.

@@ -3,16 +3,17 @@ package render
 import (
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // Kinds are the kinds of object that a definition is rendered to, whatever its addresses: what Lease, Pools
 // and the DNS records have of it.
-func Kinds(def *lease.Definition, cfg *config.ProviderConfig) []Kind {
-	var all []Kind
-	add := func(kinds ...Kind) {
-		for _, k := range kinds {
+func Kinds(def *lease.Definition, cfg *config.ProviderConfig) []kinds.Kind {
+	var all []kinds.Kind
+	add := func(these ...kinds.Kind) {
+		for _, k := range these {
 			if !slices.Contains(all, k) {
 				all = append(all, k)
 			}
@@ -26,24 +27,13 @@ func Kinds(def *lease.Definition, cfg *config.ProviderConfig) []Kind {
 		return slices.ContainsFunc(s.Expose, func(e lease.Expose) bool { return e.IP != "" })
 	})
 	if leased {
-		add(ProviderLeasedIP, Service)
+		add(kinds.ProviderLeasedIP, kinds.Service)
 		if cfg.IP.Mode != config.ModePool {
-			add(IPAddressPool, L2Advertisement)
+			add(kinds.IPAddressPool, kinds.L2Advertisement)
 		}
 	}
 	if len(routes) > 0 || leased {
-		add(RecordKinds(cfg)...)
+		add(kinds.WrittenRecords(cfg)...)
 	}
 	return all
-}
-
-// RecordKinds are the kinds of the DNS records that are written.
-func RecordKinds(cfg *config.ProviderConfig) []Kind {
-	switch cfg.DNS.Form {
-	case config.DNSGardener:
-		return []Kind{DNSRecord}
-	case config.DNSEndpoint:
-		return []Kind{DNSEndpoint}
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
@@ -51,14 +52,14 @@ func (l Loss) String() string {
 
 // Ref names an object in the namespace of its lease.
 type Ref struct {
-	Kind Kind
+	Kind kinds.Kind
 	Name string
 }
 
 // Surroundings are what else has to be known to read a route back.
 type Surroundings struct {
 	// Find is the object of that kind and name that this program wrote for the lease, or nil.
-	Find func(kind Kind, name string) *unstructured.Unstructured
+	Find func(kind kinds.Kind, name string) *unstructured.Unstructured
 	// Ports are the ports of the lease's Services by name. What is not there is not known.
 	Ports map[string][]ServicePort
 }
@@ -111,11 +112,11 @@ func ReadRoute(o *unstructured.Unstructured, cfg *config.ProviderConfig, s Surro
 	r.labels()
 	var err error
 	switch o.GetKind() {
-	case Ingress.Kind:
+	case kinds.Ingress.Kind:
 		err = r.ingress()
-	case HTTPRoute.Kind:
+	case kinds.HTTPRoute.Kind:
 		err = r.httpRoute()
-	case TLSRoute.Kind:
+	case kinds.TLSRoute.Kind:
 		err = r.tlsRoute()
 	default:
 		err = r.openShiftRoute()
@@ -208,7 +209,7 @@ func (r *reader) leads(service string, port uint16) {
 }
 
 // beside is an object that goes with the route, or nil where there is none of this lease.
-func (r *reader) beside(kind Kind, name string) *unstructured.Unstructured {
+func (r *reader) beside(kind kinds.Kind, name string) *unstructured.Unstructured {
 	if r.Find == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -77,7 +78,7 @@ func (r *reader) tlsRoute() error {
 	}
 	r.Host = string(o.Spec.Hostnames[0])
 	r.tls().Termination = lease.Passthrough
-	if r.beside(HTTPRoute, lease.RedirectName(r.Route.GetName())) != nil {
+	if r.beside(kinds.HTTPRoute, lease.RedirectName(r.Route.GetName())) != nil {
 		r.tls().Insecure = lease.InsecureRedirect
 	}
 	return r.backendRefs(o.Spec.Rules[0].BackendRefs)
@@ -120,7 +121,7 @@ func (r *reader) filters(filters []gwv1.HTTPRouteFilter) error {
 			if len(f.ResponseHeaderModifier.Add) > 0 {
 				return fmt.Errorf("it adds headers; only to set and to delete them can be said")
 			}
-		case f.ExtensionRef != nil && string(f.ExtensionRef.Kind) == SnippetsFilter.Kind && string(f.ExtensionRef.Name) == r.Route.GetName():
+		case f.ExtensionRef != nil && string(f.ExtensionRef.Kind) == kinds.SnippetsFilter.Kind && string(f.ExtensionRef.Name) == r.Route.GetName():
 			if err := r.snippets(); err != nil {
 				return err
 			}
@@ -145,7 +146,7 @@ func headerRules(f *gwv1.HTTPHeaderFilter) []lease.HeaderRule {
 
 // snippets reads the SnippetsFilter as nginxDirectives writes it.
 func (r *reader) snippets() error {
-	o := r.beside(SnippetsFilter, r.Route.GetName())
+	o := r.beside(kinds.SnippetsFilter, r.Route.GetName())
 	if o == nil {
 		return fmt.Errorf("its SnippetsFilter is not there or not of this lease")
 	}
@@ -165,13 +166,13 @@ func (r *reader) snippets() error {
 // policies reads what stands in policies of NGINX Gateway Fabric.
 func (r *reader) policies() {
 	name := r.Route.GetName()
-	if o := r.beside(ClientSettingsPolicy, name); o != nil {
+	if o := r.beside(kinds.ClientSettingsPolicy, name); o != nil {
 		policy, err := as[custom[clientSettingsSpec]](o)
 		if err != nil || !readSize(policy.Spec.Body.MaxSize, &r.Expose.HTTP.MaxBodySize) {
 			r.lose("clientsettingspolicy "+name, "")
 		}
 	}
-	r.beside(ProxySettingsPolicy, name) // the configuration's
+	r.beside(kinds.ProxySettingsPolicy, name) // the configuration's
 }
 
 // endsTLS learns from the listeners to which the route attaches by name how TLS ends.
@@ -182,7 +183,7 @@ func (r *reader) endsTLS(parents []gwv1.ParentReference) error {
 			named = append(named, string(*p.SectionName))
 		}
 	}
-	redirect := r.beside(HTTPRoute, lease.RedirectName(r.Route.GetName())) != nil
+	redirect := r.beside(kinds.HTTPRoute, lease.RedirectName(r.Route.GetName())) != nil
 	if len(named) == 0 {
 		return nil
 	}
@@ -201,7 +202,7 @@ func (r *reader) endsTLS(parents []gwv1.ParentReference) error {
 
 // backendTLS reads the policy by which a Gateway speaks TLS to the route's service.
 func (r *reader) backendTLS() error {
-	o := r.beside(BackendTLSPolicy, r.Service)
+	o := r.beside(kinds.BackendTLSPolicy, r.Service)
 	if o == nil {
 		return nil
 	}

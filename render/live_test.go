@@ -12,6 +12,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"pgregory.net/rapid"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -41,7 +42,7 @@ func clusterOf(objects []render.Object) cluster {
 func (c cluster) around(def *lease.Definition) render.Surroundings {
 	s := render.Surroundings{
 		Ports: map[string][]render.ServicePort{},
-		Find:  func(kind render.Kind, name string) *unstructured.Unstructured { return c[kind.Kind+"/"+name] },
+		Find:  func(kind kinds.Kind, name string) *unstructured.Unstructured { return c[kind.Kind+"/"+name] },
 	}
 	for _, service := range def.Services {
 		for _, e := range service.Expose {
@@ -127,7 +128,7 @@ func TestReadBack(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			objects = slices.DeleteFunc(objects, func(o render.Object) bool { return o.Kind == render.ProviderHost })
+			objects = slices.DeleteFunc(objects, func(o render.Object) bool { return o.Kind == kinds.ProviderHost })
 			before := clusterOf(objects)
 			migrated, err := before.migrate(def, target.Config, target.Config)
 			if err != nil {
@@ -169,7 +170,7 @@ func TestMigratedIsApplied(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				want = slices.DeleteFunc(want, func(o render.Object) bool { return o.Kind == render.ProviderHost })
+				want = slices.DeleteFunc(want, func(o render.Object) bool { return o.Kind == kinds.ProviderHost })
 				migrated, err := clusterOf(objects).migrate(def, from.Config, to.Config)
 				if err != nil {
 					t.Fatalf("%s to %s: %v", from.Name, to.Name, err)

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -19,7 +20,7 @@ type meta struct {
 	Namespace   string            `json:"namespace"`
 }
 
-func newCustom[S any](k Kind, m meta, spec S) Object {
+func newCustom[S any](k kinds.Kind, m meta, spec S) Object {
 	return Object{Kind: k, Namespace: m.Namespace, Name: m.Name, Config: &custom[S]{
 		APIVersion: k.GroupVersion().String(),
 		Kind:       k.Kind,

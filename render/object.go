@@ -2,54 +2,13 @@ package render
 
 import (
 	"encoding/json"
-	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-)
-
-// Kind is one kind of object that is rendered, with what is needed to address it without asking
-// the cluster for its discovery documents.
-type Kind struct {
-	schema.GroupVersionKind
-	// Plural is the name of the resource in the API's paths.
-	Plural string
-	// Singular is how messages and `-o name` call it, in lower case and with the group where
-	// kubectl would add it.
-	Singular string
-	// ClusterScoped is true for objects that live in no namespace.
-	ClusterScoped bool
-}
-
-// Resource is the kind's group, version and resource.
-func (k Kind) Resource() schema.GroupVersionResource {
-	return k.GroupVersion().WithResource(k.Plural)
-}
-
-// The kinds that a lease is rendered to.
-var (
-	ProviderHost     = kind("akash.network", "v2beta2", "ProviderHost", "providerhosts")
-	ProviderLeasedIP = kind("akash.network", "v2beta2", "ProviderLeasedIP", "providerleasedips")
-	Ingress          = kind("networking.k8s.io", "v1", "Ingress", "ingresses")
-	HTTPRoute        = kind("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes")
-	TLSRoute         = kind("gateway.networking.k8s.io", "v1", "TLSRoute", "tlsroutes")
-	GRPCRoute        = kind("gateway.networking.k8s.io", "v1", "GRPCRoute", "grpcroutes")
-	BackendTLSPolicy = kind("gateway.networking.k8s.io", "v1", "BackendTLSPolicy", "backendtlspolicies")
-	Route            = kind("route.openshift.io", "v1", "Route", "routes")
-	Service          = kind("", "v1", "Service", "services")
-	IPAddressPool    = kind("metallb.io", "v1beta1", "IPAddressPool", "ipaddresspools")
-	L2Advertisement  = kind("metallb.io", "v1beta1", "L2Advertisement", "l2advertisements")
-	DNSRecord        = kind("extensions.gardener.cloud", "v1alpha1", "DNSRecord", "dnsrecords")
-	DNSEndpoint      = kind("externaldns.k8s.io", "v1alpha1", "DNSEndpoint", "dnsendpoints")
-
-	// The kinds that NGINX Gateway Fabric reads beside the Gateway API's.
-	SnippetsFilter       = kind("gateway.nginx.org", "v1alpha1", "SnippetsFilter", "snippetsfilters")
-	ClientSettingsPolicy = kind("gateway.nginx.org", "v1alpha1", "ClientSettingsPolicy", "clientsettingspolicies")
-	ProxySettingsPolicy  = kind("gateway.nginx.org", "v1alpha1", "ProxySettingsPolicy", "proxysettingspolicies")
+	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
 // Object is one rendered object: what server-side apply sends, with nothing that is empty.
 type Object struct {
-	Kind            Kind
+	Kind            kinds.Kind
 	Namespace, Name string
 	// Config is an apply configuration, or a struct of ours for a kind whose module is not worth
 	// its weight. It marshals to the whole object.
@@ -61,11 +20,3 @@ func (o Object) MarshalJSON() ([]byte, error) { return json.Marshal(o.Config) }
 
 // String is kind/name, as kubectl prints an object.
 func (o Object) String() string { return o.Kind.Singular + "/" + o.Name }
-
-func kind(group, version, kind, plural string) Kind {
-	return Kind{
-		GroupVersionKind: schema.GroupVersionKind{Group: group, Version: version, Kind: kind},
-		Plural:           plural,
-		Singular:         strings.ToLower(kind),
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
@@ -74,11 +75,11 @@ func PoolPair(cfg *config.ProviderConfig, name string, ranges []config.Range) []
 }
 
 func pool(cfg *config.ProviderConfig, name string, addresses []string) Object {
-	return newCustom(IPAddressPool, poolMeta(cfg, name), poolSpec{Addresses: addresses})
+	return newCustom(kinds.IPAddressPool, poolMeta(cfg, name), poolSpec{Addresses: addresses})
 }
 
 func advertisement(cfg *config.ProviderConfig, name string) Object {
-	return newCustom(L2Advertisement, poolMeta(cfg, name), advertisementSpec{IPAddressPools: []string{name}})
+	return newCustom(kinds.L2Advertisement, poolMeta(cfg, name), advertisementSpec{IPAddressPools: []string{name}})
 }
 
 func poolMeta(cfg *config.ProviderConfig, name string) meta {

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/test/routegen"
@@ -87,15 +88,15 @@ func checkObjects(t *rapid.T, target string, objects []render.Object) {
 			t.Fatalf("%s: %s is Akash's or ours, not both or none: %s", target, o, data)
 		}
 		switch {
-		case o.Kind == render.ProviderHost:
+		case o.Kind == kinds.ProviderHost:
 			hosts[o.Name] = true
 			if o.Name != r.Spec.Hostname || lease.CheckHost(o.Name) != nil {
 				t.Fatalf("%s: the ProviderHost %s", target, data)
 			}
-		case akashs == "true" && (o.Kind != render.Ingress && o.Kind != render.HTTPRoute || !hosts[o.Name]):
+		case akashs == "true" && (o.Kind != kinds.Ingress && o.Kind != kinds.HTTPRoute || !hosts[o.Name]):
 			t.Fatalf("%s: Akash's operators do not know %s", target, data)
 		}
-		if o.Kind == render.Ingress && (len(r.Spec.Rules) != 1 || len(r.Spec.Rules[0].HTTP.Paths) != 1) {
+		if o.Kind == kinds.Ingress && (len(r.Spec.Rules) != 1 || len(r.Spec.Rules[0].HTTP.Paths) != 1) {
 			t.Fatalf("%s: not one rule with one path: %s", target, data)
 		}
 		for _, empty := range []string{":{}", ":[]", ":null", `"status"`} {

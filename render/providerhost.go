@@ -1,5 +1,7 @@
 package render
 
+import "github.com/akash-net/kubectl-akash-net/kinds"
+
 // providerHostSpec is the spec of Akash's ProviderHost (provider:
 // pkg/apis/akash.network/v2beta2/provider_host.go). DSeq is a number here.
 type providerHostSpec struct {
@@ -16,7 +18,7 @@ type providerHostSpec struct {
 // providerHost is the object by which Akash's hostname operator knows the host. Its name is the
 // host, so that there cannot be two.
 func (l *leased) providerHost(r route) Object {
-	return newCustom(ProviderHost, meta{
+	return newCustom(kinds.ProviderHost, meta{
 		Annotations: l.annotations(),
 		Labels:      l.labels,
 		Name:        r.host,

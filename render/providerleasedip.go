@@ -3,6 +3,7 @@ package render
 import (
 	"strconv"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -30,7 +31,7 @@ type leaseIDSpec struct {
 // three labels have no prefix, as Akash writes them.
 func (l *leased) providerLeasedIP(service string, e lease.Expose) Object {
 	key := lease.SharingKey(l.id.Owner, e.IP)
-	return newCustom(ProviderLeasedIP, meta{
+	return newCustom(kinds.ProviderLeasedIP, meta{
 		Annotations: l.annotations(),
 		Labels: l.labelsAnd(
 			"service-name", service,

@@ -4,6 +4,7 @@ import (
 	routev1 "github.com/openshift/api/route/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -57,7 +58,7 @@ func (l *leased) openShiftRoute(r route) Object {
 			}}
 		}
 	}
-	return newCustom(Route, meta{
+	return newCustom(kinds.Route, meta{
 		Annotations: annotations,
 		Labels:      l.routeLabels(r, false),
 		Name:        r.name(),

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -57,7 +58,7 @@ func (l *leased) service(object, name string, e lease.Expose, ip netip.Addr) Obj
 		WithLabels(l.labelsAnd(lease.LabelServiceTarget, lease.ServiceTargetMetalLB)).
 		WithAnnotations(l.serviceAnnotations(e.IP, ip)).
 		WithSpec(spec)
-	return Object{Kind: Service, Namespace: l.namespace, Name: object, Config: service}
+	return Object{Kind: kinds.Service, Namespace: l.namespace, Name: object, Config: service}
 }
 
 // serviceAnnotations are what MetalLB is told. It reads them under both prefixes (MetalLB 0.15:

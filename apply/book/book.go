@@ -13,11 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -56,9 +55,9 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s
 }
 
 // bookKinds are the kinds, beside claims, that the subjects are computed from.
-func bookKinds(subjects []state.Subject) []render.Kind {
-	var all []render.Kind
-	of := func(subject state.Subject, needed ...render.Kind) {
+func bookKinds(subjects []state.Subject) []kinds.Kind {
+	var all []kinds.Kind
+	of := func(subject state.Subject, needed ...kinds.Kind) {
 		if slices.Contains(subjects, subject) {
 			for _, k := range needed {
 				if !slices.Contains(all, k) {
@@ -67,20 +66,20 @@ func bookKinds(subjects []state.Subject) []render.Kind {
 			}
 		}
 	}
-	of(state.SubjectHosts, slices.Concat(kinds.RouteKinds, []render.Kind{render.ProviderHost})...)
-	of(state.SubjectIPs, render.ProviderLeasedIP, render.Service, render.IPAddressPool)
+	of(state.SubjectHosts, slices.Concat(kinds.RouteKinds, []kinds.Kind{kinds.ProviderHost})...)
+	of(state.SubjectIPs, kinds.ProviderLeasedIP, kinds.Service, kinds.IPAddressPool)
 	of(state.SubjectLeases, slices.Concat(kinds.ServingKinds, kinds.ClaimLike)...)
-	of(state.SubjectPools, render.Service, render.IPAddressPool)
+	of(state.SubjectPools, kinds.Service, kinds.IPAddressPool)
 	of(state.SubjectDNS, kinds.Records...)
 	return all
 }
 
 // bookSelector chooses the objects of a kind that belong to leases.
-func bookSelector(kind render.Kind) string {
+func bookSelector(kind kinds.Kind) string {
 	switch {
 	case slices.Contains(kinds.RouteKinds, kind), slices.Contains(kinds.Records, kind):
 		return OfLeases
-	case kind == render.Service:
+	case kind == kinds.Service:
 		return kinds.LeasedPort
 	}
 	return ""
@@ -105,21 +104,21 @@ func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
 	}, r.contents.DropClaims)
 }
 
-func (r *bookReader) list(ctx context.Context, kind render.Kind) error {
+func (r *bookReader) list(ctx context.Context, kind kinds.Kind) error {
 	opts := metav1.ListOptions{LabelSelector: bookSelector(kind)}
 	var err error
 	switch kind {
-	case render.Service, render.IPAddressPool, render.DNSRecord, render.DNSEndpoint:
+	case kinds.Service, kinds.IPAddressPool, kinds.DNSRecord, kinds.DNSEndpoint:
 		var objects []*unstructured.Unstructured
 		objects, err = r.cluster.Objects(ctx, kind.Resource(), "", opts)
 		r.addObjects(kind, objects)
-	case render.Ingress, render.HTTPRoute, render.TLSRoute, render.Route:
+	case kinds.Ingress, kinds.HTTPRoute, kinds.TLSRoute, kinds.Route:
 		var hosts []state.HostObject
 		hosts, err = cluster.ListObjects(ctx, r.cluster, kind.Resource(), "", opts, state.HostObjectsOf)
 		r.mu.Lock()
 		r.contents.Hosts = append(r.contents.Hosts, hosts...)
 		r.mu.Unlock()
-	case render.ProviderLeasedIP:
+	case kinds.ProviderLeasedIP:
 		r.contents.Ports, err = cluster.ListMetas(ctx, r.cluster, kind.Resource(), "", opts, func(m *metav1.ObjectMeta) (state.PortObject, bool) {
 			return state.PortObjectOf(m), true
 		})
@@ -136,7 +135,7 @@ func (r *bookReader) list(ctx context.Context, kind render.Kind) error {
 }
 
 // unlessMissing is the error, unless it says that the cluster lacks a kind which it may lack.
-func unlessMissing(err error, kind render.Kind) error {
+func unlessMissing(err error, kind kinds.Kind) error {
 	if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {
 		return nil
 	}
@@ -145,7 +144,7 @@ func unlessMissing(err error, kind render.Kind) error {
 
 // listRoutes reads all objects of a kind, page by page: of the objects no more is kept than their
 // hosts and paths.
-func (r *bookReader) listRoutes(ctx context.Context, kind render.Kind) error {
+func (r *bookReader) listRoutes(ctx context.Context, kind kinds.Kind) error {
 	routes, err := cluster.ListObjects(ctx, r.cluster, kind.Resource(), "", metav1.ListOptions{}, state.RoutesOf)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,14 +164,14 @@ func (r *bookReader) listNamespaces(ctx context.Context) error {
 	return err
 }
 
-func (r *bookReader) addObjects(kind render.Kind, objects []*unstructured.Unstructured) {
+func (r *bookReader) addObjects(kind kinds.Kind, objects []*unstructured.Unstructured) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range objects {
 		switch kind {
-		case render.Service:
+		case kinds.Service:
 			r.contents.Services = append(r.contents.Services, state.ServiceObjectOf(o))
-		case render.IPAddressPool:
+		case kinds.IPAddressPool:
 			r.contents.Pools = append(r.contents.Pools, state.PoolObjectOf(o))
 		default:
 			r.contents.Records = append(r.contents.Records, state.RecordObjectOf(o))
@@ -184,7 +183,7 @@ func (r *bookReader) addObjects(kind render.Kind, objects []*unstructured.Unstru
 func (r *bookReader) complete(ctx context.Context) error {
 	unclaimed := map[string]bool{}
 	for _, h := range r.contents.Hosts {
-		if h.Kind == render.ProviderHost.Singular {
+		if h.Kind == kinds.ProviderHost.Singular {
 			unclaimed[h.Name] = true
 		}
 	}
@@ -193,12 +192,12 @@ func (r *bookReader) complete(ctx context.Context) error {
 	}
 	incomplete := map[string]*state.HostObject{}
 	for i, h := range r.contents.Hosts {
-		if h.Kind == render.ProviderHost.Singular && unclaimed[h.Name] {
+		if h.Kind == kinds.ProviderHost.Singular && unclaimed[h.Name] {
 			incomplete[h.Namespace+"/"+h.Name] = &r.contents.Hosts[i]
 		}
 	}
 	if len(incomplete) > fewHosts {
-		hosts, err := r.cluster.Objects(ctx, render.ProviderHost.Resource(), "", metav1.ListOptions{})
+		hosts, err := r.cluster.Objects(ctx, kinds.ProviderHost.Resource(), "", metav1.ListOptions{})
 		for _, o := range hosts {
 			if h := incomplete[o.GetNamespace()+"/"+o.GetName()]; h != nil {
 				h.Complete(o)
@@ -209,7 +208,7 @@ func (r *bookReader) complete(ctx context.Context) error {
 	group, ctx := parallel.WithContext(ctx)
 	for _, h := range incomplete {
 		group.Go(func() error {
-			o, err := r.cluster.Get(ctx, render.ProviderHost, h.Namespace, h.Name)
+			o, err := r.cluster.Get(ctx, kinds.ProviderHost, h.Namespace, h.Name)
 			if o != nil && err == nil {
 				h.Complete(o)
 			}

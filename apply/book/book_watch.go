@@ -14,9 +14,8 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/kinds"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -36,7 +35,7 @@ type watched struct {
 func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []state.Subject) (<-chan struct{}, error) {
 	changed := make(chan struct{}, 1)
 	resources := []watched{{resource: cluster.Leases, namespace: cfg.LedgerNamespace}}
-	add := func(kind render.Kind, selector string) {
+	add := func(kind kinds.Kind, selector string) {
 		if kinds.Optional(kind) {
 			_, err := version(ctx, c, watched{resource: kind.Resource()})
 			if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
-	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
 // pageSize is how many objects one LIST brings at most: one page for nearly every cluster.
@@ -236,7 +236,7 @@ func IsMissingKind(err error) bool {
 }
 
 // Get reads one whole object; it is nil where there is none.
-func (c *Cluster) Get(ctx context.Context, kind render.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+func (c *Cluster) Get(ctx context.Context, kind kinds.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	var o *unstructured.Unstructured
 	err := c.ReadOf(ctx, kind.Resource(), func() (err error) {
 		o, err = c.Dynamic.Resource(kind.Resource()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})

@@ -10,12 +10,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
 // Each way in which a cluster refuses gets a sentence and a next step.
 func TestRefusalsAreExplained(t *testing.T) {
-	resource := render.Ingress.Resource()
+	resource := kinds.Ingress.Resource()
 	missing := func(group, plural string) error {
 		return apierrors.NewGenericServerResponse(404, "list", schema.GroupResource{Group: group, Resource: plural}, "", "404 page not found", 0, true)
 	}
@@ -30,11 +30,11 @@ func TestRefusalsAreExplained(t *testing.T) {
 		{"not known", apierrors.NewUnauthorized("who?"), resource, []string{"https://cluster", "does not know these credentials", "--kubeconfig"}},
 		{"not there", &url.Error{Op: "Get", URL: "https://cluster", Err: syscall.ECONNREFUSED}, resource,
 			[]string{"no answer from the cluster at https://cluster", "connection refused", "--kubeconfig", "--context"}},
-		{"Akash's definitions", missing("akash.network", "providerhosts"), render.ProviderHost.Resource(),
+		{"Akash's definitions", missing("akash.network", "providerhosts"), kinds.ProviderHost.Resource(),
 			[]string{"does not serve providerhosts.akash.network", "kubectl akash-net install"}},
-		{"MetalLB's definitions", missing("metallb.io", "ipaddresspools"), render.IPAddressPool.Resource(),
+		{"MetalLB's definitions", missing("metallb.io", "ipaddresspools"), kinds.IPAddressPool.Resource(),
 			[]string{"does not serve ipaddresspools.metallb.io", "MetalLB has to be installed"}},
-		{"the Gateway API's definitions", missing("gateway.networking.k8s.io", "httproutes"), render.HTTPRoute.Resource(),
+		{"the Gateway API's definitions", missing("gateway.networking.k8s.io", "httproutes"), kinds.HTTPRoute.Resource(),
 			[]string{"does not serve httproutes.gateway.networking.k8s.io", "--target ingress"}},
 		{"anything else", apierrors.NewTooManyRequests("wait", 1), resource, []string{"patch ingresses.networking.k8s.io: "}},
 	}

@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -91,7 +92,7 @@ func (c *Cluster) applyPinned(ctx context.Context, o render.Object, live *unstru
 
 // DeletePinned deletes an object that is the very one that was read. It is done when there is no
 // such object any more.
-func (c *Cluster) DeletePinned(ctx context.Context, kind render.Kind, namespace, name string, uid types.UID, resourceVersion string, dryRun bool) error {
+func (c *Cluster) DeletePinned(ctx context.Context, kind kinds.Kind, namespace, name string, uid types.UID, resourceVersion string, dryRun bool) error {
 	pin := &metav1.Preconditions{UID: &uid}
 	if resourceVersion != "" {
 		pin.ResourceVersion = &resourceVersion

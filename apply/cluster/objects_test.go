@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -40,7 +41,7 @@ func TestClusterOfObjects(t *testing.T) {
 		namespace, selector string
 		want                []string
 	}{{"", "", []string{"a", "b"}}, {"one", "", []string{"a"}}, {"", "l=1", []string{"a"}}, {"two", "l=1", nil}, {"three", "", nil}} {
-		list, err := c.Objects(t.Context(), render.Ingress.Resource(), tt.namespace, metav1.ListOptions{LabelSelector: tt.selector})
+		list, err := c.Objects(t.Context(), kinds.Ingress.Resource(), tt.namespace, metav1.ListOptions{LabelSelector: tt.selector})
 		var got []string
 		for _, o := range list {
 			got = append(got, o.GetName())
@@ -49,10 +50,10 @@ func TestClusterOfObjects(t *testing.T) {
 			t.Errorf("namespace %q, selector %q: %v %v, want %v", tt.namespace, tt.selector, got, err, tt.want)
 		}
 	}
-	if o, err := c.Get(t.Context(), render.Ingress, "one", "a"); err != nil || o == nil || o.Object["spec"].(map[string]any)["x"] != int64(1) { //nolint:forcetypeassert // a panic fails the test
+	if o, err := c.Get(t.Context(), kinds.Ingress, "one", "a"); err != nil || o == nil || o.Object["spec"].(map[string]any)["x"] != int64(1) { //nolint:forcetypeassert // a panic fails the test
 		t.Errorf("get: %v %v", o, err)
 	}
-	if o, err := c.Get(t.Context(), render.Ingress, "two", "a"); err != nil || o != nil {
+	if o, err := c.Get(t.Context(), kinds.Ingress, "two", "a"); err != nil || o != nil {
 		t.Errorf("get of what is not there: %v %v", o, err)
 	}
 	for resource, want := range map[string]string{"namespaces": "one", "leases": "nowhere"} {
@@ -67,7 +68,7 @@ func TestClusterOfObjects(t *testing.T) {
 	if text, _, err := c.Config(t.Context()); text != "" || err != nil {
 		t.Errorf("the configuration is %q %v", text, err)
 	}
-	object := render.Object{Kind: render.Ingress, Namespace: "one", Name: "a", Config: map[string]any{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress"}}
+	object := render.Object{Kind: kinds.Ingress, Namespace: "one", Name: "a", Config: map[string]any{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress"}}
 	if _, _, err := c.Patch(t.Context(), object, "m", false); err == nil {
 		t.Error("a write is taken")
 	}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
-	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
 // applied is what a manager owns of an object by server-side apply; nil where it has applied nothing.
@@ -104,7 +104,7 @@ func isItem(element fieldpath.PathElement, item any) bool {
 // Withdraw takes back an apply of the manager to an object: it owns again what it owned before, with the
 // values of that time. Nothing is done once somebody has written under the manager's name after that apply,
 // of which meta is the answer.
-func (c *Cluster) Withdraw(ctx context.Context, kind render.Kind, before *unstructured.Unstructured, meta *metav1.PartialObjectMetadata, manager string) error {
+func (c *Cluster) Withdraw(ctx context.Context, kind kinds.Kind, before *unstructured.Unstructured, meta *metav1.PartialObjectMetadata, manager string) error {
 	owned, err := Owned(before, manager)
 	if err != nil {
 		return err

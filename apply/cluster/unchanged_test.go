@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -41,7 +42,7 @@ func fields(text string) *metav1.FieldsV1 {
 
 // A PATCH is spared only where it would change nothing: neither a value nor who owns what.
 func TestUnchanged(t *testing.T) {
-	desired := render.Object{Kind: render.Service, Namespace: "ns", Name: "web", Config: coreac.Service("web", "ns").
+	desired := render.Object{Kind: kinds.Service, Namespace: "ns", Name: "web", Config: coreac.Service("web", "ns").
 		WithAnnotations(map[string]string{"ours": "1"}).
 		WithSpec(coreac.ServiceSpec().WithType("LoadBalancer").
 			WithPorts(coreac.ServicePort().WithName("http").WithPort(80).WithProtocol("TCP")))}

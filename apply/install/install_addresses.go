@@ -10,8 +10,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -53,7 +53,7 @@ func (i *Installer) keepAddresses(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	objects, err := i.Cluster.Objects(ctx, render.IPAddressPool.Resource(), "", metav1.ListOptions{})
+	objects, err := i.Cluster.Objects(ctx, kinds.IPAddressPool.Resource(), "", metav1.ListOptions{})
 	if _, ok := errors.AsType[*cluster.MissingKindError](err); err != nil && !ok {
 		return err
 	}

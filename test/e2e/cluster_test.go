@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // The namespaces of the installed configuration.
@@ -31,14 +31,14 @@ var (
 	namespaces     = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	configMaps     = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	akashManifests = schema.GroupVersionResource{Group: "akash.network", Version: "v2beta2", Resource: "manifests"}
-	hosts          = render.ProviderHost.Resource()
-	leasedIPs      = render.ProviderLeasedIP.Resource()
-	ingresses      = render.Ingress.Resource()
-	httpRoutes     = render.HTTPRoute.Resource()
-	routes         = render.Route.Resource()
-	services       = render.Service.Resource()
-	pools          = render.IPAddressPool.Resource()
-	adverts        = render.L2Advertisement.Resource()
+	hosts          = kinds.ProviderHost.Resource()
+	leasedIPs      = kinds.ProviderLeasedIP.Resource()
+	ingresses      = kinds.Ingress.Resource()
+	httpRoutes     = kinds.HTTPRoute.Resource()
+	routes         = kinds.Route.Resource()
+	services       = kinds.Service.Resource()
+	pools          = kinds.IPAddressPool.Resource()
+	adverts        = kinds.L2Advertisement.Resource()
 )
 
 func client() dynamic.Interface { return dynamic.NewForConfigOrDie(plane.Config) }

@@ -16,13 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 var (
-	dnsRecords   = render.DNSRecord.Resource()
-	dnsEndpoints = render.DNSEndpoint.Resource()
+	dnsRecords   = kinds.DNSRecord.Resource()
+	dnsEndpoints = kinds.DNSEndpoint.Resource()
 )
 
 // byGardener is a configuration of the form gardener.

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // nowhere is of a configuration whose Gateway nobody serves, so that no router is waited for.
@@ -52,7 +52,7 @@ func TestMigrateThereAndBack(t *testing.T) {
 	for _, to := range []string{"httproute", "route"} {
 		t.Run(to, func(t *testing.T) {
 			t.Parallel()
-			kind := map[string]render.Kind{"httproute": render.HTTPRoute, "route": render.Route}[to]
+			kind := map[string]kinds.Kind{"httproute": kinds.HTTPRoute, "route": kinds.Route}[to]
 			id, host := leaseOf(newTenant(), 1), newHost("migrate")
 			path := lease.RouteName(host, "/v1")
 			definition := define(t, id, service("web", routed(80, "http: {readTimeout: 30s}", host), routed(80, "path: /v1, labels: {shard: eu}", host)))

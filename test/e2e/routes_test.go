@@ -8,8 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // routed exposes hosts with what else is said of their routes.
@@ -21,7 +21,7 @@ func routed(port int, more string, hosts ...string) string {
 func routesOf(t *testing.T, id lease.ID) []string {
 	t.Helper()
 	names := []string{}
-	for _, kind := range []render.Kind{render.Ingress, render.HTTPRoute, render.TLSRoute, render.Route, render.BackendTLSPolicy, render.SnippetsFilter, render.ClientSettingsPolicy, render.ProxySettingsPolicy} {
+	for _, kind := range []kinds.Kind{kinds.Ingress, kinds.HTTPRoute, kinds.TLSRoute, kinds.Route, kinds.BackendTLSPolicy, kinds.SnippetsFilter, kinds.ClientSettingsPolicy, kinds.ProxySettingsPolicy} {
 		list, err := client().Resource(kind.Resource()).Namespace(id.Namespace()).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // row is a row of the book, as scripts read it.
@@ -169,7 +169,7 @@ func TestStateRoutes(t *testing.T) {
 	if _, err := client().Resource(crds).Create(t.Context(), parse(t, openShiftRoutes), metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	routes := render.Route.Resource()
+	routes := kinds.Route.Resource()
 	eventually(t, "the kind Route", func(ctx context.Context) (bool, error) {
 		_, err := client().Resource(routes).List(ctx, metav1.ListOptions{})
 		return err == nil, nil

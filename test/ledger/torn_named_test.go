@@ -14,6 +14,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -135,7 +136,7 @@ func TestNamespaceThatIsYetToCome(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range rendered {
-		if o.Kind != render.ProviderHost { // it is in Akash's namespace
+		if o.Kind != kinds.ProviderHost { // it is in Akash's namespace
 			continue
 		}
 		if _, err := objects.Resource(o.Kind.Resource()).Namespace(o.Namespace).Apply(t.Context(), o.Name, cluster.Rendered(o), metav1.ApplyOptions{FieldManager: "pipeline"}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -26,6 +26,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/hack/testbed"
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/test/routegen"
@@ -82,22 +83,11 @@ func TestMain(m *testing.M) {
 
 // accept sends an object as the program does, and strictly: a field that the server does not know
 // is an error.
-func accept(ctx context.Context, kind render.Kind, namespace, name string, data []byte) error {
+func accept(ctx context.Context, kind kinds.Kind, namespace, name string, data []byte) error {
 	force, strict := true, metav1.PatchOptions{FieldManager: lease.FieldManager, DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict}
 	strict.Force = &force
 	_, err := cluster.Resource(kind.Resource()).Namespace(namespace).Patch(ctx, name, types.ApplyPatchType, data, strict)
 	return err
-}
-
-var kinds = map[schema.GroupVersionKind]render.Kind{}
-
-func init() {
-	for _, k := range []render.Kind{
-		render.Ingress, render.HTTPRoute, render.TLSRoute, render.BackendTLSPolicy, render.Route,
-		render.SnippetsFilter, render.ClientSettingsPolicy, render.ProxySettingsPolicy,
-	} {
-		kinds[k.GroupVersionKind] = k
-	}
 }
 
 // Every object in the golden files of the features is accepted.
@@ -106,7 +96,7 @@ func TestGoldenFiles(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no golden files", err)
 	}
-	seen := map[render.Kind]bool{}
+	seen := map[kinds.Kind]bool{}
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
 		if err != nil {
@@ -119,10 +109,7 @@ func TestGoldenFiles(t *testing.T) {
 					if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil || o.Object == nil {
 						continue // all are refused
 					}
-					kind, ok := kinds[o.GroupVersionKind()]
-					if !ok {
-						t.Fatalf("the kind of %s %s is not known here", o.GroupVersionKind(), o.GetName())
-					}
+					kind := kindOf(t, o)
 					seen[kind] = true
 					data, err := o.MarshalJSON()
 					if err != nil {
@@ -135,7 +122,7 @@ func TestGoldenFiles(t *testing.T) {
 			})
 		}
 	}
-	for _, kind := range kinds {
+	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
 		if !seen[kind] {
 			t.Errorf("no golden file has a %s", kind.Kind)
 		}

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // goldenObjects are the objects of the golden files, by file and section; of those that differ in their
@@ -75,30 +75,24 @@ func specOf(t *testing.T, o *unstructured.Unstructured) string {
 }
 
 // kindOf is the kind of a golden object.
-func kindOf(t *testing.T, o *unstructured.Unstructured) render.Kind {
+func kindOf(t *testing.T, o *unstructured.Unstructured) kinds.Kind {
 	t.Helper()
-	for _, k := range []render.Kind{
-		render.ProviderHost, render.ProviderLeasedIP, render.Ingress, render.HTTPRoute, render.TLSRoute, render.BackendTLSPolicy, render.Route,
-		render.Service, render.IPAddressPool, render.L2Advertisement, render.DNSRecord, render.DNSEndpoint,
-		render.SnippetsFilter, render.ClientSettingsPolicy, render.ProxySettingsPolicy,
-	} {
-		if k.GroupVersionKind == o.GroupVersionKind() {
-			return k
-		}
+	kind := kinds.Of(o.GetKind())
+	if kind.GroupVersionKind != o.GroupVersionKind() {
+		t.Fatalf("the kind of %s %s is not known here", o.GroupVersionKind(), o.GetName())
 	}
-	t.Fatalf("the kind of %s %s is not known here", o.GroupVersionKind(), o.GetName())
-	return render.Kind{}
+	return kind
 }
 
 // writer sends an object as one of those who may write it.
 type writer struct {
 	name  string
-	write func(context.Context, render.Kind, *unstructured.Unstructured) error
+	write func(context.Context, kinds.Kind, *unstructured.Unstructured) error
 }
 
 // applied is server-side apply without force, as this program and pipelines do it.
 func applied(manager string) writer {
-	return writer{manager, func(ctx context.Context, kind render.Kind, o *unstructured.Unstructured) error {
+	return writer{manager, func(ctx context.Context, kind kinds.Kind, o *unstructured.Unstructured) error {
 		body, err := o.MarshalJSON()
 		if err != nil {
 			return err
@@ -109,7 +103,7 @@ func applied(manager string) writer {
 }
 
 // kubectl is kubectl apply --server-side.
-var kubectl = writer{"kubectl", func(ctx context.Context, _ render.Kind, o *unstructured.Unstructured) error {
+var kubectl = writer{"kubectl", func(ctx context.Context, _ kinds.Kind, o *unstructured.Unstructured) error {
 	path, err := programs.Path("kubectl")
 	if err != nil {
 		return err
@@ -136,12 +130,12 @@ func (e *outputError) Error() string { return e.error.Error() + ": " + e.output 
 
 // operator writes a whole object by Create and Update, without what Akash's operators do not write: the
 // annotation of ours, and what the API server fills in.
-var operator = writer{"akash", func(ctx context.Context, kind render.Kind, o *unstructured.Unstructured) error {
+var operator = writer{"akash", func(ctx context.Context, kind kinds.Kind, o *unstructured.Unstructured) error {
 	o = o.DeepCopy()
 	annotations := o.GetAnnotations()
 	delete(annotations, lease.AnnotationDefinition)
 	o.SetAnnotations(annotations)
-	if kind == render.HTTPRoute {
+	if kind == kinds.HTTPRoute {
 		rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
 		for _, rule := range rules {
 			refs, _ := rule.(map[string]any)["backendRefs"].([]any)
@@ -172,7 +166,7 @@ var operator = writer{"akash", func(ctx context.Context, kind render.Kind, o *un
 // Whoever else writes the same object, the next write of the same bytes is no conflict.
 func TestWritersOfTheSameBytes(t *testing.T) {
 	ours := applied(lease.FieldManager)
-	seen := map[render.Kind]bool{}
+	seen := map[kinds.Kind]bool{}
 	for name, objects := range goldenObjects(t) {
 		for _, o := range objects {
 			kind := kindOf(t, o)
@@ -180,7 +174,7 @@ func TestWritersOfTheSameBytes(t *testing.T) {
 			if !seen[kind] { // a process for each write
 				tried = append(tried, []writer{kubectl, ours, kubectl})
 			}
-			if kind == render.ProviderHost || o.GetLabels()[lease.LabelManaged] == "true" && !weighted(o) {
+			if kind == kinds.ProviderHost || o.GetLabels()[lease.LabelManaged] == "true" && !weighted(o) {
 				tried = append(tried, []writer{operator, ours, operator, ours})
 			}
 			seen[kind] = true
@@ -207,7 +201,7 @@ func weighted(o *unstructured.Unstructured) bool {
 	return false
 }
 
-func writeInTurn(t *testing.T, kind render.Kind, o *unstructured.Unstructured, order []writer) error {
+func writeInTurn(t *testing.T, kind kinds.Kind, o *unstructured.Unstructured, order []writer) error {
 	t.Helper()
 	defer func() {
 		err := cluster.Resource(kind.Resource()).Namespace(o.GetNamespace()).Delete(context.WithoutCancel(t.Context()), o.GetName(), metav1.DeleteOptions{})

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -29,14 +29,14 @@ var (
 	claims     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	ingresses  = render.Ingress.Resource()
-	httpRoutes = render.HTTPRoute.Resource()
-	hosts      = render.ProviderHost.Resource()
-	leasedIPs  = render.ProviderLeasedIP.Resource()
-	services   = render.Service.Resource()
-	pools      = render.IPAddressPool.Resource()
+	ingresses  = kinds.Ingress.Resource()
+	httpRoutes = kinds.HTTPRoute.Resource()
+	hosts      = kinds.ProviderHost.Resource()
+	leasedIPs  = kinds.ProviderLeasedIP.Resource()
+	services   = kinds.Service.Resource()
+	pools      = kinds.IPAddressPool.Resource()
 
-	dnsEndpoints = render.DNSEndpoint.Resource()
+	dnsEndpoints = kinds.DNSEndpoint.Resource()
 )
 
 func client() dynamic.Interface { return dynamic.NewForConfigOrDie(plane.Config) }

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // save writes the objects of a resource into a folder, as kubectl get -o yaml does.
@@ -52,7 +52,7 @@ func exportedFiles(t *testing.T, _ lease.ID, _ ...string) string {
 	t.Helper()
 	folder := t.TempDir()
 	save(t, folder, claims, ledger, nil)
-	for _, resource := range []schema.GroupVersionResource{namespaces, ingresses, services, hosts, leasedIPs, pools, render.L2Advertisement.Resource()} {
+	for _, resource := range []schema.GroupVersionResource{namespaces, ingresses, services, hosts, leasedIPs, pools, kinds.L2Advertisement.Resource()} {
 		save(t, folder, resource, "", nil)
 	}
 	return folder

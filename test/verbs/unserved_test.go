@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
 var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
@@ -35,7 +35,7 @@ group: route.openshift.io, version: v1, groupPriorityMinimum: 1000, versionPrior
 func waitForRoutes(t *testing.T, done func(error) bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		_, err := client().Resource(render.Route.Resource()).List(ctx, metav1.ListOptions{})
+		_, err := client().Resource(kinds.Route.Resource()).List(ctx, metav1.ListOptions{})
 		return done(err), nil
 	})
 	if err != nil {

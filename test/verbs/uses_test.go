@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // foreignService makes a Service of no lease in namespace default, with further metadata and spec.
@@ -82,9 +82,9 @@ spec: {rules: [{host: "*.`+domain+`", http: {paths: [{path: /, pathType: Prefix,
 			return "ingress default/all-" + domain
 		},
 		"a GRPCRoute": func(t *testing.T, host, domain string) string {
-			create(t, render.GRPCRoute.Resource(), `{apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: rpc-`+domain+`, namespace: default},
+			create(t, kinds.GRPCRoute.Resource(), `{apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: rpc-`+domain+`, namespace: default},
 spec: {hostnames: [`+host+`], rules: [{backendRefs: [{name: site, port: 80}]}]}}`)
-			removeLater(t, render.GRPCRoute.Resource(), "default", "rpc-"+domain)
+			removeLater(t, kinds.GRPCRoute.Resource(), "default", "rpc-"+domain)
 			return "grpcroute default/rpc-" + domain
 		},
 	} {

@@ -11,15 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // resourceOf is the resource of a rendered kind.
 func resourceOf(t *testing.T, o *unstructured.Unstructured) schema.GroupVersionResource {
 	t.Helper()
-	for _, k := range []render.Kind{
-		render.ProviderHost, render.Ingress, render.HTTPRoute, render.ProviderLeasedIP, render.Service, render.IPAddressPool, render.L2Advertisement,
+	for _, k := range []kinds.Kind{
+		kinds.ProviderHost, kinds.Ingress, kinds.HTTPRoute, kinds.ProviderLeasedIP, kinds.Service, kinds.IPAddressPool, kinds.L2Advertisement,
 	} {
 		if k.GroupVersionKind == o.GroupVersionKind() {
 			return k.Resource()
@@ -67,7 +67,7 @@ func asRendered(*unstructured.Unstructured) {}
 // backendPort makes the route of a host lead to another port.
 func backendPort(port int64) func(*unstructured.Unstructured) {
 	return func(o *unstructured.Unstructured) {
-		if o.GetKind() != render.Ingress.Kind {
+		if o.GetKind() != kinds.Ingress.Kind {
 			return
 		}
 		rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
