@@ -2,6 +2,8 @@ package state
 
 import (
 	"net/netip"
+	"slices"
+	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -187,4 +189,31 @@ var poolProblems = []aProblem{
 		f.Contents.Pools = []PoolObject{poolOf("admin", false, atIP+"/32")}
 		f.leases(bookShop, atIP)
 	}, beside("it is ours, of one address", func(f *facts) { f.Contents.Pools[0].Ours = true })},
+}
+
+// What an operator has left of two ports of an endpoint is told apart, so that one repair by name deletes both.
+func TestEachServiceThatIsLeftIsSaid(t *testing.T) {
+	f := newFacts(t)
+	pooled(f)
+	c := f.endpoint(bookShop)
+	more := c.Parts[0]
+	more.Key, more.Port = PortKey(lease.UDP, 7002), 9000
+	c.Parts = append(c.Parts, more)
+	byAkash(f.asks(sibling, "", atIP))
+	late := byAkash(f.asks(sibling, "", atIP))
+	late.Name, late.UID = "game-ip-7002-udp", "late"
+	late.Port.Protocol, late.Port.ExternalPort = lease.UDP, 7002
+	var rejected []string
+	for _, x := range f.find() {
+		if x.Problem == StrayRoute {
+			for _, o := range x.Mend.Reject {
+				rejected = append(rejected, x.Mend.Undeclared+" "+o.Name)
+			}
+		}
+	}
+	want := []string{publicKey + "-tcp-443 web-ip-443-tcp", publicKey + "-udp-7002 game-ip-7002-udp"}
+	slices.Sort(rejected)
+	if !slices.Equal(rejected, want) {
+		t.Errorf("want %q, got %q", want, rejected)
+	}
 }

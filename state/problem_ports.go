@@ -219,31 +219,41 @@ func (p *problems) elsewhereByAkash(base Problem, o *OwnObject, thing string, c 
 	}
 	d := p.declaration(kind, thing, o.SharingKey, part.Key)
 	follows := d != nil && d.Lease.Owner == part.Lease.Owner && slices.Contains(d.MovedFrom, part.Lease.Group())
+	base.Problem, base.Thing = StrayRoute, thing
+	if !follows && o.Kind != kind && !o.Ours && (d == nil || !d.of(o.Lease.Group())) && p.Now.Sub(o.Since) >= p.CrashedAfter {
+		p.leftByOperator(base, o, kind, part)
+		return
+	}
 	if i := slices.IndexFunc(p.found, func(x Problem) bool { return x.Problem == StrayRoute && x.Thing == thing }); i >= 0 {
 		if m := &p.found[i].Mend; follows && m.Follow == c && m.Group == part.Lease.Group() && p.found[i].Lease == d.Lease.String() && !slices.Contains(m.Keys, part.Key) {
 			m.Declared, m.Keys = append(m.Declared, d.ObjectRef), append(m.Keys, part.Key)
 		}
 		return
 	}
-	base.Problem, base.Thing, base.Manual = StrayRoute, thing, true
-	base.Message = fmt.Sprintf("%s serves it, which Akash's provider or its operator wrote, and %s holds it", o, part.Lease.Group())
-	base.Plan, base.Command = "let the claim follow", fmt.Sprintf("kubectl akash-net transfer %s --to %s", thing, o.Lease)
 	if follows {
-		base.Manual, base.Command, base.Lease, base.Namespace = false, "", d.Lease.String(), d.Lease.Namespace()
+		base.Lease, base.Namespace = d.Lease.String(), d.Lease.Namespace()
 		base.Message = fmt.Sprintf("Akash's provider has moved it to %s (%s), and %s holds it", d.Lease.Group(), d, part.Lease.Group())
 		base.Plan = "let the claim follow to " + d.Lease.Group().String()
 		base.Mend = Mend{Follow: c, Declared: []ObjectRef{d.ObjectRef}, Group: part.Lease.Group(), Keys: []string{part.Key}}
 		p.add(base)
 		return
 	}
-	if o.Kind != kind && !o.Ours && (d == nil || !d.of(o.Lease.Group())) && p.Now.Sub(o.Since) >= p.CrashedAfter {
-		base.Message = fmt.Sprintf("%s serves it, %s holds it, and no %s stands for it there. Akash's operator has made it, was down when that went, and does not remove it", o, part.Lease.Group(), kind)
-		base.Plan, base.Mend = fmt.Sprintf("delete %s", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Undeclared: o.declaredAs(thing), Group: o.Lease.Group()}
-		p.add(base.byName())
-		return
-	}
+	base.Manual = true
+	base.Message = fmt.Sprintf("%s serves it, which Akash's provider or its operator wrote, and %s holds it", o, part.Lease.Group())
+	base.Plan, base.Command = "let the claim follow", fmt.Sprintf("kubectl akash-net transfer %s --to %s", thing, o.Lease)
 	if part.Lease.Owner != o.Lease.Owner {
 		base.Plan, base.Command = "two owners want it: one of them releases it", "kubectl akash-net release "+part.Lease.Group().String()+" "+thing
 	}
 	p.add(base)
+}
+
+// leftByOperator notes what an operator of Akash's has made, and left when what declared it went. Each object is a
+// problem of its own: two ports of an endpoint have two Services.
+func (p *problems) leftByOperator(base Problem, o *OwnObject, kind string, part *Part) {
+	if slices.ContainsFunc(p.found, func(x Problem) bool { return x.Problem == StrayRoute && slices.Contains(x.Mend.Reject, o.ObjectRef) }) {
+		return // another of its paths
+	}
+	base.Message = fmt.Sprintf("%s serves it, %s holds it, and no %s stands for it there. Akash's operator has made it, was down when that went, and does not remove it", o, part.Lease.Group(), kind)
+	base.Plan, base.Mend = fmt.Sprintf("delete %s", o), Mend{Reject: []ObjectRef{o.ObjectRef}, Undeclared: o.declaredAs(base.Thing), Group: o.Lease.Group()}
+	p.add(base.byName())
 }
