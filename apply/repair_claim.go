@@ -42,7 +42,7 @@ func (r *repair) leave(ctx context.Context, work *run, m state.Mend) error {
 		}
 	}
 	for _, ref := range m.Delete {
-		if err := r.removeRead(ctx, work, ref); err != nil {
+		if err := r.removeUnserved(ctx, work, m, ref); err != nil {
 			return err
 		}
 	}

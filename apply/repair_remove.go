@@ -42,27 +42,48 @@ func (r *repair) isIdle(ctx context.Context, live *unstructured.Unstructured) er
 	return err
 }
 
-// isAlone says that something serves by now what one of Akash's objects stands for, or that a run is
-// under way.
-func (r *repair) isAlone(ctx context.Context, live *unstructured.Unstructured) error {
-	id, _ := lease.IDFromLabels(live.GetLabels())
-	o := owned{kind: kinds.Of(live.GetKind()), live: live, group: id.Group()}
-	now, err := r.look(ctx, r.snapshot, o.group)
-	if err != nil {
-		return err
-	}
-	grounds, err := readGrounds(ctx, r.ledger, o)
-	if err != nil {
-		return err
-	}
-	for _, g := range grounds {
-		part := g.claim.Part(g.served.Key)
-		if part != nil && part.Lease.Group() == o.group && part.Run != "" {
-			return errChanged
+// removeUnserved deletes what stands for a claim that is given up because nothing serves it. An operator of
+// Akash's may route it meanwhile: until nothing is seen to serve it after the delete either, the claim stays.
+func (r *repair) removeUnserved(ctx context.Context, work *run, m state.Mend, ref state.ObjectRef) error {
+	live := r.live(&ref)
+	routed := live != nil && m.Namespace == "" && slices.Contains(kinds.ClaimLike, kinds.Of(ref.Kind))
+	if routed {
+		if err := r.isUnserved(ctx, live); err != nil {
+			return err
 		}
 	}
-	if o.kind == kinds.ProviderHost {
-		if slices.ContainsFunc(now.hostUses[live.GetName()], func(u state.Use) bool { return u.Kind != o.kind.Singular }) {
+	if err := r.removeRead(ctx, work, ref); err != nil || !routed {
+		return err
+	}
+	return r.isUnserved(ctx, live)
+}
+
+// isAlone returns errChanged where something serves by now what one of Akash's objects stands for, or a run is
+// under way.
+func (r *repair) isAlone(ctx context.Context, live *unstructured.Unstructured) error {
+	if err := r.isUnserved(ctx, live); err != nil {
+		return err
+	}
+	id, _ := lease.IDFromLabels(live.GetLabels())
+	grounds, err := readGrounds(ctx, r.ledger, owned{kind: kinds.Of(live.GetKind()), live: live, group: id.Group()})
+	if err == nil && slices.ContainsFunc(grounds, func(g ground) bool {
+		part := g.claim.Part(g.served.Key)
+		return part != nil && part.Lease.Group() == id.Group() && part.Run != ""
+	}) {
+		err = errChanged
+	}
+	return err
+}
+
+// isUnserved returns errChanged where something serves by now what one of Akash's objects stands for.
+func (r *repair) isUnserved(ctx context.Context, live *unstructured.Unstructured) error {
+	id, _ := lease.IDFromLabels(live.GetLabels())
+	now, err := r.look(ctx, r.snapshot, id.Group())
+	if err != nil {
+		return err
+	}
+	if kind := kinds.Of(live.GetKind()); kind == kinds.ProviderHost {
+		if slices.ContainsFunc(now.hostUses[live.GetName()], func(u state.Use) bool { return u.Kind != kind.Singular }) {
 			return errChanged
 		}
 		return nil

@@ -1,6 +1,8 @@
 package akash_test
 
 import (
+	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -296,5 +298,80 @@ func TestRouteThatAnOperatorHasLeft(t *testing.T) {
 	w.settled("repaired", nil)
 	if n := len(list(t, operators.Ingresses, lease.LabelOwner+"="+w.owner)) + len(list(t, operators.Services, lease.LabelOwner+"="+w.owner)); n > 0 {
 		t.Errorf("%d objects are left", n)
+	}
+}
+
+// What stands for the claim of a run that was killed goes with the claim only while nothing serves it: an operator
+// that routes it when it is being deleted keeps the claim.
+func TestOperatorRoutesWhatACrashedRunLeft(t *testing.T) {
+	for name, when := range map[string]struct {
+		request string
+		stays   bool // its ProviderHost does too
+	}{
+		"before the ProviderHost is deleted": {"/ingresses", true},
+		"while it is deleted":                {"/providerhosts/", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, operators.Options{}, "{}", "--operators=on")
+			host := newHost("crashed")
+			d := workload(w.blue, []string{host})
+			w.apply(d).exits(t, 0)
+			route := find(t, operators.Ingresses, w.blue.Namespace(), host)
+			for _, field := range []string{"uid", "resourceVersion", "managedFields", "creationTimestamp", "generation"} {
+				unstructured.RemoveNestedField(route.Object, "metadata", field)
+			}
+			w.operated("release", "--timeout=30s", w.blue.Group().String()).exits(t, 0)
+			w.running.Stop()
+			w.killAt(d, host)
+
+			reads := 0
+			made := func(path string) {
+				if strings.Contains(path, when.request) {
+					if reads++; reads == 2 || !when.stays && reads == 1 {
+						_, err := objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Create(t.Context(), route, metav1.CreateOptions{FieldManager: "provider-services"})
+						must(t, err)
+					}
+				}
+			}
+			if w.proxy.reads = made; !when.stays {
+				w.proxy.reads, w.proxy.before = nil, func(method, path string) {
+					if method == http.MethodDelete {
+						made(path)
+					}
+				}
+			}
+			w.run("repair", "--crashed-after=0s", "--assume-crashed", "CrashedRun/"+host).says(t, "CrashedRun/"+host+" left (")
+			w.proxy.reads, w.proxy.before = nil, nil
+			if find(t, operators.Ingresses, w.blue.Namespace(), host) == nil {
+				t.Fatal("no route was made")
+			}
+			if find(t, claims, ledger, host) == nil {
+				t.Error("the claim of a host that is served is given up")
+			}
+			if (find(t, operators.Hosts, manifests, host) != nil) != when.stays {
+				t.Errorf("its ProviderHost stays: want %v", when.stays)
+			}
+		})
+	}
+}
+
+// killAt applies a deployment and kills the run when it has declared the host and is about to end its work on it.
+func (w *world) killAt(d operators.Deployment, host string) {
+	w.Helper()
+	must(w.T, w.akash.SendManifest(w.Context(), d))
+	ctx, kill := context.WithCancel(w.Context())
+	defer kill()
+	dead := make(chan struct{})
+	w.proxy.before = func(_, path string) {
+		if strings.HasSuffix(path, "/leases/"+host) && find(w.T, operators.Hosts, manifests, host) != nil {
+			kill()
+			<-dead
+		}
+	}
+	run(ctx, w.proxy.kubeconfig, append([]string{"apply", "--timeout=2s", "--config", w.config, "-f", w.define(d)}, w.flags...)...)
+	close(dead)
+	w.proxy.before = nil
+	if find(w.T, operators.Hosts, manifests, host) == nil || find(w.T, claims, ledger, host) == nil {
+		w.Fatal("the run left nothing")
 	}
 }

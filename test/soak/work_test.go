@@ -190,7 +190,8 @@ func (s *soak) work(for_ time.Duration) {
 // run runs a command; one in eight of those that write is killed (SIGKILL) at some moment, one in
 // forty is interrupted.
 func (s *soak) run(random *rand.Rand, op operation) {
-	ctx, cancel := context.WithTimeout(s.t.Context(), 90*time.Second)
+	// A command waits for a minute, and what it takes back may be waited for half a minute more, twice.
+	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := s.command(ctx, &op)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // it says where it stands
