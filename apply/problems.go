@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -83,10 +82,10 @@ func ownObject(kind kinds.Kind, o *unstructured.Unstructured, whose state.Owners
 		_, old := managed.OfVersion(o, kind.GroupVersion())
 		out.OldVersions = old > 0
 	}
-	for _, m := range o.GetManagedFields() {
-		ours := m.Manager == lease.FieldManager || strings.HasPrefix(m.Manager, lease.FieldManager+"/")
-		if ours && m.Subresource == "" && m.Time != nil && m.Time.After(out.Written) {
-			out.Written = m.Time.Time
+	for e := range managed.Of(o) {
+		_, ofGroup := managed.GroupOf(e.Manager)
+		if (ofGroup || e.Manager == lease.FieldManager) && e.Time != nil && e.Time.After(out.Written) {
+			out.Written = e.Time.Time
 		}
 	}
 	return out

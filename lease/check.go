@@ -7,17 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Check judges a definition by the rules that all input formats share, and brings it into its
-// canonical form: services, exposes and IP endpoints sorted, values that equal Akash's defaults
-// left out.
-func Check(d *Definition) Problems { return CheckGroups([]*Definition{d}, false) }
+// Check judges the groups of one deployment by the rules that all input formats share, and brings them into
+// their canonical form: services, exposes and IP endpoints sorted, values that equal Akash's defaults left
+// out. A path of a host, and a port of an IP endpoint, may be named only once (chain-sdk: the manifest's and
+// the SDL's validation).
+func Check(groups ...*Definition) Problems { return checker{}.groups(groups) }
 
-// CheckGroups is Check for all groups of one deployment, in which a path of a host, and a port of an
-// IP endpoint, may be named only once (chain-sdk: the manifest's and the SDL's validation). Of
-// definitions that are partial, because their document has errors already, what is missing is not
-// told again.
-func CheckGroups(groups []*Definition, partial bool) Problems {
-	c := checker{partial: partial}
+// CheckPartial is Check for definitions whose document has errors already: what is missing is not reported again.
+func CheckPartial(groups ...*Definition) Problems { return checker{partial: true}.groups(groups) }
+
+func (c checker) groups(groups []*Definition) Problems {
 	for _, d := range groups {
 		c.definition(d)
 	}

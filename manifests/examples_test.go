@@ -2,8 +2,8 @@ package manifests_test
 
 import (
 	"bytes"
-	"io/fs"
-	"path"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +15,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
-	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -58,7 +57,7 @@ type expose struct {
 }
 
 func TestExamplesBeginWithTwoLinesOfComment(t *testing.T) {
-	names, err := fs.Glob(manifests.Examples, "examples/*")
+	names, err := filepath.Glob("examples/*.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +69,7 @@ func TestExamplesBeginWithTwoLinesOfComment(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, name := range names {
-		lines := strings.SplitN(string(example(t, path.Base(name))), "\n", 4)
+		lines := strings.SplitN(string(example(t, filepath.Base(name))), "\n", 4)
 		for i, line := range lines[:3] {
 			if strings.HasPrefix(line, "# ") != (i < 2) {
 				t.Errorf("%s:%d: %q", name, i+1, line)
@@ -81,12 +80,12 @@ func TestExamplesBeginWithTwoLinesOfComment(t *testing.T) {
 
 func TestExamplesHaveKnownWallets(t *testing.T) {
 	wallets := regexp.MustCompile(`akash1[0-9a-z]*`)
-	names, err := fs.Glob(manifests.Examples, "examples/*")
+	names, err := filepath.Glob("examples/*.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		for _, wallet := range wallets.FindAllString(string(example(t, path.Base(name))), -1) {
+		for _, wallet := range wallets.FindAllString(string(example(t, filepath.Base(name))), -1) {
 			if !slices.Contains([]string{tenantOne, tenantTwo, provider}, wallet) {
 				t.Errorf("%s: unknown wallet %s", name, wallet)
 			}
@@ -231,7 +230,7 @@ func hosts(d definition) []string {
 
 func example(t *testing.T, name string) []byte {
 	t.Helper()
-	data, err := fs.ReadFile(manifests.Examples, path.Join("examples", name))
+	data, err := os.ReadFile(filepath.Join("examples", name))
 	if err != nil {
 		t.Fatal(err)
 	}

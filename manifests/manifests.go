@@ -1,4 +1,4 @@
-// Package manifests holds what is installed into a cluster, and examples, as YAML files that are
+// Package manifests holds what is installed into a cluster, as YAML files that are
 // embedded in the binary. The files can also be given to kubectl as they are; the functions put
 // the namespaces of a configuration in the place of the default ones.
 package manifests
@@ -18,12 +18,6 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 )
-
-// Examples are lease definitions, an SDL and a provider's configuration to try things with, in the
-// folder "examples".
-//
-//go:embed examples/*.yaml
-var Examples embed.FS
 
 //go:embed crds/*.yaml namespaces.yaml rbac.yaml config.yaml
 var files embed.FS

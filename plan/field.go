@@ -10,7 +10,6 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
@@ -72,9 +71,9 @@ func Fields(live *unstructured.Unstructured, want map[string]any, manager string
 // foreign is true for a manager whose fields an apply under the other does not take over. Those of another
 // deployment of the same owner it does, once it holds the claim.
 func foreign(other, manager string) bool {
-	g, err := lease.ParseGroup(strings.TrimPrefix(other, lease.FieldManager+"/"))
-	own, ownErr := lease.ParseGroup(strings.TrimPrefix(manager, lease.FieldManager+"/"))
-	return other != manager && (err != nil || ownErr != nil || g.Owner != own.Owner)
+	g, known := managed.GroupOf(other)
+	own, ofGroup := managed.GroupOf(manager)
+	return other != manager && (!known || !ofGroup || g.Owner != own.Owner)
 }
 
 // compare adds the fields that are sent with another value than is there.

@@ -3,9 +3,11 @@ package render_test
 import (
 	"bytes"
 	"flag"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,7 +204,7 @@ func (c goldenCase) objects(t *testing.T) []render.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pools, err := render.Pools(cfg, render.Leased(def, c.addrs))
+	pools, err := render.Pools(cfg, slices.Concat(slices.Collect(maps.Values(c.addrs))...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,21 +77,6 @@ func (l *leased) leasedPort(def *lease.Definition, service string, e lease.Expos
 	return append([]Object{l.providerLeasedIP(service, e)}, services...), nil
 }
 
-// Leased lists the addresses that Lease writes for the definition, sorted and each once: what
-// Pools needs of it.
-func Leased(def *lease.Definition, addrs Addresses) []netip.Addr {
-	var all []netip.Addr
-	for _, s := range def.Services {
-		for _, e := range s.Expose {
-			if e.IP != "" {
-				all = append(all, endpointAddresses(def, addrs, e.IP)...)
-			}
-		}
-	}
-	slices.SortFunc(all, netip.Addr.Compare)
-	return slices.Compact(all)
-}
-
 // leased is what all objects of a lease have in common, and what is found on the way.
 type leased struct {
 	def       *lease.Definition

@@ -2,7 +2,6 @@ package render_test
 
 import (
 	"errors"
-	"net/netip"
 	"strings"
 	"testing"
 
@@ -58,9 +57,6 @@ func TestAddresses(t *testing.T) {
 	}
 	if got, want := annotation(render.Addresses{"public": addrs("203.0.113.8")}), `"203.0.113.8"`; got != want {
 		t.Errorf("from the ledger: got %s, want %s", got, want)
-	}
-	if d := cmp.Diff(addrs("203.0.113.7"), render.Leased(def, nil), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); d != "" {
-		t.Errorf("leased (-want +got):\n%s", d)
 	}
 	if _, err := render.Lease(def, cfg, render.Addresses{"public": addrs("203.0.113.7", "203.0.113.8")}); err == nil {
 		t.Error("two IPv4 addresses on one endpoint are no error")

@@ -51,9 +51,6 @@ func (as *Addresses) InUse() []netip.Addr {
 	return slices.Compact(used)
 }
 
-// Claim is the claim on the address, or nil.
-func (as *Addresses) Claim(a netip.Addr) *Claim { return as.claims[a] }
-
 // Uses are all uses of the address by Services.
 func (as *Addresses) Uses(a netip.Addr) []Use { return as.uses[a] }
 

@@ -17,7 +17,7 @@ type PoolIndex struct {
 	// last is the last address of each part's ranges, at its root.
 	ranges []pooledRange
 	last   []netip.Addr
-	// looked counts the ranges that were looked at.
+	// looked counts the ranges that were looked at, for the test of how many they are.
 	looked atomic.Int64
 }
 
@@ -95,9 +95,6 @@ func (x *PoolIndex) Of(a netip.Addr) (found *PoolObject) {
 	})
 	return found
 }
-
-// Looked is how many ranges were looked at since the index was made.
-func (x *PoolIndex) Looked() int64 { return x.looked.Load() }
 
 // named is the pool of a name, ours where there are several; nil where there is none.
 func (x *PoolIndex) named(name string) *PoolObject {

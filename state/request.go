@@ -143,9 +143,6 @@ func (r *Request) port(def *lease.Definition, cfg *config.ProviderConfig, e leas
 	})
 }
 
-// Empty is true for a request that wants nothing.
-func (r Request) Empty() bool { return len(r.Hosts) == 0 && len(r.Endpoints) == 0 }
-
 // Hold is the claim on the host that the lease wants.
 func (w HostWant) Hold(id lease.ID) Hold {
 	kind, path := Host, cmp.Or(w.Path, "/")

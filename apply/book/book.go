@@ -226,7 +226,7 @@ const settle = 200 * time.Millisecond
 func Watch(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []state.Subject, show func(*state.Book) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	changed, err := watchAll(ctx, c, cfg, subjects)
+	changed, err := watchAll(ctx, c, cfg, subjects, rewatch)
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ type watched struct {
 // watchAll watches what the subjects are computed from. The channel has a value when something
 // has changed since it was last read from. Each watch begins at a version from before the return,
 // so that nothing falls between a watch and a book that is read afterwards. A kind that the
-// cluster may lack, and does, is not watched.
-func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []state.Subject) (<-chan struct{}, error) {
+// cluster may lack, and does, is not watched. A watch that has ended is begun anew as again says.
+func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []state.Subject, again wait.Backoff) (<-chan struct{}, error) {
 	changed := make(chan struct{}, 1)
 	resources := []watched{{resource: cluster.Leases, namespace: cfg.LedgerNamespace}}
 	add := func(kind kinds.Kind, selector string) {
@@ -58,7 +58,7 @@ func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 		if err != nil {
 			return nil, err
 		}
-		go report(ctx, c, w, begun, changed)
+		go report(ctx, c, w, begun, changed, again)
 	}
 	return changed, nil
 }
@@ -93,18 +93,18 @@ func begin(ctx context.Context, c *cluster.Cluster, w watched) (watch.Interface,
 
 // report tells of each change until the context ends. When the watch cannot go on where it was
 // (410), something may have been missed: that counts as a change, and a new watch is begun.
-func report(ctx context.Context, c *cluster.Cluster, w watched, begun watch.Interface, changed chan<- struct{}) {
+func report(ctx context.Context, c *cluster.Cluster, w watched, begun watch.Interface, changed chan<- struct{}, again wait.Backoff) {
 	tell := func() {
 		select {
 		case changed <- struct{}{}:
 		default: // it has been told and not heard yet
 		}
 	}
-	backoff := rewatch
+	backoff := again
 	for {
 		for e := range begun.ResultChan() {
 			if e.Type != watch.Bookmark && e.Type != watch.Error {
-				backoff = rewatch
+				backoff = again
 				tell()
 			}
 		}

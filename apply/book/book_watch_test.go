@@ -18,8 +18,6 @@ import (
 // A watch whose version the server no longer has (410) is begun anew. Something may have been
 // missed, so it counts as a change; later changes are told as before.
 func TestWatchBeginsAnew(t *testing.T) {
-	defer func(b wait.Backoff) { rewatch = b }(rewatch)
-	rewatch = wait.Backoff{Duration: time.Millisecond, Steps: 1}
 	change := make(chan struct{})
 	watches := make(chan int, 1)
 	watches <- 0
@@ -50,7 +48,7 @@ func TestWatchBeginsAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed, err := watchAll(ctx, c, config.Default(), nil)
+	changed, err := watchAll(ctx, c, config.Default(), nil, wait.Backoff{Duration: time.Millisecond, Steps: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

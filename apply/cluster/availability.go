@@ -19,7 +19,7 @@ import (
 // have a time limit of their own (--request-timeout), that is it.
 const outage = 30 * time.Second
 
-// outageBackoff says how often to ask again a server that does not answer.
+// outageBackoff is the backoff of a connection.
 var outageBackoff = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 8, Cap: time.Second}
 
 // AwayError says that the API server stopped answering while a run was under way, and did not come
@@ -56,6 +56,8 @@ func IsAway(err error) bool {
 // for an outage once and not each of them anew.
 type availability struct {
 	patience time.Duration
+	// backoff says how often a server that does not answer is asked again.
+	backoff wait.Backoff
 
 	mu sync.Mutex
 	// known is true once there was an answer: a server that never gave one is more likely not there.
@@ -155,7 +157,7 @@ func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) err
 
 // persist repeats a request as long as its error says that the server is away.
 func (c *Cluster) persist(ctx context.Context, resource schema.GroupVersionResource, away func(error) bool, do func() error) error {
-	backoff, first, alone := outageBackoff, time.Time{}, 0
+	backoff, first, alone := c.availability.backoff, time.Time{}, 0
 	for {
 		err := do()
 		switch {

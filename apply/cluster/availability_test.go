@@ -13,17 +13,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// hurried makes the wait for a server short for the test.
-func hurried(t *testing.T) {
-	k := outageBackoff
-	t.Cleanup(func() { outageBackoff = k })
-	outageBackoff = wait.Backoff{Duration: time.Microsecond}
-}
-
 // A list whose line is cut in the middle is read again, and so is one that a gateway or a busy server
 // did not answer; none of it is taken for an empty list.
 func TestListIsReadAgain(t *testing.T) {
-	hurried(t)
 	page := `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{},"items":[{"metadata":{"name":"a"}}]}`
 	for name, fail := range map[string]func(http.ResponseWriter){
 		"cut": func(w http.ResponseWriter) {
@@ -54,6 +46,7 @@ func TestListIsReadAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			c.availability.backoff = wait.Backoff{Duration: time.Microsecond}
 			for range 2 {
 				metas, err := c.Metas(t.Context(), Leases, "akash-net")
 				if err != nil || len(metas) != 1 {

@@ -66,7 +66,7 @@ type Cluster struct {
 func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = -1, -1
-	clock, availability := &clock{}, &availability{patience: cmp.Or(config.Timeout, outage)}
+	clock, availability := &clock{}, &availability{patience: cmp.Or(config.Timeout, outage), backoff: outageBackoff}
 	config.Wrap(clock.wrap)
 	config.Wrap(availability.wrap)
 	config.Wrap(noteStatus)

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
@@ -12,26 +11,17 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
-
-// applied is what a manager owns of an object by server-side apply; nil where it has applied nothing.
-func applied(entries []metav1.ManagedFieldsEntry, manager string) *metav1.ManagedFieldsEntry {
-	for i, e := range entries {
-		if e.Manager == manager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" {
-			return &entries[i]
-		}
-	}
-	return nil
-}
 
 // Owned is what a manager has applied of an object, with the values that stand there: to apply it again
 // changes nothing.
 func Owned(live *unstructured.Unstructured, manager string) (map[string]any, error) {
 	out := map[string]any{}
-	if entry := applied(live.GetManagedFields(), manager); entry != nil && entry.FieldsV1 != nil {
-		set := fieldpath.NewSet()
-		if err := set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())); err != nil {
-			return nil, fmt.Errorf("managed fields of %s: %w", manager, err)
+	if entry, ok := managed.Applied(live, manager); ok {
+		set, ok := entry.Set()
+		if !ok {
+			return nil, fmt.Errorf("the managed fields of %s cannot be read", manager)
 		}
 		out = pickFields(live.Object, set)
 	}
@@ -126,7 +116,7 @@ func (c *Cluster) Withdraw(ctx context.Context, kind kinds.Kind, before *unstruc
 			return err
 		}
 		live, err := c.Get(ctx, kind, before.GetNamespace(), before.GetName())
-		if err != nil || live == nil || live.GetUID() != meta.UID || !sameApply(live.GetManagedFields(), meta.ManagedFields, manager) {
+		if err != nil || live == nil || live.GetUID() != meta.UID || !sameApply(live, meta, manager) {
 			return err
 		}
 		version = live.GetResourceVersion()
@@ -134,7 +124,8 @@ func (c *Cluster) Withdraw(ctx context.Context, kind kinds.Kind, before *unstruc
 }
 
 // sameApply is true where the manager has not applied anything else meanwhile.
-func sameApply(now, then []metav1.ManagedFieldsEntry, manager string) bool {
-	a, b := applied(now, manager), applied(then, manager)
-	return a != nil && b != nil && a.Time.Equal(b.Time) && a.FieldsV1 != nil && b.FieldsV1 != nil && bytes.Equal(a.FieldsV1.GetRawBytes(), b.FieldsV1.GetRawBytes())
+func sameApply(now, then metav1.Object, manager string) bool {
+	a, nowThere := managed.Applied(now, manager)
+	b, thenThere := managed.Applied(then, manager)
+	return nowThere && thenThere && a.Same(b)
 }

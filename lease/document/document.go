@@ -274,5 +274,9 @@ func (d *Document) add(at lease.Place, warning bool, format string, args ...any)
 
 // Check judges what was read from the document: the groups of one deployment, or one definition.
 func (d *Document) Check(groups ...*lease.Definition) {
-	d.Problems = append(d.Problems, lease.CheckGroups(groups, d.Problems.Failed())...)
+	check := lease.Check
+	if d.Problems.Failed() {
+		check = lease.CheckPartial
+	}
+	d.Problems = append(d.Problems, check(groups...)...)
 }

@@ -47,15 +47,6 @@ func (c Cursor) Word() string {
 	return c.Raw()
 }
 
-// Texts are the texts of a list.
-func (c Cursor) Texts() []string {
-	var texts []string
-	for item := range c.List() {
-		texts = append(texts, item.Text())
-	}
-	return texts
-}
-
 // Uint is a number between least and most. What it should be, such as "a port", is for the
 // message. The second result is false when it is missing or not such a number.
 func (c Cursor) Uint(least, most uint64, what string) (uint64, bool) {

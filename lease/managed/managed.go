@@ -116,14 +116,29 @@ func Applied(o metav1.Object, manager string) (e Entry, ok bool) {
 	return Entry{}, false
 }
 
-// Group is the deployment group whose manager has applied the entry.
-func (e Entry) Group() (lease.Group, bool) {
-	text, ours := strings.CutPrefix(e.Manager, lease.FieldManager+"/")
-	if !ours || e.Operation != metav1.ManagedFieldsOperationApply {
+// GroupOf is the deployment group under whose name a manager writes.
+func GroupOf(manager string) (lease.Group, bool) {
+	text, ours := strings.CutPrefix(manager, lease.FieldManager+"/")
+	if !ours {
 		return lease.Group{}, false
 	}
 	g, err := lease.ParseGroup(text)
 	return g, err == nil
+}
+
+// Group is the deployment group whose manager has applied the entry.
+func (e Entry) Group() (lease.Group, bool) {
+	if e.Operation != metav1.ManagedFieldsOperationApply {
+		return lease.Group{}, false
+	}
+	return GroupOf(e.Manager)
+}
+
+// Same is true for entries of one write, of the same fields.
+func (e Entry) Same(other Entry) bool {
+	a, ok := e.Set()
+	b, known := other.Set()
+	return ok && known && e.Time.Equal(other.Time) && a.Equals(b)
 }
 
 // AppliedBy is true where the manager of a deployment group has applied anything of an object.

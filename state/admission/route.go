@@ -61,11 +61,6 @@ func (r *Route) identity() identity {
 	return identity{namespace: r.Namespace}
 }
 
-// String is kind namespace/name, for messages.
-func (r *Route) String() string {
-	return r.kind() + " " + r.Namespace + "/" + r.Name
-}
-
 func (r *Route) kind() string { return strings.ToLower(r.Kind) }
 
 // Domain is what follows the first label of the host; a wildcard stands for the names below it.
