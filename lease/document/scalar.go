@@ -54,8 +54,8 @@ func (c Cursor) Uint(least, most uint64, what string) (uint64, bool) {
 		return 0, false
 	}
 	if c.IsScalar() && c.node.Tag == "!!str" {
-		if _, err := strconv.ParseUint(c.node.Value, 10, 64); err == nil {
-			c.Errorf("%s is a text, not a number; write %s", quote(c.node.Value), lease.Clip(c.node.Value))
+		if n, err := strconv.ParseUint(c.node.Value, 10, 64); err == nil {
+			c.Errorf("%s is a text, not a number; write %d", quote(c.node.Value), n)
 			return 0, false
 		}
 	}
@@ -64,7 +64,22 @@ func (c Cursor) Uint(least, most uint64, what string) (uint64, bool) {
 		c.notInRange(least, most, what)
 		return 0, false
 	}
-	return n, true
+	return n, c.isPlainlyRead(n)
+}
+
+// isPlainlyRead is false, with a problem, for a number that begins with a zero: YAML reads 0443 as octal and 0480
+// as decimal. Where the document is not strict it is read all the same.
+func (c Cursor) isPlainlyRead(n uint64) bool {
+	text := strings.TrimPrefix(c.node.Value, "+")
+	switch {
+	case len(text) < 2 || text[0] != '0' || text[1] != '_' && (text[1] < '0' || text[1] > '9'):
+		return true
+	case c.doc.Strict:
+		c.Errorf("%s begins with a zero, and YAML reads it as %d; write the number without the zero", shown(c.node), n)
+		return false
+	}
+	c.Warnf("%s begins with a zero and is read as %d", shown(c.node), n)
+	return true
 }
 
 // Sequence is a number of 1 to most that may also be written as a text, as Akash writes dseq.
@@ -124,7 +139,7 @@ func (c Cursor) Float() (float64, bool) {
 	if n, ok := c.uint(); ok {
 		return float64(n), true
 	}
-	if c.IsScalar() && (c.node.Tag == "!!float" || c.node.Tag == "!!str" && !c.doc.Strict) {
+	if c.IsScalar() && (c.node.Tag == "!!int" || c.node.Tag == "!!float" || c.node.Tag == "!!str" && !c.doc.Strict) {
 		if f, err := strconv.ParseFloat(c.node.Value, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
 			return f, true
 		}
