@@ -120,7 +120,7 @@ func (m *Mapping) flatten() {
 		case k.Tag == "!!merge":
 			merges = append(merges, m.content[i+1])
 		case seen[k.Value] != nil:
-			m.doc.add(m.doc.place(k.Line, k.Column, &lease.Step{Parent: m.path, Key: k.Value}), false,
+			m.doc.add(m.doc.place(m.content[i].Line, m.content[i].Column, &lease.Step{Parent: m.path, Key: k.Value}), false,
 				"key %q is given twice (also in line %d)", k.Value, m.doc.before+seen[k.Value].Line)
 		default:
 			seen[k.Value] = k
