@@ -1,0 +1,187 @@
+package lease_test
+
+import (
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// full is a definition in which nothing is left out.
+func full() *lease.Definition {
+	w, at := uint16(90), []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("2001:db8::7")}
+	return &lease.Definition{
+		Lease: lease.ID{Owner: "akash1x", DSeq: 1, GSeq: 2, OSeq: 3, Provider: "akash1y"},
+		Services: []lease.Service{
+			{Name: "api", Expose: []lease.Expose{{Port: 80, Protocol: lease.TCP}}},
+			{Name: "web", Target: "route", Expose: []lease.Expose{
+				{Port: 53, As: 54, Protocol: lease.UDP, Global: true, IP: "public"},
+				{
+					Port: 8080, As: 80, Protocol: lease.TCP, Global: true, Path: "/v1", Hosts: []lease.Host{{Name: "a.example.com"}, {Name: "b.example.com"}},
+					HTTP: lease.HTTPOptions{MaxBodySize: 1, ReadTimeout: 2 * time.Millisecond, SendTimeout: 3 * time.Millisecond, NextTries: 4, NextTimeout: 5 * time.Millisecond, NextCases: []string{"500", "502"}},
+					Routing: &lease.Routing{
+						TLS: &lease.TLS{
+							Termination: lease.Reencrypt, Insecure: lease.InsecureAllow, SecretName: "s", DestinationCASecretName: "d",
+							Issuer: &lease.Issuer{Name: "i", Kind: "K", Group: "a.b"},
+						},
+						Weight: &w, Backends: []lease.Backend{{Service: "api", Port: 80, Weight: 10}}, Sticky: &lease.Sticky{Cookie: "c", SameSite: "Lax"},
+						RequestHeaders: []lease.HeaderRule{{Name: "h", Value: "v"}}, ResponseHeaders: []lease.HeaderRule{{Name: "r", Delete: true}},
+						Annotations: []lease.RouteAnnotation{{Key: timeout, Value: "1s"}}, Labels: map[string]string{"l": "m", "k": "n"},
+					},
+				},
+				{Port: 8443, Protocol: lease.TCP, Global: true, Routing: &lease.Routing{TLS: &lease.TLS{Termination: lease.Edge}}},
+				{Port: 9000, As: 80, Protocol: lease.TCP, Global: true, Path: "/v2"},
+			}},
+		},
+		IPEndpoints: []lease.IPEndpoint{{Name: "public", Addresses: at}},
+	}
+}
+
+// The sum stands on every object: another sum for the same definition would have every lease written anew.
+func TestTheSumOfADefinitionStays(t *testing.T) {
+	d := full()
+	if problems := lease.Check(d); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if got, want := lease.Sum(d), "nct8gecmvqslnbbs78ipge242i9m2453mcd4eogoiaghtpjaahl0"; got != want {
+		t.Errorf("the sum is %s, want %s", got, want)
+	}
+	for _, s := range d.Services {
+		for _, e := range s.Expose {
+			slices.Reverse(e.Hosts)
+		}
+	}
+	d.Name, d.At, d.Services[0].At, d.IPEndpoints[0].At = "other", lease.Place{Line: 1}, lease.Place{Line: 2}, lease.Place{Line: 3}
+	if lease.Sum(d) != lease.Sum(full()) {
+		t.Error("the order of hosts, names and places count")
+	}
+}
+
+// Whatever one field says differently makes another sum: each leaf of a definition is changed once.
+func TestTheSumTellsAllFieldsApart(t *testing.T) {
+	seen := map[string]string{lease.Sum(full()): "nothing"}
+	for i := 0; ; i++ {
+		d := full()
+		at, n := "", i
+		changeLeaf(reflect.ValueOf(d).Elem(), "", &n, &at)
+		if at == "" {
+			break
+		}
+		sum := lease.Sum(d)
+		if other, same := seen[sum]; same {
+			t.Errorf("%s makes no other sum than %s", at, other)
+		}
+		seen[sum] = at
+	}
+	if len(seen) < 70 {
+		t.Errorf("%d fields were changed", len(seen))
+	}
+}
+
+// changeLeaf changes the nth field of a value that says anything, and where says which.
+func changeLeaf(v reflect.Value, path string, n *int, where *string) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			switch name := v.Type().Field(i).Name; name {
+			case "At", "HTTPAt", "IPAt", "PathAt", "Hash", "HostsWithheld": // what was read where, and what the ledger makes of it
+			default:
+				if name != "Name" || path != "" { // a definition's name is for people
+					changeLeaf(v.Field(i), path+"."+name, n, where)
+				}
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			changeLeaf(v.Elem(), path, n, where)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			if a, ok := v.Index(i).Addr().Interface().(*netip.Addr); ok {
+				if *n--; *n == -1 {
+					*a, *where = a.Next(), path
+				}
+				continue
+			}
+			changeLeaf(v.Index(i), fmt.Sprintf("%s[%d]", path, i), n, where)
+		}
+	case reflect.Map:
+		if v.IsNil() {
+			return
+		}
+		for _, key := range []string{"k", "l"} {
+			if *n--; *n == -1 {
+				v.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf("other"))
+				*where = path + "." + key
+			}
+		}
+	default:
+		if *n--; *n != -1 {
+			return
+		}
+		*where = path
+		switch v.Kind() {
+		case reflect.Bool:
+			v.SetBool(!v.Bool())
+		case reflect.String:
+			v.SetString(v.String() + "x")
+		case reflect.Int64:
+			v.SetInt(v.Int() + 1)
+		default:
+			v.SetUint(v.Uint() + 1)
+		}
+	}
+}
+
+func TestWhatADefinitionExposes(t *testing.T) {
+	d := full()
+	for at, want := range map[[2]string]uint16{{"a.example.com", "/v1"}: 8080, {"b.example.com", "/v1"}: 8080, {"a.example.com", "/"}: 0, {"c.example.com", "/v1"}: 0} {
+		if got := d.Routed(at[0], at[1]); (got == nil) != (want == 0) || got != nil && got.Port != want {
+			t.Errorf("%s leads to %+v, want port %d", at, got, want)
+		}
+	}
+	if e := d.Endpoint("public"); e == nil || len(e.Addresses) != 2 || d.Endpoint("publi") != nil {
+		t.Errorf("the endpoint is %+v", e)
+	}
+	if o := d.Services[1].Expose[1].Options(); o == nil || o.NextTries != 4 || d.Services[1].Expose[0].Options() != nil {
+		t.Errorf("the options are %+v", o)
+	}
+	defaults := lease.HTTPOptions{
+		MaxBodySize: 1048576, ReadTimeout: time.Minute, SendTimeout: time.Minute, NextTries: 3, NextCases: []string{"error", "timeout"},
+	}
+	if diff := cmp.Diff(defaults, lease.HTTPOptions{}.WithDefaults()); diff != "" {
+		t.Errorf("Akash's defaults (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(lease.HTTPOptions{}, defaults.WithoutDefaults()); diff != "" {
+		t.Errorf("what is left of them (-want +got):\n%s", diff)
+	}
+	said := d.Services[1].Expose[1].HTTP
+	if diff := cmp.Diff(said, said.WithDefaults().WithoutDefaults()); diff != "" {
+		t.Errorf("what is said is kept (-want +got):\n%s", diff)
+	}
+	host := []lease.Host{{Name: "a.example.com"}}
+	for name, c := range map[string]struct {
+		expose   lease.Expose
+		exposes  bool
+		unrouted int
+	}{
+		"nothing":          {lease.Expose{Port: 80, Protocol: lease.TCP}, false, 0},
+		"a routed port":    {lease.Expose{Port: 80, Protocol: lease.TCP, Global: true}, true, 0},
+		"another port":     {lease.Expose{Port: 81, Protocol: lease.TCP, Global: true}, false, 0},
+		"a host":           {lease.Expose{Port: 81, Protocol: lease.TCP, Hosts: host}, true, 1},
+		"a routed host":    {lease.Expose{Port: 80, Protocol: lease.TCP, Global: true, Hosts: host}, true, 0},
+		"an address":       {lease.Expose{Port: 81, Protocol: lease.TCP, IP: "public"}, true, 0},
+		"a host, and that": {lease.Expose{Port: 81, Protocol: lease.TCP, IP: "public", Hosts: host}, true, 0},
+	} {
+		d := &lease.Definition{Services: []lease.Service{{Name: "a"}, {Name: "b", Expose: []lease.Expose{c.expose}}}}
+		if d.Exposes() != c.exposes || len(d.Unrouted()) != c.unrouted {
+			t.Errorf("%s: exposes %v, unrouted %v", name, d.Exposes(), d.Unrouted())
+		}
+	}
+}

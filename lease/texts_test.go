@@ -1,0 +1,173 @@
+package lease_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Of an address that was typed wrong, nearly all are found (BIP 173's own examples among them).
+func TestChecksum(t *testing.T) {
+	good := []string{"akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h", "akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn", "a12uel5l", "abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw"}
+	for _, address := range good {
+		if !lease.ChecksumOK(address) {
+			t.Errorf("%s is refused", address)
+		}
+		for i := range len(address) {
+			for _, c := range []string{"q", "z", "b", "1", ""} {
+				if wrong := address[:i] + c + address[i+1:]; wrong != address && lease.ChecksumOK(wrong) {
+					t.Errorf("%s is taken for right", wrong)
+				}
+			}
+		}
+	}
+	for _, address := range []string{"", "1", "akash1", "akash", "a1qqqqq", "split1cheo2y9e2w", "é1qqqqqq"} {
+		if lease.ChecksumOK(address) {
+			t.Errorf("%q is taken for right", address)
+		}
+	}
+}
+
+// Messages repeat little of what they are about, and nothing that a terminal obeys.
+func TestMessagesAreShort(t *testing.T) {
+	short, long := strings.Repeat("x", 512), strings.Repeat("é", 300)
+	if lease.Clip(short) != short || lease.Clip(short+"y") != short[:100]+"…" || lease.Clip(long) != long[:100]+"…" || lease.Clip("x"+long) != "x"+long[:98]+"…" {
+		t.Errorf("clipped: %q %q %q", lease.Clip(short+"y"), lease.Clip(long), lease.Clip("x"+long))
+	}
+	if got := lease.Message("%s %d %s", short+"y", 7, "z"); got != short[:100]+"… 7 z" {
+		t.Errorf("message %q", got)
+	}
+	for n, whole := range map[int]bool{2048: true, 2049: false} {
+		text := strings.Repeat("x", 512)
+		got := lease.Message(strings.Repeat("%s", 4)+strings.Repeat("y", n-2048), text, text, text, text)
+		if (len(got) == n) != whole || !whole && got != strings.Repeat("x", 2048)+"…" {
+			t.Errorf("a message of %d bytes has %d", n, len(got))
+		}
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	step := func(keys ...any) (s *lease.Step) {
+		for _, key := range keys {
+			if i, ok := key.(int); ok {
+				s = &lease.Step{Parent: s, Index: i}
+			} else {
+				s = &lease.Step{Parent: s, Key: key.(string)}
+			}
+		}
+		return s
+	}
+	long := strings.Repeat("k", 512)
+	for want, at := range map[string]lease.Place{
+		"":                              {},
+		"f":                             {File: "f"},
+		"f:2:3":                         {File: "f", Line: 2, Column: 3},
+		"f:2:3: spec.a[4].b":            {File: "f", Line: 2, Column: 3, Field: step("spec", "a", 4, "b")},
+		"spec":                          {Field: step("spec")},
+		"[0].a":                         {Field: step(0, "a")},
+		"f: p":                          {File: "f", Path: "p", Field: step("spec")},
+		`a["b.c"]["d/e"]["f g"]["[h]"]`: {Field: step("a", "b.c", "d/e", "f g", "[h]")},
+		`["\x1b[2J"]["\u202e"].é`:       {Field: step("\x1b[2J", "\u202e", "é")},
+		`["\xff"]["\"b"]`:               {Field: step("\xff", `"b`)},
+		long:                            {Field: step(long)},
+		`["` + long[:100] + `…"].b`:     {Field: step(long+"k", "b")},
+	} {
+		if got := at.String(); got != want {
+			t.Errorf("the place is %s, want %s", got, want)
+		}
+	}
+}
+
+// Problems are told in the order of the document, each once; those of different objects are different.
+func TestProblemsInOrder(t *testing.T) {
+	at := func(file string, line, column int, path string) lease.Place {
+		return lease.Place{File: file, Line: line, Column: column, Path: path}
+	}
+	var ps lease.Problems
+	ps.Add(at("f", 2, 1, "b"), "second %d", 2)
+	ps.Warn(at("f", 1, 5, "a"), "doubt")
+	ps.Add(at("f", 1, 4, "a"), "first")
+	ps.Add(at("f", 1, 4, "again"), "first")
+	ps.Add(at("f", 1, 4, "a"), "other")
+	ps.Add(at("manifests/x", 0, 0, "a"), "first")
+	ps.Add(at("manifests/x", 0, 0, "a"), "first")
+	ps.Add(at("manifests/x", 0, 0, "b"), "first")
+	ps.Add(at("manifests/y", 0, 0, "a"), "first")
+	warnings, errors := ps.Warnings(), ps.Errors()
+	if len(warnings) != 1 || warnings.Failed() || len(errors) != 8 || !errors.Failed() || !ps.Failed() || lease.Problems(nil).Failed() {
+		t.Errorf("%d warnings and %d errors", len(warnings), len(errors))
+	}
+	want := "manifests/x: a: first\nmanifests/x: b: first\nmanifests/y: a: first\nf:1:4: a: first\nf:1:4: a: other\nf:1:5: a: doubt\nf:2:1: b: second 2"
+	if got := ps.Sorted().Error(); got != want {
+		t.Errorf("the problems are\n%s\nwant\n%s", got, want)
+	}
+	if got := (lease.Problem{Message: "m"}).Error(); got != "m" {
+		t.Errorf("a problem without a place: %q", got)
+	}
+}
+
+func TestWhatWasMeant(t *testing.T) {
+	many := map[string]int{}
+	for i := range 65 {
+		many[fmt.Sprintf("name-%d", i)] = i
+	}
+	for _, c := range []struct{ name, candidates, want string }{
+		{"prot", "port path", ""},
+		{"por", "port path", "port"},
+		{"MAX-SIZE", "max_size", "max_size"},
+		{"abc", "abx axx", "abx"},
+		{"axx", "abc", ""},
+		{"", "ab", ""},
+		{"", "a", "a"},
+		{"kitten", "sitting kitte", "kitte"},
+		{"a@@b", "A``B", ""},
+		{"a[[b", "a{{b", ""},
+		{strings.Repeat("a", 64), strings.Repeat("a", 63) + "b", strings.Repeat("a", 63) + "b"},
+		{strings.Repeat("a", 65), strings.Repeat("a", 64), ""},
+		{strings.Repeat("a", 64), strings.Repeat("a", 65), ""},
+	} {
+		if got := lease.Nearest(c.name, strings.Fields(c.candidates)); got != c.want {
+			t.Errorf("%q of %q is %q, want %q", c.name, c.candidates, got, c.want)
+		}
+	}
+	if got := lease.Suggest("por", []string{"port"}) + lease.Suggest("x", []string{"port"}); got != `; did you mean "port"?` {
+		t.Errorf("the suggestion is %q", got)
+	}
+	if got := lease.NearestKey("name-6x", many); got != "" {
+		t.Errorf("%q of %d names", got, len(many))
+	}
+	delete(many, "name-0")
+	if got := lease.NearestKey("name-11x", many); got != "name-1" && got != "name-11" {
+		t.Errorf("%q of %d names", got, len(many))
+	}
+}
+
+func TestSmallNames(t *testing.T) {
+	g := lease.Group{Owner: "akash1x", DSeq: 7, GSeq: 2}
+	for got, want := range map[string]string{
+		g.String(): "akash1x/7/2", g.FieldManager(): "akash-net/akash1x/7/2",
+		lease.HostPath("a.b", "") + lease.HostPath("a.b", "/") + lease.HostPath("a.b", "/c"): "a.ba.ba.b/c",
+		lease.RouteName("a.b", "/") + lease.RouteName("*.a.b", ""):                           "a.bwc--any.a.b",
+		lease.RedirectName("a.b"): "rd--http.a.b",
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	for template, want := range map[string]string{
+		"": "", "a": "", "${service}.apps.example.com": "apps.example.com", "a.${namespace}.example.com": "example.com", "${service}.${dseq}.${gseq}.b": "b", "a.b.${dseq}": "",
+	} {
+		if got := lease.TemplateDomain(template); got != want {
+			t.Errorf("the domain of %s is %q, want %q", template, got, want)
+		}
+	}
+	for name, want := range map[string]bool{
+		"a": true, "a.b": true, "": false, "A.b": false, "a..b": false, strings.Repeat("a", 63) + ".b": true, strings.Repeat("a", 64) + ".b": false, "1.2.3.4": true,
+	} {
+		if got := lease.IsHostName(name); got != want {
+			t.Errorf("%q is a host's name: %v", name, got)
+		}
+	}
+}
