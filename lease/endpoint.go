@@ -64,6 +64,9 @@ func otherEndpoint(other, name string) string {
 	return fmt.Sprintf(" (also to endpoint %q)", other)
 }
 
+// broadcast is every host of a network.
+var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
 // CheckAddr says why an address cannot be leased, or returns nil.
 func CheckAddr(a netip.Addr) error {
 	switch {
@@ -73,7 +76,7 @@ func CheckAddr(a netip.Addr) error {
 		return fmt.Errorf("%s has a zone; an address that is leased has none", a)
 	case a.Is4In6():
 		return fmt.Errorf("%s is an IPv4-mapped IPv6 address; write %s", a, a.Unmap())
-	case a.IsUnspecified() || a.IsLoopback() || a.IsMulticast():
+	case a.IsUnspecified() || a.IsLoopback() || a.IsMulticast() || a.IsLinkLocalUnicast() || a == broadcast:
 		return fmt.Errorf("%s is not an address that can be leased", a)
 	}
 	return nil
