@@ -152,6 +152,9 @@ func (c *checker) ip(d *Definition, s *Service, e *Expose) {
 		c.problems.Add(e.IPAt, "the Service would be named %q, %d characters; at most %d are allowed: shorten the service's name",
 			name, len(name), validation.DNS1123LabelMaxLength)
 	}
+	if len(c.services[name]) > 0 {
+		c.problems.Add(e.IPAt, "the Service would be named %q, and so is a service of the lease: one of the two needs another name", name)
+	}
 	if n := LeasedIPName(SharingKey(d.Lease.Owner, e.IP), e.Protocol, e.ExternalPort()); len(n) > validation.DNS1123SubdomainMaxLength {
 		c.problems.Add(e.IPAt, "the endpoint's name is too long: the ProviderLeasedIP's name would have %d characters; at most %d are allowed",
 			len(n), validation.DNS1123SubdomainMaxLength)
