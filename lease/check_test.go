@@ -20,7 +20,7 @@ func TestCheckHost(t *testing.T) {
 		"":                               "is empty",
 		"Example.COM":                    `not lower case; write "example.com"`,
 		"*.example.com":                  "is a wildcard",
-		"example.com.":                   "is not a host name",
+		"example.com.":                   `write "example.com"`,
 		"a..b":                           "is not a host name",
 		"-a.b":                           "is not a host name",
 		"a_b.example.com":                "is not a host name",

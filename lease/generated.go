@@ -40,6 +40,11 @@ func CheckHostTemplate(template string) error {
 	case strings.Contains(strings.TrimSuffix(first, "${hash}"), "${hash}") || strings.Contains(domain, "${hash}"):
 		return fmt.Errorf("${hash} stands at the end of the first label, or nowhere: it is added there")
 	}
+	for label := range strings.SplitSeq(domain, ".") {
+		if n := len(label); n > validation.DNS1123LabelMaxLength && !strings.Contains(label, "${") {
+			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", Clip(template), n, validation.DNS1123LabelMaxLength)
+		}
+	}
 	if n := longestName(template); n > validation.DNS1123SubdomainMaxLength {
 		return fmt.Errorf("%q makes host names of up to %d characters; at most %d are allowed", Clip(template), n, validation.DNS1123SubdomainMaxLength)
 	}

@@ -80,6 +80,8 @@ func badHost(host string) error {
 		return fmt.Errorf("%q is a wildcard where a host name is expected", Clip(host))
 	case isSubdomain(strings.ToLower(host)):
 		return fmt.Errorf("%q is not lower case; write %q", Clip(host), strings.ToLower(host))
+	case isSubdomain(strings.ToLower(strings.TrimSuffix(host, "."))):
+		return fmt.Errorf("%q ends with a dot; write %q", Clip(host), strings.ToLower(strings.TrimSuffix(host, ".")))
 	case strings.Contains(host, "://"):
 		return fmt.Errorf("%q is a URL, not a host name", Clip(host))
 	}
