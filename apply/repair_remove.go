@@ -47,24 +47,30 @@ func (r *repair) isIdle(ctx context.Context, live *unstructured.Unstructured) er
 func (r *repair) removeUnserved(ctx context.Context, work *run, m state.Mend, ref state.ObjectRef) error {
 	live := r.live(&ref)
 	routed := live != nil && m.Namespace == "" && slices.Contains(kinds.ClaimLike, kinds.Of(ref.Kind))
+	groups := []lease.Group{m.Group}
+	for _, p := range m.Leave.PartsOf(m.Group) {
+		if former, ok := p.Former(); ok {
+			groups = append(groups, former)
+		}
+	}
 	if routed {
-		if err := r.isUnserved(ctx, live); err != nil {
+		if err := r.isUnserved(ctx, live, groups...); err != nil {
 			return err
 		}
 	}
 	if err := r.removeRead(ctx, work, ref); err != nil || !routed {
 		return err
 	}
-	return r.isUnserved(ctx, live)
+	return r.isUnserved(ctx, live, groups...)
 }
 
 // isAlone returns errChanged where something serves by now what one of Akash's objects stands for, or a run is
 // under way.
 func (r *repair) isAlone(ctx context.Context, live *unstructured.Unstructured) error {
-	if err := r.isUnserved(ctx, live); err != nil {
+	id, _ := lease.IDFromLabels(live.GetLabels())
+	if err := r.isUnserved(ctx, live, id.Group()); err != nil {
 		return err
 	}
-	id, _ := lease.IDFromLabels(live.GetLabels())
 	grounds, err := readGrounds(ctx, r.ledger, owned{kind: kinds.Of(live.GetKind()), live: live, group: id.Group()})
 	if err == nil && slices.ContainsFunc(grounds, func(g ground) bool {
 		part := g.claim.Part(g.served.Key)
@@ -75,26 +81,33 @@ func (r *repair) isAlone(ctx context.Context, live *unstructured.Unstructured) e
 	return err
 }
 
-// isUnserved returns errChanged where something serves by now what one of Akash's objects stands for.
-func (r *repair) isUnserved(ctx context.Context, live *unstructured.Unstructured) error {
-	id, _ := lease.IDFromLabels(live.GetLabels())
-	now, err := r.look(ctx, r.snapshot, id.Group())
-	if err != nil {
-		return err
-	}
-	if kind := kinds.Of(live.GetKind()); kind == kinds.ProviderHost {
-		if slices.ContainsFunc(now.hostUses[live.GetName()], func(u state.Use) bool { return u.Kind != kind.Singular }) {
-			return errChanged
+// isUnserved returns errChanged where an object of one of the deployment groups serves by now what one of Akash's
+// objects stands for.
+func (r *repair) isUnserved(ctx context.Context, live *unstructured.Unstructured, groups ...lease.Group) error {
+	for _, group := range groups {
+		now, err := r.look(ctx, r.snapshot, group)
+		if err != nil {
+			return err
 		}
-		return nil
-	}
-	port := state.PortObjectOf(live)
-	for _, s := range now.live[kinds.Service.Plural] {
-		if is := state.ServiceObjectOf(s); is.Protocol == port.Protocol && is.Port == port.Port && is.Service == port.Service {
+		if now.routes(live) {
 			return errChanged
 		}
 	}
 	return nil
+}
+
+// routes is true where something serves what one of Akash's objects stands for.
+func (s *snapshot) routes(declared *unstructured.Unstructured) bool {
+	if kind := kinds.Of(declared.GetKind()); kind == kinds.ProviderHost {
+		return slices.ContainsFunc(s.hostUses[declared.GetName()], func(u state.Use) bool { return u.Kind != kind.Singular })
+	}
+	port := state.PortObjectOf(declared)
+	for _, o := range s.live[kinds.Service.Plural] {
+		if is := state.ServiceObjectOf(o); is.SharingKey == port.SharingKey && is.Protocol == port.Protocol && is.Port == port.Port {
+			return true
+		}
+	}
+	return false
 }
 
 // removeRead deletes an object that this program wrote, as it was read.

@@ -24,6 +24,12 @@ func (f *facts) endpoint(id lease.ID, part ...func(*Part)) *Claim {
 }
 
 var portProblems = []aProblem{
+	{CrashedRun, "where MetalLB chooses, a run took over a port, and Akash's operator serves it for the former holder", func(f *facts) {
+		pooled(f)
+		f.endpoint(bookShop, marked, func(p *Part) { p.From = sibling.Group().String() })
+		f.declares(bookShop)
+		byAkash(f.asks(sibling, "", atIP))
+	}, beside("it ended", func(f *facts) { f.Claims[0].Parts[0].Run = "" })},
 	{UnclaimedAddress, "a Service has an address that nobody has claimed", func(f *facts) { f.asks(bookShop, atIP, atIP) }, besides{
 		"its lease has claimed it":                 func(f *facts) { f.leases(bookShop, atIP) },
 		"another has":                              func(f *facts) { f.leases(bookBlog, atIP) },

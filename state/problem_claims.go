@@ -127,7 +127,7 @@ func (p *problems) partsOf(base Problem, c *Claim, g lease.Group) {
 func (p *problems) servedByFormer(c *Claim, g lease.Group) bool {
 	return slices.ContainsFunc(c.PartsOf(g), func(part Part) bool {
 		former, ok := part.Former()
-		return ok && len(p.standFor(c, former)) > 0
+		return ok && (len(p.standFor(c, former)) > 0 || p.isServed(c, former, nil))
 	})
 }
 

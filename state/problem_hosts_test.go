@@ -28,6 +28,11 @@ var claimProblems = []aProblem{
 		f.holds(bookShop, atHost, marked, func(p *Part) { p.From = sibling.Group().String() })
 		f.routes("ingress", sibling, atHost)
 	}, beside("it ended", func(f *facts) { f.Claims[0].Parts[0].Run = "" })},
+	{CrashedRun, "a run took over a host and its ProviderHost, and Akash's operator serves it for the former holder", func(f *facts) {
+		f.holds(bookShop, atHost, marked, func(p *Part) { p.From = sibling.Group().String() })
+		f.routes(providerHost, bookShop, atHost)
+		byAkash(f.routes("ingress", sibling, atHost))
+	}, beside("it ended", func(f *facts) { f.Claims[0].Parts[0].Run = "" })},
 	{NamespaceGone, "the namespace of a lease that was applied is gone", func(f *facts) {
 		f.holds(bookShop, atHost, wasApplied)
 		delete(f.Namespaces, bookShop.Namespace())

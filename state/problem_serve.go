@@ -138,11 +138,14 @@ func (o *OwnObject) standsForPort(c *Claim) bool {
 }
 
 // isServed is true where one of the group's objects that rest on the claim serves it, or a route that
-// an operator has made of them.
+// an operator has made of them. The group holds parts of the claim, or did before a transfer.
 func (p *problems) isServed(c *Claim, g lease.Group, stands []ObjectRef) bool {
 	return slices.ContainsFunc(stands, func(o ObjectRef) bool { return o.Kind != providerHost && o.Kind != providerLeasedIP }) ||
 		slices.ContainsFunc(p.Uses[c.Thing], func(u Use) bool { return u.Kind != providerHost && u.Of(g) }) ||
-		c.Kind == Endpoint && slices.ContainsFunc(p.services[c.SharingKey], func(s ServiceObject) bool { return s.of(g) && ofClaim(c, s) })
+		c.Kind == Endpoint && slices.ContainsFunc(p.services[c.SharingKey], func(s ServiceObject) bool {
+			part := c.Part(PortKey(s.Protocol, s.Port))
+			return s.of(g) && part != nil && (part.Lease.Group() == g || part.From == g.String())
+		})
 }
 
 // notServed says that one of Akash's objects stands alone. While the part has a run's mark, the mark
