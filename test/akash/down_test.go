@@ -12,29 +12,30 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // While the hostname operator is down a changed backend is not granted, and does not count as live.
 func TestChangeWhileTheOperatorIsDown(t *testing.T) {
 	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 	host := newHost("down")
-	w.apply(workload(w.blue, []string{host})).exits(t, 0)
+	w.apply(workload(w.blue, []string{host})).Exits(t, 0)
 	w.running.Stop()
 	changed := workload(w.blue, []string{host})
 	changed.Services[0].Name = "api"
 	must(t, w.akash.SendManifest(t.Context(), changed))
 	definition := w.define(changed)
-	w.operated("apply", "--timeout=300ms", "-f", definition).exits(t, 5).says(t, "to route "+host+" to api:80")
-	w.operated("apply", "--timeout=300ms", "-f", definition).exits(t, 5).says(t, "to route "+host+" to api:80")
-	if r := w.run("state", "hosts"); strings.Contains(line(r.stdout, host), "Active") {
+	w.operated("apply", "--timeout=300ms", "-f", definition).Exits(t, 5).Tells(t, "to route "+host+" to api:80")
+	w.operated("apply", "--timeout=300ms", "-f", definition).Exits(t, 5).Tells(t, "to route "+host+" to api:80")
+	if r := w.run("state", "hosts"); strings.Contains(line(r.Stdout, host), "Active") {
 		t.Errorf("the host counts as live: %s", r)
 	}
-	if r := w.run("explain", host); strings.Contains(r.stdout, "Live:") {
+	if r := w.run("explain", host); strings.Contains(r.Stdout, "Live:") {
 		t.Errorf("the host counts as live: %s", r)
 	}
 	w.audits("the operator is down")
 	w.running.Restart()
-	w.operated("apply", "-f", definition).exits(t, 0)
+	w.operated("apply", "-f", definition).Exits(t, 0)
 	w.settled("the operator is up", []string{host}, changed)
 }
 
@@ -54,10 +55,10 @@ func TestReleaseWhileTheOperatorIsDown(t *testing.T) {
 	w := newWorld(t, o, spec, "--operators=on")
 	host := newHost("left")
 	d := workload(w.blue, []string{host}, "public:TCP:443:web")
-	w.apply(d).exits(t, 0)
+	w.apply(d).Exits(t, 0)
 	w.running.Stop()
 	for range 3 {
-		w.operated("release", "--timeout=300ms", w.blue.Group().String()).exits(t, 5).says(t, "its claim is kept until then", "ingress "+w.blue.Namespace()+"/"+host)
+		w.operated("release", "--timeout=300ms", w.blue.Group().String()).Exits(t, 5).Tells(t, "its claim is kept until then", "ingress "+w.blue.Namespace()+"/"+host)
 		if n := len(list(t, claims, "net.akash.network/owner="+w.owner)); n != 2 {
 			t.Fatalf("there are %d claims", n)
 		}
@@ -65,10 +66,10 @@ func TestReleaseWhileTheOperatorIsDown(t *testing.T) {
 	}
 	// One that comes back does not know of what was deleted meanwhile.
 	w.running.Restart()
-	w.operated("release", "--timeout=300ms", w.blue.Group().String()).exits(t, 5).says(t, "kubectl -n "+w.blue.Namespace()+" delete ingress "+host)
-	must(t, objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Delete(t.Context(), host, metav1.DeleteOptions{}))
-	must(t, objects.Resource(operators.Services).Namespace(w.blue.Namespace()).Delete(t.Context(), "web-ip-443-tcp", metav1.DeleteOptions{}))
-	w.operated("release", "--timeout=300ms", w.blue.Group().String()).exits(t, 0)
+	w.operated("release", "--timeout=300ms", w.blue.Group().String()).Exits(t, 5).Tells(t, "kubectl -n "+w.blue.Namespace()+" delete ingress "+host)
+	must(t, harness.Objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Delete(t.Context(), host, metav1.DeleteOptions{}))
+	must(t, harness.Objects.Resource(operators.Services).Namespace(w.blue.Namespace()).Delete(t.Context(), "web-ip-443-tcp", metav1.DeleteOptions{}))
+	w.operated("release", "--timeout=300ms", w.blue.Group().String()).Exits(t, 0)
 	w.settled("released", nil)
 }
 
@@ -76,18 +77,18 @@ func TestReleaseWhileTheOperatorIsDown(t *testing.T) {
 func TestDropWhileTheOperatorIsDown(t *testing.T) {
 	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 	stays, goes := newHost("stays"), newHost("goes")
-	w.apply(workload(w.blue, []string{stays, goes})).exits(t, 0)
+	w.apply(workload(w.blue, []string{stays, goes})).Exits(t, 0)
 	w.running.Stop()
 	d := workload(w.blue, []string{stays})
 	for range 2 {
-		w.operated("apply", "--timeout=300ms", "-f", w.define(d)).exits(t, 5).says(t, goes, "its claim is kept until then")
+		w.operated("apply", "--timeout=300ms", "-f", w.define(d)).Exits(t, 5).Tells(t, goes, "its claim is kept until then")
 		if find(t, claims, ledger, goes) == nil {
 			t.Fatal("the claim is given up while its route stands")
 		}
 	}
-	must(t, objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Delete(t.Context(), goes, metav1.DeleteOptions{}))
+	must(t, harness.Objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Delete(t.Context(), goes, metav1.DeleteOptions{}))
 	w.running.Restart()
-	w.operated("apply", "-f", w.define(d)).exits(t, 0)
+	w.operated("apply", "-f", w.define(d)).Exits(t, 0)
 	w.settled("dropped", []string{stays}, d)
 }
 
@@ -103,8 +104,8 @@ func TestReleaseOfATransferredHostWhileTheOperatorIsDown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 			host := newHost("handed")
-			w.apply(workload(w.blue, []string{host})).exits(t, 0)
-			w.operated("transfer", host, "--to", w.green.String()).exits(t, 0)
+			w.apply(workload(w.blue, []string{host})).Exits(t, 0)
+			w.operated("transfer", host, "--to", w.green.String()).Exits(t, 0)
 			w.running.Stop()
 			args := append([]string{"release", "--timeout=300ms"}, release(w)...)
 			if i := slices.Index(args, "HOST"); i >= 0 {
@@ -116,17 +117,17 @@ func TestReleaseOfATransferredHostWhileTheOperatorIsDown(t *testing.T) {
 					t.Fatalf("the host is free, and is served: %s", r)
 				}
 			}
-			if r := w.operated(args...); r.code != 5 && name != "the former lease" {
+			if r := w.operated(args...); r.Code != 5 && name != "the former lease" {
 				t.Errorf("it does not say that it waits: %s", r)
 			}
 			if name != "the former lease" { // its ProviderHost is gone, and the operator never removes the route
 				if p := w.problems(); !slices.ContainsFunc(p, func(p string) bool { return strings.HasPrefix(p, "NotDeclared "+host) }) {
 					t.Errorf("the problems are %q", p)
 				}
-				w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+host).exits(t, 0)
+				w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+host).Exits(t, 0)
 			}
 			w.running.Restart()
-			w.operated("release", "--timeout=30s", w.blue.Group().String(), w.green.Group().String()).exits(t, 0)
+			w.operated("release", "--timeout=30s", w.blue.Group().String(), w.green.Group().String()).Exits(t, 0)
 			w.settled("released", nil)
 		})
 	}
@@ -139,25 +140,25 @@ func TestDropOfATransferredHost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 			host, other := newHost("dropped"), newHost("stays")
-			w.apply(workload(w.blue, []string{host})).exits(t, 0)
-			w.operated("transfer", host, "--to", w.green.String()).exits(t, 0)
+			w.apply(workload(w.blue, []string{host})).Exits(t, 0)
+			w.operated("transfer", host, "--to", w.green.String()).Exits(t, 0)
 			d := workload(w.green, []string{other})
 			if !down {
-				w.apply(d).exits(t, 0).says(t, "host/"+host+" pruned")
+				w.apply(d).Exits(t, 0).Tells(t, "host/"+host+" pruned")
 				w.settled("dropped", []string{other}, d)
 				return
 			}
 			w.running.Stop()
 			must(t, w.akash.SendManifest(t.Context(), d))
 			for range 2 {
-				w.operated("apply", "--timeout=1s", "-f", w.define(d)).exits(t, 5).says(t, "ingress "+w.blue.Namespace()+"/"+host)
+				w.operated("apply", "--timeout=1s", "-f", w.define(d)).Exits(t, 5).Tells(t, "ingress "+w.blue.Namespace()+"/"+host)
 				if find(t, claims, ledger, host) == nil {
 					t.Fatal("the host is free, and is served")
 				}
 			}
-			w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+host).exits(t, 0)
+			w.run("repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+host).Exits(t, 0)
 			w.running.Restart()
-			w.apply(d).exits(t, 0)
+			w.apply(d).Exits(t, 0)
 			w.settled("dropped", []string{other}, d)
 		})
 	}
@@ -169,22 +170,22 @@ func TestRouteMadeAfterItsHostWent(t *testing.T) {
 	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 	host := newHost("late")
 	first, second := workload(w.blue, []string{host}), workload(w.green, []string{host})
-	w.apply(first).exits(t, 0)
+	w.apply(first).Exits(t, 0)
 	late := find(t, operators.Ingresses, w.blue.Namespace(), host)
-	w.operated("release", "--timeout=30s", w.blue.Group().String()).exits(t, 0)
-	w.apply(second).exits(t, 0)
+	w.operated("release", "--timeout=30s", w.blue.Group().String()).Exits(t, 0)
+	w.apply(second).Exits(t, 0)
 	w.running.Stop()
 	for _, field := range []string{"uid", "resourceVersion", "managedFields", "creationTimestamp", "generation"} {
 		unstructured.RemoveNestedField(late.Object, "metadata", field)
 	}
-	if _, err := objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Create(t.Context(), late, metav1.CreateOptions{FieldManager: "provider-services"}); err != nil {
+	if _, err := harness.Objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Create(t.Context(), late, metav1.CreateOptions{FieldManager: "provider-services"}); err != nil {
 		t.Fatal(err)
 	}
 	if found := w.audits("made late"); len(found) == 0 {
 		t.Error("the audit finds nothing")
 	}
 	mend := []string{"repair", "--operators=on", "--crashed-after=0s", "--assume-crashed", "StrayRoute/" + host}
-	w.run("repair", mend[1], mend[2], mend[3]).says(t, "StrayRoute/"+host+" left (", "delete ingress "+w.blue.Namespace()+"/"+host, "kubectl akash-net repair StrayRoute/"+host)
+	w.run("repair", mend[1], mend[2], mend[3]).Tells(t, "StrayRoute/"+host+" left (", "delete ingress "+w.blue.Namespace()+"/"+host, "kubectl akash-net repair StrayRoute/"+host)
 
 	reads := 0
 	w.proxy.reads = func(path string) {
@@ -194,18 +195,18 @@ func TestRouteMadeAfterItsHostWent(t *testing.T) {
 			}
 		}
 	}
-	w.run(mend...).says(t, "StrayRoute/"+host+" left (")
+	w.run(mend...).Tells(t, "StrayRoute/"+host+" left (")
 	w.proxy.reads = nil
 	if reads == 0 || find(t, operators.Ingresses, w.blue.Namespace(), host) == nil {
 		t.Fatalf("a route that Akash has declared is deleted; %d reads", reads)
 	}
 	must(t, w.akash.TransferHostname(t.Context(), w.green, host, "web", 80))
-	w.run(mend...).exits(t, 0).says(t, "StrayRoute/"+host+" repaired")
+	w.run(mend...).Exits(t, 0).Tells(t, "StrayRoute/"+host+" repaired")
 	if find(t, operators.Ingresses, w.blue.Namespace(), host) != nil {
 		t.Error("the late route is there")
 	}
 	w.running.Restart()
-	w.apply(second).exits(t, 0)
+	w.apply(second).Exits(t, 0)
 	w.settled("repaired", []string{host}, second)
 }
 
@@ -216,14 +217,14 @@ func TestReleaseOfWhatAkashDeclared(t *testing.T) {
 	host := newHost("declared")
 	d := workload(w.blue, []string{host})
 	must(t, w.akash.Deploy(t.Context(), d))
-	w.apply(d).exits(t, 0)
-	w.operated("release", "--timeout=30s", w.blue.Group().String()).exits(t, 4).says(t, "host "+host+" is kept")
+	w.apply(d).Exits(t, 0)
+	w.operated("release", "--timeout=30s", w.blue.Group().String()).Exits(t, 4).Tells(t, "host "+host+" is kept")
 	if find(t, operators.Ingresses, w.blue.Namespace(), host) == nil || find(t, operators.Hosts, manifests, host) == nil {
 		t.Error("what Akash declared is gone")
 	}
 	must(t, w.akash.PurgeDeclaredHostnames(t.Context(), w.blue))
 	eventually(t, "the operator removes the route", func() bool { return find(t, operators.Ingresses, w.blue.Namespace(), host) == nil })
-	w.operated("release", w.blue.Group().String()).exits(t, 0)
+	w.operated("release", w.blue.Group().String()).Exits(t, 0)
 	w.settled("released", nil)
 }
 
@@ -232,8 +233,8 @@ func TestTransferToALeaseWithoutManifest(t *testing.T) {
 	w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 	host := newHost("moves")
 	d := workload(w.blue, []string{host})
-	w.apply(d).exits(t, 0)
-	w.operated("transfer", host, "--to", w.green.String(), "-f", w.define(workload(w.green, []string{host}))).exits(t, 1).says(t, "no Manifest in namespace lease", "Nothing was changed")
+	w.apply(d).Exits(t, 0)
+	w.operated("transfer", host, "--to", w.green.String(), "-f", w.define(workload(w.green, []string{host}))).Exits(t, 1).Tells(t, "no Manifest in namespace lease", "Nothing was changed")
 	w.settled("refused", []string{host}, d)
 }
 
@@ -259,8 +260,8 @@ func TestOperatorsThatRunAreNotOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, o, test.spec, "--operators="+test.flag)
 			d := workload(w.blue, test.hosts, test.ports...)
-			r := w.apply(d).exits(t, test.code).says(t, test.says)
-			if strings.Contains(r.stderr, "With --operators=off") {
+			r := w.apply(d).Exits(t, test.code).Tells(t, test.says)
+			if strings.Contains(r.Stderr, "With --operators=off") {
 				t.Errorf("it advises what does harm: %s", r)
 			}
 			w.settled("refused", nil)
@@ -281,19 +282,19 @@ func TestRouteThatAnOperatorHasLeft(t *testing.T) {
 	w := newWorld(t, o, spec, "--operators=on")
 	host := newHost("orphan")
 	d := workload(w.blue, []string{host}, "public:TCP:443:web")
-	w.apply(d).exits(t, 0)
+	w.apply(d).Exits(t, 0)
 	w.running.Stop()
-	must(t, objects.Resource(operators.Hosts).Namespace(manifests).Delete(t.Context(), host, metav1.DeleteOptions{}))
+	must(t, harness.Objects.Resource(operators.Hosts).Namespace(manifests).Delete(t.Context(), host, metav1.DeleteOptions{}))
 	must(t, w.akash.PurgeDeclaredIP(t.Context()))
 	for _, c := range list(t, claims, "net.akash.network/owner="+w.owner) {
-		must(t, objects.Resource(claims).Namespace(ledger).Delete(t.Context(), c.GetName(), metav1.DeleteOptions{}))
+		must(t, harness.Objects.Resource(claims).Namespace(ledger).Delete(t.Context(), c.GetName(), metav1.DeleteOptions{}))
 	}
 	w.running.Restart()
 	if found := w.audits("left"); len(found) == 0 {
 		t.Error("the audit finds nothing")
 	}
 	for _, thing := range []string{host, lease.SharingKey(w.owner, "public")} {
-		w.run("repair", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+thing).exits(t, 0).says(t, "NotDeclared/"+thing+" repaired")
+		w.run("repair", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+thing).Exits(t, 0).Tells(t, "NotDeclared/"+thing+" repaired")
 	}
 	w.settled("repaired", nil)
 	if n := len(list(t, operators.Ingresses, lease.LabelOwner+"="+w.owner)) + len(list(t, operators.Services, lease.LabelOwner+"="+w.owner)); n > 0 {
@@ -315,12 +316,12 @@ func TestOperatorRoutesWhatACrashedRunLeft(t *testing.T) {
 			w := newWorld(t, operators.Options{}, "{}", "--operators=on")
 			host := newHost("crashed")
 			d := workload(w.blue, []string{host})
-			w.apply(d).exits(t, 0)
+			w.apply(d).Exits(t, 0)
 			route := find(t, operators.Ingresses, w.blue.Namespace(), host)
 			for _, field := range []string{"uid", "resourceVersion", "managedFields", "creationTimestamp", "generation"} {
 				unstructured.RemoveNestedField(route.Object, "metadata", field)
 			}
-			w.operated("release", "--timeout=30s", w.blue.Group().String()).exits(t, 0)
+			w.operated("release", "--timeout=30s", w.blue.Group().String()).Exits(t, 0)
 			w.running.Stop()
 			w.killAt(d, host)
 
@@ -328,7 +329,7 @@ func TestOperatorRoutesWhatACrashedRunLeft(t *testing.T) {
 			made := func(path string) {
 				if strings.Contains(path, when.request) {
 					if reads++; reads == 2 || !when.stays && reads == 1 {
-						_, err := objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Create(t.Context(), route, metav1.CreateOptions{FieldManager: "provider-services"})
+						_, err := harness.Objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Create(t.Context(), route, metav1.CreateOptions{FieldManager: "provider-services"})
 						must(t, err)
 					}
 				}
@@ -340,7 +341,7 @@ func TestOperatorRoutesWhatACrashedRunLeft(t *testing.T) {
 					}
 				}
 			}
-			w.run("repair", "--crashed-after=0s", "--assume-crashed", "CrashedRun/"+host).says(t, "CrashedRun/"+host+" left (")
+			w.run("repair", "--crashed-after=0s", "--assume-crashed", "CrashedRun/"+host).Tells(t, "CrashedRun/"+host+" left (")
 			w.proxy.reads, w.proxy.before = nil, nil
 			if find(t, operators.Ingresses, w.blue.Namespace(), host) == nil {
 				t.Fatal("no route was made")

@@ -69,7 +69,7 @@ func (e *ending) deploys(d operators.Deployment) {
 			eventually(e.T, "the operators make what Akash declares", func() bool { return e.serving(d.Lease) == e.wanted(d) })
 		}
 	}
-	e.apply(d).exits(e.T, 0)
+	e.apply(d).Exits(e.T, 0)
 }
 
 // serving counts the routes and Services of a lease.
@@ -138,12 +138,12 @@ func (e *ending) live() {
 		}
 		e.audits("migrated")
 	}
-	e.operated("transfer", stays, "--to", e.green.String(), "-f", e.define(to), "--assume-serving").exits(e.T, 0) // there is no controller
+	e.operated("transfer", stays, "--to", e.green.String(), "-f", e.define(to), "--assume-serving").Exits(e.T, 0) // there is no controller
 	if e.on {
 		e.caughtUp("transferred")
 	}
 	d.Services[0].Expose[0].Hosts = []string{goes}
-	e.apply(d).exits(e.T, 0)
+	e.apply(d).Exits(e.T, 0)
 	e.settled("transferred", []string{e.address, stays, goes}, d, to)
 
 	d.Services[0].Expose[0].Hosts = []string{stays, goes}
@@ -153,8 +153,8 @@ func (e *ending) live() {
 		eventually(e.T, "the operator moves the route back", func() bool { return e.serving(e.green) == 0 })
 	}
 	e.audits("migrated back")
-	e.run("repair", e.flags[0], "--crashed-after=0s", "--assume-crashed", "StrayRoute/"+stays).exits(e.T, 0)
-	e.apply(d).exits(e.T, 0)
+	e.run("repair", e.flags[0], "--crashed-after=0s", "--assume-crashed", "StrayRoute/"+stays).Exits(e.T, 0)
+	e.apply(d).Exits(e.T, 0)
 	if e.on {
 		e.caughtUp("migrated back")
 	}
@@ -180,7 +180,7 @@ func (e *ending) live() {
 			names = append(names, name)
 		}
 	}
-	e.run(append([]string{"repair", e.flags[0], "--crashed-after=0s", "--assume-crashed"}, names...)...).exits(e.T, 0)
+	e.run(append([]string{"repair", e.flags[0], "--crashed-after=0s", "--assume-crashed"}, names...)...).Exits(e.T, 0)
 	e.settled("torn down", nil)
 	if left := append(list(e.T, operators.Hosts, lease.LabelOwner+"="+e.owner), list(e.T, operators.LeasedIPs, lease.LabelOwner+"="+e.owner)...); len(left) > 0 {
 		e.Errorf("%d objects are left", len(left))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // workload is a deployment with hosts, and leased ports written as endpoint:protocol:port:service.
@@ -53,7 +54,7 @@ func TestFactsOfTheHostnameOperator(t *testing.T) {
 	}
 
 	// What others have added is gone after a restart.
-	_, err := objects.Resource(operators.Ingresses).Namespace(blue.Namespace()).Patch(t.Context(), host, types.MergePatchType,
+	_, err := harness.Objects.Resource(operators.Ingresses).Namespace(blue.Namespace()).Patch(t.Context(), host, types.MergePatchType,
 		[]byte(`{"metadata": {"annotations": {"example.com/ours": "x"}, "labels": {"example.com/ours": "x"}}}`), metav1.PatchOptions{})
 	must(t, err)
 	o.Restart()
@@ -112,7 +113,7 @@ func TestFactsOfAnIngressOfAnotherForm(t *testing.T) {
 	id := leaseOf(owner, 1)
 	o, akash := start(t, operators.Options{Owner: owner})
 	must(t, akash.SendManifest(t.Context(), workload(id, nil)))
-	_, err := objects.Resource(operators.Ingresses).Namespace(id.Namespace()).Create(t.Context(), parse(fmt.Sprintf(`{apiVersion: networking.k8s.io/v1, kind: Ingress,
+	_, err := harness.Objects.Resource(operators.Ingresses).Namespace(id.Namespace()).Create(t.Context(), parse(fmt.Sprintf(`{apiVersion: networking.k8s.io/v1, kind: Ingress,
 		metadata: {name: stray, namespace: %s, labels: {akash.network: "true", %s: %s}}, spec: {rules: [{host: a.example.org}]}}`, id.Namespace(), lease.LabelOwner, owner)), metav1.CreateOptions{})
 	must(t, err)
 	o.Restart()
@@ -170,7 +171,7 @@ func TestFactsOfTheIPOperator(t *testing.T) {
 	})
 
 	// A restart writes every Service whole: what others have told MetalLB is gone.
-	_, err := objects.Resource(operators.Services).Namespace(green.Namespace()).Patch(t.Context(), "names-ip-53-tcp", types.MergePatchType,
+	_, err := harness.Objects.Resource(operators.Services).Namespace(green.Namespace()).Patch(t.Context(), "names-ip-53-tcp", types.MergePatchType,
 		[]byte(`{"metadata": {"annotations": {"metallb.universe.tf/loadBalancerIPs": "192.0.2.1"}}}`), metav1.PatchOptions{})
 	must(t, err)
 	o.Restart()
@@ -192,8 +193,8 @@ func TestFactsOfServicesInTheWay(t *testing.T) {
 	o, akash := start(t, operators.Options{Owner: owner})
 	must(t, akash.SendManifest(t.Context(), workload(id, nil)))
 	labels := fmt.Sprintf(`{akash.network: "true", akash.network/service-target: metal-lb, %s: %s, %s: "1", %s: "1", %s: "1", %s: %s}`,
-		lease.LabelOwner, owner, lease.LabelDSeq, lease.LabelGSeq, lease.LabelOSeq, lease.LabelProvider, provider)
-	_, err := objects.Resource(operators.Services).Namespace(id.Namespace()).Create(t.Context(), parse(fmt.Sprintf(`{apiVersion: v1, kind: Service,
+		lease.LabelOwner, owner, lease.LabelDSeq, lease.LabelGSeq, lease.LabelOSeq, lease.LabelProvider, harness.Provider)
+	_, err := harness.Objects.Resource(operators.Services).Namespace(id.Namespace()).Create(t.Context(), parse(fmt.Sprintf(`{apiVersion: v1, kind: Service,
 		metadata: {name: web-ip-443-tcp, namespace: %s, labels: %s, annotations: {metallb.universe.tf/allow-shared-ip: %s}},
 		spec: {type: LoadBalancer, selector: {akash.network/manifest-service: web}, ports: [{port: 443, protocol: TCP}]}}`,
 		id.Namespace(), labels, lease.SharingKey(owner, "public"))), metav1.CreateOptions{})

@@ -48,7 +48,7 @@ func live(w *world, akashFirst bool) {
 			return len(list(w.T, operators.Services, lease.LabelOwner+"="+w.owner)) == 1 && len(list(w.T, operators.Ingresses, lease.LabelOwner+"="+w.owner))+len(list(w.T, operators.HTTPRoutes, lease.LabelOwner+"="+w.owner)) == 2
 		})
 	}
-	w.apply(d).exits(w.T, 0)
+	w.apply(d).Exits(w.T, 0)
 	w.settled("applied", []string{"ep", stays, goes}, d)
 
 	w.running.Restart()
@@ -60,17 +60,17 @@ func live(w *world, akashFirst bool) {
 	if akashFirst {
 		must(w.T, w.akash.Deploy(w.Context(), d))
 	}
-	w.apply(d).exits(w.T, 0)
+	w.apply(d).Exits(w.T, 0)
 	w.settled("changed", []string{"ep", stays, goes}, d)
 
 	// The port moves to another service.
 	d = backed(w.blue, "api", "api", stays, goes)
 	if akashFirst {
-		w.apply(d).exits(w.T, 1).says(w.T, "provider-services")
+		w.apply(d).Exits(w.T, 1).Tells(w.T, "provider-services")
 		d = backed(w.blue, "api", "web", stays, goes)
-		w.apply(d).exits(w.T, 0)
+		w.apply(d).Exits(w.T, 0)
 	} else {
-		w.apply(d).exits(w.T, 0)
+		w.apply(d).Exits(w.T, 0)
 	}
 	w.settled("the port has moved", []string{"ep", stays, goes}, d)
 
@@ -79,7 +79,7 @@ func live(w *world, akashFirst bool) {
 	if akashFirst {
 		must(w.T, w.akash.PurgeDeclaredHostname(w.Context(), w.blue, goes))
 	}
-	w.apply(d).exits(w.T, 0)
+	w.apply(d).Exits(w.T, 0)
 	w.settled("a host is dropped", []string{"ep", stays}, d)
 
 	// It comes back, by Akash's redeploy or by apply.
@@ -87,7 +87,7 @@ func live(w *world, akashFirst bool) {
 	if akashFirst {
 		must(w.T, w.akash.Deploy(w.Context(), d))
 	}
-	w.apply(d).exits(w.T, 0)
+	w.apply(d).Exits(w.T, 0)
 	w.settled("redeployed", []string{"ep", stays, goes}, d)
 
 	// A host goes to another deployment of the owner; Akash's own migration is followed.
@@ -102,10 +102,10 @@ func live(w *world, akashFirst bool) {
 			w.Error("the audit finds nothing after the migration")
 		}
 	}
-	w.operated("transfer", stays, "--to", w.green.String(), "-f", w.define(to)).exits(w.T, 0)
+	w.operated("transfer", stays, "--to", w.green.String(), "-f", w.define(to)).Exits(w.T, 0)
 	w.caughtUp("a host is transferred")
 	d.Services[0].Expose[0].Hosts = []string{goes}
-	w.apply(d).exits(w.T, 0)
+	w.apply(d).Exits(w.T, 0)
 	w.settled("a host is transferred", []string{"ep", stays, goes}, d, to)
 
 	if akashFirst { // its own objects stay until it purges them
@@ -119,7 +119,7 @@ func live(w *world, akashFirst bool) {
 			w.Errorf("the audit finds %v", found)
 		}
 	}
-	w.operated("release", w.blue.Group().String(), w.green.Group().String()).exits(w.T, 0)
+	w.operated("release", w.blue.Group().String(), w.green.Group().String()).Exits(w.T, 0)
 	w.settled("released", nil)
 	if n := len(list(w.T, operators.Services, lease.LabelOwner+"="+w.owner)); n > 0 {
 		w.Errorf("%d Services are left", n)

@@ -4,111 +4,70 @@
 package akash_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
-	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/hack/testbed"
-	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
-	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
-)
-
-var (
-	plane   *testbed.ControlPlane
-	objects dynamic.Interface
-	program string
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 const (
 	ledger    = "akash-net"
 	manifests = "lease"
-	provider  = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
 )
 
-var (
-	claims      = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	pools       = schema.GroupVersionResource{Group: "metallb.io", Version: "v1beta1", Resource: "ipaddresspools"}
-)
+var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 
 func TestMain(m *testing.M) {
-	os.Exit(testbed.Main(m, func(ctx context.Context, p *testbed.ControlPlane) (err error) {
-		plane, program = p, filepath.Join(p.Dir, "kubectl-akash_net")
-		if objects, err = dynamic.NewForConfig(p.Config); err != nil {
-			return err
-		}
-		gateways, err := programs.GatewayAPICRDs(ctx)
-		if err != nil {
-			return err
-		}
-		group, ctx := errgroup.WithContext(ctx)
-		group.Go(func() error {
-			if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "../../cmd/kubectl-akash_net").CombinedOutput(); err != nil {
-				return fmt.Errorf("go build: %w\n%s", err, out)
-			}
-			return nil
-		})
-		group.Go(func() error { return p.StartControllerManager(context.WithoutCancel(ctx)) })
-		group.Go(func() error {
-			if err := p.StartMetalLB(context.WithoutCancel(ctx)); err != nil {
-				return err
-			}
-			return p.InstallCRDs(gateways)
-		})
-		if err := group.Wait(); err != nil {
-			return err
-		}
-		if r := run(context.Background(), p.Kubeconfig, "install"); r.code != 0 {
-			return errors.New(r.String())
-		}
-		_, err = objects.Resource(operators.Namespaces).Create(context.Background(), parse("{apiVersion: v1, kind: Namespace, metadata: {name: akash-services}}"), metav1.CreateOptions{})
+	os.Exit(harness.Main(m, harness.Setup{Controllers: true, MetalLB: true, Gateways: true, Binary: true, Install: true, Then: func(ctx context.Context) error {
+		_, err := harness.Objects.Resource(operators.Namespaces).Create(ctx, parse("{apiVersion: v1, kind: Namespace, metadata: {name: akash-services}}"), metav1.CreateOptions{})
 		return err
-	}))
+	}}))
 }
 
+// What the tests of this package ask of the cluster, and of its tenants.
+var (
+	claims, pools               = cluster.Leases, kinds.IPAddressPool.Resource()
+	find, list, file, run       = harness.Find, harness.List, harness.File, harness.Execute
+	newTenant, leaseOf, newHost = harness.NewOwner, harness.LeaseOf, harness.NewHost
+)
+
+type result = harness.Result
+
+// parse reads an object that a test has written.
 func parse(text string) *unstructured.Unstructured {
-	o := &unstructured.Unstructured{}
-	body, err := yaml.YAMLToJSON([]byte(text))
-	if err == nil {
-		err = o.UnmarshalJSON(body)
-	}
+	o, err := harness.ParseObject(text)
 	if err != nil {
 		panic(err)
 	}
 	return o
 }
 
+// eventually waits for what other programs do.
+func eventually(t *testing.T, what string, check func() bool) {
+	t.Helper()
+	harness.Eventually(t, what, func(context.Context) (bool, error) { return check(), nil })
+}
+
 // deploy makes the Deployments by which the operators are found, until the test ends.
 func deploy(t *testing.T, names ...string) {
 	t.Helper()
-	in := objects.Resource(deployments).Namespace("akash-services")
+	in := harness.Objects.Resource(deployments).Namespace("akash-services")
 	for _, name := range names {
 		_, err := in.Create(t.Context(), parse(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: `+name+`, namespace: akash-services},
 			spec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: x, image: x}]}}}}`), metav1.CreateOptions{})
@@ -121,53 +80,6 @@ func deploy(t *testing.T, names ...string) {
 			}
 		})
 	}
-}
-
-// result is how the program ended and what it printed.
-type result struct {
-	args           []string
-	code           int
-	stdout, stderr string
-}
-
-func (r result) String() string {
-	return fmt.Sprintf("%s: exit code %d\n--- stdout\n%s--- stderr\n%s", strings.Join(r.args, " "), r.code, r.stdout, r.stderr)
-}
-
-func (r result) exits(t *testing.T, code int) result {
-	t.Helper()
-	if r.code != code {
-		t.Fatalf("want exit code %d: %s", code, r)
-	}
-	return r
-}
-
-// says fails the test unless each text was printed.
-func (r result) says(t *testing.T, texts ...string) result {
-	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(r.stdout+r.stderr, text) {
-			t.Errorf("it does not say %q: %s", text, r)
-		}
-	}
-	return r
-}
-
-func run(ctx context.Context, kubeconfig string, args ...string) result {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	var out, errOut bytes.Buffer
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
-	cmd.Stdout, cmd.Stderr = &out, &errOut
-	err := cmd.Run()
-	r := result{args: args, stdout: out.String(), stderr: errOut.String()}
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		r.code = exit.ExitCode()
-	} else if err != nil {
-		r.code, r.stderr = -1, r.stderr+err.Error()
-	}
-	return r
 }
 
 // counter passes requests on to the API server and keeps those that write.
@@ -185,45 +97,31 @@ type counter struct {
 
 func count(t *testing.T) *counter {
 	t.Helper()
-	transport, err := rest.TransportFor(plane.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := url.Parse(plane.Config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := &counter{}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite: func(p *httputil.ProxyRequest) {
-			p.SetURL(server)
-			if p.In.Method != http.MethodGet {
+	c.kubeconfig = harness.Kubeconfig(t, harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
+		pass := p.Rewrite
+		p.Rewrite = func(r *httputil.ProxyRequest) {
+			pass(r)
+			if r.In.Method != http.MethodGet {
 				c.mu.Lock()
-				c.writes = append(c.writes, p.In.Method+" "+p.In.URL.Path)
+				c.writes = append(c.writes, r.In.Method+" "+r.In.URL.Path)
 				before := c.before
 				c.mu.Unlock()
 				if before != nil {
-					before(p.In.Method, p.In.URL.Path)
+					before(r.In.Method, r.In.URL.Path)
 				}
 			} else if c.reads != nil {
-				c.reads(p.In.URL.Path)
+				c.reads(r.In.URL.Path)
 			}
-		},
-		ModifyResponse: func(r *http.Response) error {
+		}
+		p.ModifyResponse = func(r *http.Response) error {
 			if c.lost.Load() && r.Request.Method != http.MethodGet {
 				return errors.New("the answer is lost")
 			}
 			return nil
-		},
-		ErrorLog:  log.New(io.Discard, "", 0),
-		Transport: transport, FlushInterval: -1,
-	})
-	t.Cleanup(func() {
-		proxy.CloseClientConnections()
-		proxy.Close()
-	})
-	c.kubeconfig = file(t, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,
-  clusters: [{name: test, cluster: {server: %q}}], contexts: [{name: test, context: {cluster: test}}]}`, proxy.URL))
+		}
+		p.ErrorLog = log.New(io.Discard, "", 0)
+	}))
 	return c
 }
 
@@ -234,62 +132,6 @@ func (c *counter) sent() []string {
 	sent := c.writes
 	c.writes = nil
 	return sent
-}
-
-func file(t *testing.T, text string) string {
-	t.Helper()
-	f, err := os.CreateTemp(plane.Dir, "file-*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close() //nolint:errcheck // the write is checked
-	if _, err := f.WriteString(text); err != nil {
-		t.Fatal(err)
-	}
-	return f.Name()
-}
-
-var number atomic.Int64
-
-// newTenant is an owner that no other test has.
-func newTenant() string { return "akash1" + lease.Hash(fmt.Sprint("tenant ", number.Add(1)))[:38] }
-
-func leaseOf(owner string, dseq uint64) lease.ID {
-	return lease.ID{Owner: owner, DSeq: dseq, GSeq: 1, OSeq: 1, Provider: provider}
-}
-
-// newHost is a host that no other test has.
-func newHost(word string) string { return fmt.Sprintf("%s.n%d.example.com", word, number.Add(1)) }
-
-func find(t *testing.T, resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
-	t.Helper()
-	o, err := objects.Resource(resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
-// list are the objects of a resource that match a selector, in their order.
-func list(t *testing.T, resource schema.GroupVersionResource, selector string) []unstructured.Unstructured {
-	t.Helper()
-	found, err := objects.Resource(resource).List(t.Context(), metav1.ListOptions{LabelSelector: selector})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.SortFunc(found.Items, func(a, b unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
-	return found.Items
-}
-
-// eventually waits for what other programs do.
-func eventually(t *testing.T, what string, check func() bool) {
-	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return check(), nil }); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }
 
 // must ends the test for an error of the provider's double.
@@ -304,10 +146,10 @@ func must(t *testing.T, err error) {
 func start(t *testing.T, o operators.Options) (*operators.Operators, operators.Provider) {
 	t.Helper()
 	o.RetryDelay = 20 * time.Millisecond
-	running, err := operators.Start(plane.Config, o)
+	running, err := operators.Start(harness.Plane.Config, o)
 	must(t, err)
 	t.Cleanup(running.Stop)
-	akash, err := operators.NewProvider(plane.Config, o.Owner)
+	akash, err := operators.NewProvider(harness.Plane.Config, o.Owner)
 	must(t, err)
 	return running, akash
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // What Akash's provider migrates to another deployment of its owner is a problem. Until the claim has followed
@@ -28,7 +29,7 @@ func TestClaimsFollowMigrations(t *testing.T) {
 			green.Services[0].Name = "api"
 			green.Services[0].Expose = append(green.Services[0].Expose, green.Services[1].Expose...)
 			green.Services = green.Services[:1]
-			w.apply(blue).exits(t, 0)
+			w.apply(blue).Exits(t, 0)
 			w.settled("applied", []string{"ep", host}, blue)
 
 			key := lease.SharingKey(w.owner, "public")
@@ -45,7 +46,7 @@ func TestClaimsFollowMigrations(t *testing.T) {
 			w.audits("migrated")
 			before := find(t, operators.Hosts, manifests, host)
 			w.proxy.sent()
-			w.operated("apply", "-f", w.define(blue)).exits(t, 4).says(t, "Akash's provider has moved providerhost lease/"+host+" there", w.green.Group().String())
+			w.operated("apply", "-f", w.define(blue)).Exits(t, 4).Tells(t, "Akash's provider has moved providerhost lease/"+host+" there", w.green.Group().String())
 			if writes := w.proxy.sent(); len(writes) > 0 {
 				t.Errorf("the apply of the former deployment writes %q", writes)
 			}
@@ -53,13 +54,13 @@ func TestClaimsFollowMigrations(t *testing.T) {
 				t.Error("what Akash wrote is written over")
 			}
 
-			w.run("repair", "--operators="+flag, "--crashed-after=0s", "--assume-crashed", "StrayRoute/"+host, "StrayRoute/"+key).exits(t, 0).
-				says(t, "StrayRoute/"+host+" repaired (let the claim follow to "+w.green.Group().String(), "StrayRoute/"+key+" repaired")
+			w.run("repair", "--operators="+flag, "--crashed-after=0s", "--assume-crashed", "StrayRoute/"+host, "StrayRoute/"+key).Exits(t, 0).
+				Tells(t, "StrayRoute/"+host+" repaired (let the claim follow to "+w.green.Group().String(), "StrayRoute/"+key+" repaired")
 			if flag == "on" {
 				w.settled("followed", []string{"ep", host})
 			}
-			w.apply(blue).exits(t, 0).says(t, "withheld", w.green.Group().String())
-			w.apply(green).exits(t, 0)
+			w.apply(blue).Exits(t, 0).Tells(t, "withheld", w.green.Group().String())
+			w.apply(green).Exits(t, 0)
 			w.settled("applied again", []string{"ep", host}, blue, green)
 			if errs := w.running.Errors(); len(errs) > 0 {
 				t.Errorf("the operators' loops ended: %v", errs)
@@ -75,16 +76,16 @@ func TestMigrationsThatAreLeft(t *testing.T) {
 	w.running.Stop()
 	host, back := newHost("seized"), newHost("back")
 	d := workload(w.blue, []string{host, back})
-	w.apply(d).exits(t, 0)
+	w.apply(d).Exits(t, 0)
 	other := leaseOf(newTenant(), 1)
 	must(t, w.akash.SendManifest(t.Context(), workload(w.green, []string{back})))
 	must(t, w.akash.DeclareHostname(t.Context(), other, host, "web", 80))
 	must(t, w.akash.TransferHostname(t.Context(), w.green, back, "web", 80))
 	must(t, w.akash.TransferHostname(t.Context(), w.blue, back, "web", 80))
 	r := w.run("repair", "--operators=off", "--crashed-after=0s", "--assume-crashed", "StrayRoute/"+host)
-	r.exits(t, 1).says(t, "StrayRoute/"+host+" left (", "two owners want it", "kubectl akash-net release "+w.blue.Group().String()+" "+host)
+	r.Exits(t, 1).Tells(t, "StrayRoute/"+host+" left (", "two owners want it", "kubectl akash-net release "+w.blue.Group().String()+" "+host)
 	w.proxy.sent()
-	w.operated("apply", "-f", w.define(d)).exits(t, 4).says(t, "Akash's provider has moved providerhost lease/"+host, "another owner", other.Owner)
+	w.operated("apply", "-f", w.define(d)).Exits(t, 4).Tells(t, "Akash's provider has moved providerhost lease/"+host, "another owner", other.Owner)
 	if writes := w.proxy.sent(); len(writes) > 0 {
 		t.Errorf("the apply writes %q", writes)
 	}
@@ -96,5 +97,5 @@ func TestMigrationsThatAreLeft(t *testing.T) {
 	if p := w.problems(); slices.ContainsFunc(p, func(p string) bool { return strings.Contains(p, back) }) {
 		t.Errorf("the problems are %q", p)
 	}
-	must(t, objects.Resource(operators.Hosts).Namespace(manifests).Delete(t.Context(), host, metav1.DeleteOptions{}))
+	must(t, harness.Objects.Resource(operators.Hosts).Namespace(manifests).Delete(t.Context(), host, metav1.DeleteOptions{}))
 }

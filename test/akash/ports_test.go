@@ -10,6 +10,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // Where MetalLB chooses the addresses, a port of an endpoint is one deployment's all the same: the second
@@ -20,25 +21,25 @@ func TestPortsOfAnEndpoint(t *testing.T) {
 	w.running.Stop()
 	first, second := workload(w.blue, nil, "public:TCP:443:web"), workload(w.green, nil, "public:TCP:443:web")
 	key := lease.SharingKey(w.owner, "public")
-	w.apply(first).exits(t, 0).says(t, "endpoint/"+key+" claimed")
+	w.apply(first).Exits(t, 0).Tells(t, "endpoint/"+key+" claimed")
 	w.settled("applied", []string{"ep"}, first)
-	w.run("check", "-f", w.define(second)).says(t, "withheld", w.blue.Group().String())
-	w.apply(second).exits(t, 0).says(t, key+" 443/tcp withheld", w.blue.Group().String())
+	w.run("check", "-f", w.define(second)).Tells(t, "withheld", w.blue.Group().String())
+	w.apply(second).Exits(t, 0).Tells(t, key+" 443/tcp withheld", w.blue.Group().String())
 	w.settled("withheld", []string{"ep"}, first, second)
-	w.run("state", "ips").says(t, "Withheld", "Active")
+	w.run("state", "ips").Tells(t, "Withheld", "Active")
 	for _, name := range []string{"endpoint/public", "endpoint/" + key} { // what is printed can be typed
-		w.run("explain", name).says(t, "is held by "+w.blue.Group().String())
+		w.run("explain", name).Tells(t, "is held by "+w.blue.Group().String())
 	}
-	w.operated("transfer", "public", "--to", w.green.String()).exits(t, 0).says(t, "endpoint/"+key+" transferred")
-	w.apply(first).exits(t, 0).says(t, "withheld")
-	w.apply(second).exits(t, 0)
+	w.operated("transfer", "public", "--to", w.green.String()).Exits(t, 0).Tells(t, "endpoint/"+key+" transferred")
+	w.apply(first).Exits(t, 0).Tells(t, "withheld")
+	w.apply(second).Exits(t, 0)
 	w.settled("transferred", []string{"ep"}, first, second)
-	w.operated("release", w.green.Group().String(), "public").exits(t, 0).says(t, "endpoint/"+key+" released")
+	w.operated("release", w.green.Group().String(), "public").Exits(t, 0).Tells(t, "endpoint/"+key+" released")
 	w.settled("released", nil)
 
 	// A port that Akash's provider declared for another deployment.
 	must(t, w.akash.DeclareIP(t.Context(), w.green, "web", 9000, 443, "TCP", key, false))
-	w.apply(first).exits(t, 0).says(t, "withheld", w.green.Group().String())
+	w.apply(first).Exits(t, 0).Tells(t, "withheld", w.green.Group().String())
 	if n := len(list(t, claims, "net.akash.network/owner="+w.owner)); n > 0 {
 		t.Errorf("there are %d claims", n)
 	}
@@ -52,24 +53,24 @@ func TestProtocolsOfOnePort(t *testing.T) {
 	w := newWorld(t, o, spec, "--operators=on")
 	first, second := workload(w.blue, nil, "public:TCP:53:dns"), workload(w.green, nil, "public:UDP:53:dns")
 	key := lease.SharingKey(w.owner, "public")
-	w.apply(first).exits(t, 0)
+	w.apply(first).Exits(t, 0)
 	eventually(t, "the first is served", func() bool { return find(t, operators.Services, w.blue.Namespace(), "dns-ip-53-tcp") != nil })
 	served := find(t, operators.Services, w.blue.Namespace(), "dns-ip-53-tcp").GetUID()
 	must(t, w.akash.SendManifest(t.Context(), second))
-	w.operated("check", "-f", w.define(second)).says(t, "withheld", w.blue.Group().String())
-	w.apply(second).exits(t, 0).says(t, key+" 53/udp withheld", w.blue.Group().String())
+	w.operated("check", "-f", w.define(second)).Tells(t, "withheld", w.blue.Group().String())
+	w.apply(second).Exits(t, 0).Tells(t, key+" 53/udp withheld", w.blue.Group().String())
 	w.settled("withheld", []string{"ep"}, first, second)
 	if now := find(t, operators.Services, w.blue.Namespace(), "dns-ip-53-tcp"); now == nil || now.GetUID() != served {
 		t.Fatal("the Service of the first deployment was not left alone")
 	}
-	w.operated("release", w.blue.Group().String()).exits(t, 0)
-	w.apply(second).exits(t, 0)
+	w.operated("release", w.blue.Group().String()).Exits(t, 0)
+	w.apply(second).Exits(t, 0)
 	w.settled("released", []string{"ep"}, second)
-	w.operated("release", w.green.Group().String()).exits(t, 0)
+	w.operated("release", w.green.Group().String()).Exits(t, 0)
 
 	// A port that Akash's provider declared for another deployment counts as well.
 	must(t, w.akash.DeclareIP(t.Context(), w.blue, "dns", 9000, 53, "TCP", key, false))
-	w.apply(second).exits(t, 0).says(t, key+" 53/udp withheld", w.blue.Group().String())
+	w.apply(second).Exits(t, 0).Tells(t, key+" 53/udp withheld", w.blue.Group().String())
 	must(t, w.akash.PurgeDeclaredIP(t.Context()))
 }
 
@@ -79,15 +80,15 @@ func TestProtocolsOfOnePortAtOnce(t *testing.T) {
 	o, spec := pooled(t, "")
 	w := newWorld(t, o, spec, "--operators=on")
 	first, second := workload(w.blue, nil, "public:TCP:53:dns"), workload(w.green, nil, "public:TCP:443:web", "public:UDP:53:dns")
-	w.apply(workload(w.green, nil, "public:TCP:443:web")).exits(t, 0)
+	w.apply(workload(w.green, nil, "public:TCP:443:web")).Exits(t, 0)
 	must(t, w.akash.SendManifest(t.Context(), first))
 	var begun atomic.Bool
 	w.proxy.before = func(_, path string) {
 		if strings.Contains(path, "/leases/ep--") && begun.CompareAndSwap(false, true) {
-			w.operated("apply", "--timeout=30s", "-f", w.define(first)).exits(t, 0)
+			w.operated("apply", "--timeout=30s", "-f", w.define(first)).Exits(t, 0)
 		}
 	}
-	w.apply(second).exits(t, 0).says(t, "53/udp withheld", "held by deployment "+w.blue.Group().String())
+	w.apply(second).Exits(t, 0).Tells(t, "53/udp withheld", "held by deployment "+w.blue.Group().String())
 	w.proxy.before = nil
 	if find(t, operators.LeasedIPs, manifests, lease.LeasedIPName(lease.SharingKey(w.owner, "public"), lease.UDP, 53)) != nil {
 		t.Error("the second has declared its port")
@@ -101,10 +102,10 @@ func TestProtocolsReservedBeforeTheOperator(t *testing.T) {
 	w := newWorld(t, o, spec, "--operators=on")
 	first, second := workload(w.blue, nil, "public:TCP:53:dns"), workload(w.green, nil, "public:UDP:53:dns")
 	for _, d := range []operators.Deployment{first, second} {
-		w.run("reserve", "--operators=off", "-f", w.define(d)).exits(t, 0)
+		w.run("reserve", "--operators=off", "-f", w.define(d)).Exits(t, 0)
 	}
-	w.apply(second).exits(t, 0)
-	w.apply(first).exits(t, 0).says(t, "53/tcp withheld", "held by deployment "+w.green.Group().String())
+	w.apply(second).Exits(t, 0)
+	w.apply(first).Exits(t, 0).Tells(t, "53/tcp withheld", "held by deployment "+w.green.Group().String())
 	w.settled("applied", []string{"ep"}, first, second)
 	if find(t, operators.LeasedIPs, manifests, lease.LeasedIPName(lease.SharingKey(w.owner, "public"), lease.TCP, 53)) != nil {
 		t.Error("the first has declared its port")
@@ -119,7 +120,7 @@ func TestPurgedByAkash(t *testing.T) {
 	w.running.Stop()
 	host := newHost("purged")
 	d := workload(w.blue, []string{host}, "public:TCP:443:web")
-	w.apply(d).exits(t, 0)
+	w.apply(d).Exits(t, 0)
 	must(t, w.akash.PurgeDeclaredIP(t.Context()))
 	must(t, w.akash.PurgeDeclaredHostnames(t.Context(), w.blue))
 	if found := w.audits("purged"); len(found) != 2 {
@@ -128,7 +129,7 @@ func TestPurgedByAkash(t *testing.T) {
 	if shown := w.problems(); !slices.ContainsFunc(shown, func(p string) bool { return strings.HasPrefix(p, "NotDeclared "+host) }) {
 		t.Errorf("the problems are %q", shown)
 	}
-	w.run("repair", "--operators=off", "--assume-crashed", "-f", w.define(d)).says(t, "NotDeclared/"+host)
+	w.run("repair", "--operators=off", "--assume-crashed", "-f", w.define(d)).Tells(t, "NotDeclared/"+host)
 	w.settled("repaired", []string{"ep", host}, d)
 	if find(t, operators.Hosts, manifests, host) == nil {
 		t.Error("the host is not declared")
@@ -141,14 +142,14 @@ func TestUnclaimedPortIsClaimed(t *testing.T) {
 	w := newWorld(t, o, spec, "--operators=off") // their Deployments are not here
 	w.running.Stop()
 	d := workload(w.blue, nil, "public:TCP:443:web")
-	w.apply(d).exits(t, 0)
+	w.apply(d).Exits(t, 0)
 	for _, c := range list(t, claims, "net.akash.network/owner="+w.owner) {
-		must(t, objects.Resource(claims).Namespace(ledger).Delete(t.Context(), c.GetName(), metav1.DeleteOptions{}))
+		must(t, harness.Objects.Resource(claims).Namespace(ledger).Delete(t.Context(), c.GetName(), metav1.DeleteOptions{}))
 	}
 	if found := w.audits("the claim is deleted"); len(found) == 0 {
 		t.Error("the audit finds nothing")
 	}
-	w.run("repair", "--crashed-after=0s", "--assume-crashed").says(t, "UnclaimedAddress/"+lease.SharingKey(w.owner, "public")+" repaired")
+	w.run("repair", "--crashed-after=0s", "--assume-crashed").Tells(t, "UnclaimedAddress/"+lease.SharingKey(w.owner, "public")+" repaired")
 	w.settled("repaired", []string{"ep"}, d)
 }
 
@@ -158,22 +159,22 @@ func TestPortMovesToAnotherEndpoint(t *testing.T) {
 	o, spec := pooled(t, "")
 	w := newWorld(t, o, spec, "--operators=on")
 	first, second := workload(w.blue, nil, "public:TCP:443:web"), workload(w.blue, nil, "private:TCP:443:web")
-	w.apply(first).exits(t, 0)
+	w.apply(first).Exits(t, 0)
 	w.running.Stop()
 	declared := lease.LeasedIPName(lease.SharingKey(w.owner, "private"), lease.TCP, 443)
 	must(t, w.akash.SendManifest(t.Context(), second))
 	for range 2 {
-		w.operated("apply", "--timeout=300ms", "-f", w.define(second)).exits(t, 5).says(t, "kubectl -n "+w.blue.Namespace()+" delete service web-ip-443-tcp")
+		w.operated("apply", "--timeout=300ms", "-f", w.define(second)).Exits(t, 5).Tells(t, "kubectl -n "+w.blue.Namespace()+" delete service web-ip-443-tcp")
 		if find(t, operators.LeasedIPs, manifests, declared) != nil {
 			t.Fatal("the new port is declared while the Service of the former one stands")
 		}
 	}
-	must(t, objects.Resource(operators.Services).Namespace(w.blue.Namespace()).Delete(t.Context(), "web-ip-443-tcp", metav1.DeleteOptions{}))
+	must(t, harness.Objects.Resource(operators.Services).Namespace(w.blue.Namespace()).Delete(t.Context(), "web-ip-443-tcp", metav1.DeleteOptions{}))
 	w.running.Restart()
-	w.operated("apply", "--timeout=30s", "-f", w.define(second)).exits(t, 0)
+	w.operated("apply", "--timeout=30s", "-f", w.define(second)).Exits(t, 0)
 	w.settled("moved", []string{"ep"}, second)
 
 	// With the operator at work one apply does it.
-	w.apply(first).exits(t, 0)
+	w.apply(first).Exits(t, 0)
 	w.settled("moved back", []string{"ep"}, first)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // A run that was overtaken takes its ProviderHost and its ProviderLeasedIP back, and gives up their claims once
@@ -40,24 +41,24 @@ func TestOvertakenRunBesideOperators(t *testing.T) {
 					if down {
 						w.running.Stop()
 					}
-					must(t, objects.Resource(claims).Namespace(ledger).Delete(t.Context(), lost, metav1.DeleteOptions{}))
+					must(t, harness.Objects.Resource(claims).Namespace(ledger).Delete(t.Context(), lost, metav1.DeleteOptions{}))
 				})
 			}
-			r := w.operated("apply", "--timeout=2s", "-f", w.define(d)).exits(t, 1).says(t, lost+" was released")
+			r := w.operated("apply", "--timeout=2s", "-f", w.define(d)).Exits(t, 1).Tells(t, lost+" was released")
 			w.proxy.before = nil
 			if !down {
 				w.settled("taken back", nil)
 				return
 			}
-			r.says(t, "host "+host+" is kept", "kubectl -n "+w.blue.Namespace()+" delete ingress "+host, "delete service "+service)
+			r.Tells(t, "host "+host+" is kept", "kubectl -n "+w.blue.Namespace()+" delete ingress "+host, "delete service "+service)
 			if !routed() || find(t, claims, ledger, host) == nil {
 				t.Fatal("the route stands without its claim")
 			}
 			for _, thing := range []string{host, lease.SharingKey(w.owner, "public"), lost} {
-				w.run("repair", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+thing).exits(t, 0).says(t, "NotDeclared/"+thing+" repaired")
+				w.run("repair", "--crashed-after=0s", "--assume-crashed", "NotDeclared/"+thing).Exits(t, 0).Tells(t, "NotDeclared/"+thing+" repaired")
 			}
 			w.running.Restart()
-			w.operated("release", "--timeout=30s", w.blue.Group().String()).exits(t, 0)
+			w.operated("release", "--timeout=30s", w.blue.Group().String()).Exits(t, 0)
 			w.settled("released", nil)
 		})
 	}
@@ -71,11 +72,11 @@ func TestNoAnswerToAnyWrite(t *testing.T) {
 	host, more := newHost("unanswered"), newHost("afirst")
 	d := workload(w.blue, []string{host}, "public:TCP:443:web")
 	w.proxy.lost.Store(true)
-	w.apply(d).exits(t, 0)
+	w.apply(d).Exits(t, 0)
 	w.proxy.lost.Store(false)
 	w.settled("applied", []string{"ep", host}, d)
 	w.proxy.lost.Store(true)
-	w.operated("release", "--timeout=30s", w.blue.Group().String()).exits(t, 0)
+	w.operated("release", "--timeout=30s", w.blue.Group().String()).Exits(t, 0)
 	w.settled("released", nil)
 
 	d = workload(w.blue, []string{host, more})
@@ -84,11 +85,11 @@ func TestNoAnswerToAnyWrite(t *testing.T) {
 	w.proxy.before = func(_, path string) {
 		if strings.HasSuffix(path, "/leases/"+more) && find(t, operators.Hosts, manifests, host) != nil {
 			once.Do(func() {
-				must(t, objects.Resource(claims).Namespace(ledger).Delete(t.Context(), more, metav1.DeleteOptions{}))
+				must(t, harness.Objects.Resource(claims).Namespace(ledger).Delete(t.Context(), more, metav1.DeleteOptions{}))
 			})
 		}
 	}
-	w.operated("apply", "--timeout=30s", "-f", w.define(d)).exits(t, 1).says(t, more+" was released")
+	w.operated("apply", "--timeout=30s", "-f", w.define(d)).Exits(t, 1).Tells(t, more+" was released")
 	w.proxy.lost.Store(false)
 	w.settled("taken back", nil)
 }

@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // ranged is the configuration of a range of addresses that no other test has.
-func ranged() string { return fmt.Sprintf("{ip: {ranges: [10.79.%d.0/28]}}", number.Add(1)) }
+func ranged() string { return fmt.Sprintf("{ip: {ranges: [10.79.%d.0/28]}}", harness.Number()) }
 
 // A Service that asks for nothing any more while its port is claimed is a problem. Nobody can see here that the
 // IP operator runs, whose Update of the whole Service takes the address out. Both repair and apply mend it, and
@@ -26,7 +27,7 @@ func TestServicesThatAskForNothing(t *testing.T) {
 			w := newWorld(t, operators.Options{}, ranged(), "--operators=off")
 			w.running.Stop()
 			d := workload(w.blue, nil, "public:TCP:443:web", "public:UDP:53:web")
-			w.apply(d).exits(t, 0)
+			w.apply(d).Exits(t, 0)
 			claim := list(t, claims, "net.akash.network/owner="+w.owner)[0].GetName()
 			w.settled("applied", []string{"ip"}, d)
 			w.running.Restart()
@@ -44,7 +45,7 @@ func TestServicesThatAskForNothing(t *testing.T) {
 			if shown := w.problems(); !slices.ContainsFunc(shown, func(p string) bool { return strings.HasPrefix(p, "AsksForNothing "+address) }) {
 				t.Errorf("the problems are %q", shown)
 			}
-			mend(w, d, address).exits(t, 0)
+			mend(w, d, address).Exits(t, 0)
 			w.settled("mended", []string{"ip"}, d)
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // world is an owner with two deployments beside operators of its own.
@@ -32,16 +33,16 @@ func newWorld(t *testing.T, o operators.Options, spec string, flags ...string) *
 	w.blue, w.green = leaseOf(w.owner, 1), leaseOf(w.owner, 2)
 	o.Owner = w.owner
 	w.running, w.akash = start(t, o)
-	w.config = file(t, "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\nmetadata: {name: provider}\nspec: "+spec+"\n")
+	w.config = file(t, "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\nmetadata: {name: harness.Provider}\nspec: "+spec+"\n")
 	return w
 }
 
 // pooled is a pool of its own and the configuration that leaves addresses to MetalLB.
 func pooled(t *testing.T, more string) (operators.Options, string) {
 	t.Helper()
-	n := number.Add(1)
+	n := harness.Number()
 	pool := fmt.Sprint("pool-", n)
-	_, err := objects.Resource(pools).Namespace("metallb-system").Create(t.Context(), parse(fmt.Sprintf(
+	_, err := harness.Objects.Resource(pools).Namespace("metallb-system").Create(t.Context(), parse(fmt.Sprintf(
 		`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: %s, namespace: metallb-system}, spec: {addresses: [10.78.%d.0/28], autoAssign: false}}`, pool, n)), metav1.CreateOptions{})
 	must(t, err)
 	return operators.Options{Pool: pool}, fmt.Sprintf("{ip: {mode: pool, pool: %s}%s}", pool, more)
@@ -103,7 +104,7 @@ func (w *world) problems() (out []string) {
 	var book struct {
 		Problems []struct{ Problem, Thing, Lease, Message string }
 	}
-	if err := json.Unmarshal([]byte(r.stdout), &book); err != nil {
+	if err := json.Unmarshal([]byte(r.Stdout), &book); err != nil {
 		w.Fatalf("%v: %s", err, r)
 	}
 	for _, p := range book.Problems {
@@ -150,7 +151,7 @@ func (w *world) settled(when string, holds []string, deployed ...operators.Deplo
 	}
 	for _, d := range deployed {
 		w.proxy.sent()
-		w.operated("apply", "--assume-serving", "-f", w.define(d)).exits(w.T, 0)
+		w.operated("apply", "--assume-serving", "-f", w.define(d)).Exits(w.T, 0)
 		if writes := w.proxy.sent(); len(writes) > 0 {
 			w.Errorf("%s: the next apply of %s writes %q", when, d.Lease.Group(), writes)
 		}

@@ -12,15 +12,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/akash-net/kubectl-akash-net/hack/testbed"
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/plugin"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-const program = "kubectl-akash_net"
-
-// plane is the control plane on which the commands of the documents run.
-var plane *testbed.ControlPlane
+const program = harness.Program
 
 // TestMain makes this test program the plugin when it is started by the plugin's name.
 func TestMain(m *testing.M) {
@@ -34,10 +31,7 @@ func TestMain(m *testing.M) {
 type onControlPlane struct{ *testing.M }
 
 func (m onControlPlane) Run() int {
-	return testbed.Main(m.M, func(ctx context.Context, p *testbed.ControlPlane) error {
-		plane = p
-		return p.StartMetalLB(ctx)
-	})
+	return harness.Main(m.M, harness.Setup{MetalLB: true})
 }
 
 // root is the repository's root, in which the commands of the documents are run.
@@ -62,7 +56,7 @@ func environment(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	path := filepath.Dir(self) + ":" + filepath.Dir(kubectl) + ":" + os.Getenv("PATH")
-	return append(os.Environ(), "PATH="+path, "KUBECONFIG="+plane.Kubeconfig, "HOME="+t.TempDir())
+	return append(os.Environ(), "PATH="+path, "KUBECONFIG="+harness.Plane.Kubeconfig, "HOME="+t.TempDir())
 }
 
 func read(t *testing.T, path string) string {

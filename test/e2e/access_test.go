@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // kubectl runs the real kubectl as the administrator, with the plugin on its PATH.
@@ -27,7 +28,7 @@ func kubectl(t *testing.T, args ...string) result {
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig, "PATH="+binaries+":"+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+harness.Plane.Kubeconfig, "PATH="+harness.Binaries()+":"+os.Getenv("PATH"))
 	return finish(cmd)
 }
 
@@ -35,8 +36,8 @@ func kubectl(t *testing.T, args ...string) result {
 // knows.
 func bind(t *testing.T, config *rest.Config, name, role, verb string) {
 	t.Helper()
-	kubectl(t, "create", "clusterrolebinding", name, "--clusterrole="+role, "--user="+name).exits(t, 0)
-	kubectl(t, "-n", ledger, "create", "rolebinding", name, "--role="+role, "--user="+name).exits(t, 0)
+	kubectl(t, "create", "clusterrolebinding", name, "--clusterrole="+role, "--user="+name).Exits(t, 0)
+	kubectl(t, "-n", ledger, "create", "rolebinding", name, "--role="+role, "--user="+name).Exits(t, 0)
 	reviews := kubernetes.NewForConfigOrDie(config).AuthorizationV1().SelfSubjectAccessReviews()
 	for _, wanted := range []authorizationv1.ResourceAttributes{
 		{Group: "coordination.k8s.io", Resource: "leases", Namespace: ledger, Verb: verb},
@@ -50,13 +51,25 @@ func bind(t *testing.T, config *rest.Config, name, role, verb string) {
 	}
 }
 
+// userOf adds a user and gives it a role.
+func userOf(t *testing.T, role, verb string) (u user, name string) {
+	t.Helper()
+	name = fmt.Sprint(role, "-", harness.Number())
+	config, path, err := harness.Plane.AddUser(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bind(t, config, name, role, verb)
+	return user{kubeconfig: path}, name
+}
+
 // Without a role nothing goes, and the message says which role to ask for; with the operator's
 // role leases are applied and released.
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	v4, _ := newRanges()
-	name := fmt.Sprint("operator-", number.Add(1))
-	config, path, err := plane.AddUser(name)
+	name := fmt.Sprint("operator-", harness.Number())
+	config, path, err := harness.Plane.AddUser(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,42 +77,36 @@ func TestOperator(t *testing.T) {
 	definition := define(t, id, service("web", served(host), leased("public", "TCP", 443)), endpoint("public"))
 	u := user{kubeconfig: path}
 	for _, args := range [][]string{{"apply", "-f", definition}, {"release", id.Group().String()}, {"state"}} {
-		u.run(t, args...).exits(t, 1).says(t, "not allowed to", name, "--clusterrole=akash-net-operator", "--role=akash-net-operator")
+		u.run(t, args...).Exits(t, 1).Says(t, "not allowed to", name, "--clusterrole=akash-net-operator", "--role=akash-net-operator")
 	}
 	bind(t, config, name, "akash-net-operator", "patch")
-	u.do(t, "apply", "-f", definition).prints(t, "is live")
-	u.do(t, "state").prints(t, host)
+	u.do(t, "apply", "-f", definition).Prints(t, "is live")
+	u.do(t, "state").Prints(t, host)
 	for _, mode := range []string{"range", "dedicated"} {
 		u.with(configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"0/30]}")).do(t, "release", id.Group().String())
-		u.with(configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"0/30]}")).do(t, "apply", "-f", definition).prints(t, "granted "+v4+"0")
+		u.with(configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"0/30]}")).do(t, "apply", "-f", definition).Prints(t, "granted "+v4+"0")
 		u.with(configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"0/30]}")).do(t, "release", id.Group().String())
 		if mode == "range" {
 			remove(t, adverts, metalLB, "akash-net-"+strings.ReplaceAll(v4, ".", "-")+"0-30")
 			remove(t, pools, metalLB, "akash-net-"+strings.ReplaceAll(v4, ".", "-")+"0-30")
 		}
 	}
-	u.run(t, "install").exits(t, 1).says(t, "not allowed to")
+	u.run(t, "install").Exits(t, 1).Says(t, "not allowed to")
 }
 
 // The viewer's role shows the book and changes nothing.
 func TestViewer(t *testing.T) {
 	t.Parallel()
-	name := fmt.Sprint("viewer-", number.Add(1))
-	config, path, err := plane.AddUser(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bind(t, config, name, "akash-net-viewer", "list")
+	u, _ := userOf(t, "akash-net-viewer", "list")
 	id, host := leaseOf(newTenant(), 1), newHost("viewer")
 	definition := define(t, id, web(host))
 	admin().do(t, "apply", "-f", definition)
-	u := user{kubeconfig: path}
-	u.do(t, "state").prints(t, host)
-	u.do(t, "state", "routes").prints(t, host)
-	u.do(t, "apply", "-f", definition).prints(t, "unchanged")
-	u.run(t, "apply", "-f", define(t, leaseOf(id.Owner, 2), web(newHost("viewer")))).exits(t, 1).
-		says(t, "not allowed to patch leases.coordination.k8s.io", "akash-net-operator")
-	u.run(t, "release", id.Group().String()).exits(t, 1).says(t, "not allowed to delete ingresses.networking.k8s.io")
+	u.do(t, "state").Prints(t, host)
+	u.do(t, "state", "routes").Prints(t, host)
+	u.do(t, "apply", "-f", definition).Prints(t, "unchanged")
+	u.run(t, "apply", "-f", define(t, leaseOf(id.Owner, 2), web(newHost("viewer")))).Exits(t, 1).
+		Says(t, "not allowed to patch leases.coordination.k8s.io", "akash-net-operator")
+	u.run(t, "release", id.Group().String()).Exits(t, 1).Says(t, "not allowed to delete ingresses.networking.k8s.io")
 	need(t, ingresses, id.Namespace(), host)
 	need(t, claims, ledger, host)
 }
@@ -108,27 +115,21 @@ func TestViewer(t *testing.T) {
 // namespace on, and also under the guard. The roles give no more than that.
 func TestRolesGiveNoMore(t *testing.T) {
 	t.Parallel()
-	operator, viewer := fmt.Sprint("operator-", number.Add(1)), fmt.Sprint("viewer-", number.Add(1))
-	for name, role := range map[string]string{operator: "akash-net-operator", viewer: "akash-net-viewer"} {
-		config, _, err := plane.AddUser(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bind(t, config, name, role, map[string]string{operator: "patch", viewer: "list"}[name])
-	}
+	_, operator := userOf(t, "akash-net-operator", "patch")
+	_, viewer := userOf(t, "akash-net-viewer", "list")
 	owner := newTenant()
 	blue, green, host := leaseOf(owner, 1), leaseOf(owner, 2), newHost("roles")
 	as := func(name string, args ...string) result { return admin().run(t, append(args, "--as", name)...) }
-	as(operator, "apply", "-f", define(t, blue, web(host))).exits(t, 0).prints(t, "namespace/"+blue.Namespace()+" created")
-	as(operator, "reserve", newHost("roles"), "--lease", blue.String(), "--prune=false").exits(t, 0)
-	as(operator, "apply", "-f", define(t, green, web(host))).exits(t, 0).prints(t, "withheld")
-	as(operator, "transfer", host, "--to", green.String()).exits(t, 0).prints(t, "namespace/"+green.Namespace()+" created")
-	as(operator, "check", newHost("roles"), "--lease", green.String()).exits(t, 0)
-	as(operator, "release", owner+"/1/1").exits(t, 0)
+	as(operator, "apply", "-f", define(t, blue, web(host))).Exits(t, 0).Prints(t, "namespace/"+blue.Namespace()+" created")
+	as(operator, "reserve", newHost("roles"), "--lease", blue.String(), "--prune=false").Exits(t, 0)
+	as(operator, "apply", "-f", define(t, green, web(host))).Exits(t, 0).Prints(t, "withheld")
+	as(operator, "transfer", host, "--to", green.String()).Exits(t, 0).Prints(t, "namespace/"+green.Namespace()+" created")
+	as(operator, "check", newHost("roles"), "--lease", green.String()).Exits(t, 0)
+	as(operator, "release", owner+"/1/1").Exits(t, 0)
 	for _, args := range [][]string{{"state"}, {"state", "routes"}, {"state", "leases"}, {"explain", host}, {"check", newHost("roles"), "--lease", green.String()}} {
-		as(viewer, args...).exits(t, 0)
+		as(viewer, args...).Exits(t, 0)
 	}
-	as(operator, "release", owner+"/2/1").exits(t, 0)
+	as(operator, "release", owner+"/2/1").Exits(t, 0)
 
 	for name, actions := range map[string][]string{
 		operator: {
@@ -144,14 +145,14 @@ func TestRolesGiveNoMore(t *testing.T) {
 		for _, action := range actions {
 			verb, resource, _ := strings.Cut(action, " ")
 			resource, subresource, _ := strings.Cut(resource, "/")
-			if r := kubectl(t, "auth", "can-i", verb, resource, "--subresource="+subresource, "--all-namespaces", "--as", name); strings.TrimSpace(r.stdout) != "no" {
+			if r := kubectl(t, "auth", "can-i", verb, resource, "--subresource="+subresource, "--all-namespaces", "--as", name); strings.TrimSpace(r.Stdout) != "no" {
 				t.Errorf("%s may %s: %s", name, action, r)
 			}
 		}
 	}
 	// What the operator's role was once used for.
 	r := kubectl(t, "label", "--overwrite", "namespace", "kube-system", "pod-security.kubernetes.io/enforce=privileged", "--as", operator)
-	if r.code == 0 || !strings.Contains(r.stderr, "forbidden") {
+	if r.Code == 0 || !strings.Contains(r.Stderr, "forbidden") {
 		t.Errorf("an operator labels kube-system: %s", r)
 	}
 }
@@ -160,7 +161,7 @@ func TestRolesGiveNoMore(t *testing.T) {
 func TestNoCluster(t *testing.T) {
 	t.Parallel()
 	definition := define(t, leaseOf(newTenant(), 1), web(newHost("none")))
-	missing := filepath.Join(plane.Dir, "no-such-kubeconfig")
+	missing := filepath.Join(harness.Plane.Dir, "no-such-kubeconfig")
 	for name, tt := range map[string]struct {
 		kubeconfig string
 		says       []string
@@ -170,8 +171,8 @@ func TestNoCluster(t *testing.T) {
 		"broken":        {file(t, "clusters: 7\n"), []string{"the kubeconfig cannot be used"}},
 	} {
 		for _, args := range [][]string{{"apply", "-f", definition}, {"state"}, {"release", "akash1abc/1/1"}, {"install"}, {"uninstall"}} {
-			r := user{kubeconfig: tt.kubeconfig}.run(t, args...).exits(t, 1)
-			if r.says(t, tt.says...); t.Failed() {
+			r := user{kubeconfig: tt.kubeconfig}.run(t, args...).Exits(t, 1)
+			if r.Says(t, tt.says...); t.Failed() {
 				t.Fatal(name)
 			}
 		}

@@ -22,7 +22,7 @@ func TestServicesOfATenantShareAnAddress(t *testing.T) {
 	u.do(t, "apply", "-f", define(t, id,
 		service("web", leased("public", "TCP", 443), leased("public", "UDP", 443)),
 		service("mail", leased("public", "TCP", 25)),
-		endpoint("public"))).prints(t, "granted "+v4+"16")
+		endpoint("public"))).Prints(t, "granted "+v4+"16")
 	for _, name := range []string{"web-ip-443-tcp", "web-ip-443-udp", "mail-ip-25-tcp"} {
 		if got := addressOf(t, id, name); got != v4+"16" {
 			t.Errorf("%s has %q", name, got)
@@ -45,14 +45,14 @@ func TestSecondTenantsAddressIsRefused(t *testing.T) {
 	want := func(id lease.ID, port int) string {
 		return define(t, id, service("web", leased("public", "TCP", port)), endpoint("public", v4+"3"))
 	}
-	u.do(t, "apply", "-f", want(first, 443)).prints(t, "address/"+v4+"3 claimed", "granted "+v4+"3")
-	u.run(t, "apply", "-f", want(second, 8443)).exits(t, 4).says(t,
+	u.do(t, "apply", "-f", want(first, 443)).Prints(t, "address/"+v4+"3 claimed", "granted "+v4+"3")
+	u.run(t, "apply", "-f", want(second, 8443)).Exits(t, 4).Says(t,
 		v4+"3 is held by another lease", first.Group().String(), first.Namespace(), "Nothing was changed")
 	if got := append(objectsOf(t, second), claimsOf(t, second.Owner)...); len(got) > 0 {
 		t.Errorf("the refused lease has %v", got)
 	}
 	u.do(t, "release", first.Group().String())
-	u.do(t, "apply", "-f", want(second, 8443)).prints(t, "granted "+v4+"3")
+	u.do(t, "apply", "-f", want(second, 8443)).Prints(t, "granted "+v4+"3")
 }
 
 // Two deployments of one owner hold ports of one address. Either may leave; the other stays.
@@ -65,7 +65,7 @@ func TestDeploymentsOfAnOwnerShareAnAddress(t *testing.T) {
 			u := admin().with(configure(t, "ip: {ranges: ["+v4+"0/28]}"))
 			for dseq := range uint64(2) {
 				u.do(t, "apply", "-f", define(t, leaseOf(owner, dseq+1),
-					service("web", leased("public", "TCP", 441+int(dseq))), endpoint("public"))).prints(t, "granted "+v4+"0")
+					service("web", leased("public", "TCP", 441+int(dseq))), endpoint("public"))).Prints(t, "granted "+v4+"0")
 			}
 			claim := claimName(v4 + "0")
 			uid := need(t, claims, ledger, claim).GetUID()
@@ -133,15 +133,15 @@ func TestNoAddressLeft(t *testing.T) {
 		return define(t, id, web(newHost("full")), service("game", leased("public", "UDP", 27015)), endpoint("public"))
 	}
 	first := leaseOf(newTenant(), 1)
-	u.do(t, "apply", "-f", want(first)).prints(t, v4+"8")
-	u.do(t, "apply", "-f", want(leaseOf(newTenant(), 1))).prints(t, v4+"9")
+	u.do(t, "apply", "-f", want(first)).Prints(t, v4+"8")
+	u.do(t, "apply", "-f", want(leaseOf(newTenant(), 1))).Prints(t, v4+"9")
 	late := leaseOf(newTenant(), 1)
-	u.run(t, "apply", "-f", want(late)).exits(t, 4).says(t, "no address left in "+v4+"8/31", `"public"`, "Nothing was changed")
+	u.run(t, "apply", "-f", want(late)).Exits(t, 4).Says(t, "no address left in "+v4+"8/31", `"public"`, "Nothing was changed")
 	if got := append(objectsOf(t, late), claimsOf(t, late.Owner)...); len(got) > 0 {
 		t.Errorf("the refused lease has %v", got)
 	}
 	u.do(t, "release", first.Group().String())
-	u.do(t, "apply", "-f", want(late)).prints(t, "granted "+v4+"8")
+	u.do(t, "apply", "-f", want(late)).Prints(t, "granted "+v4+"8")
 }
 
 // claimName is the name of the claim on an address.

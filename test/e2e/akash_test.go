@@ -50,11 +50,11 @@ func TestHostOfAkashsProviderIsHeld(t *testing.T) {
 	t.Parallel()
 	host, theirs, ours := newHost("akash"), leaseOf(newTenant(), 3), leaseOf(newTenant(), 1)
 	deployHost(t, theirs, host)
-	admin().run(t, "apply", "-f", define(t, ours, web(host))).exits(t, 4).says(t, host, theirs.Group().String(), theirs.Namespace())
+	admin().run(t, "apply", "-f", define(t, ours, web(host))).Exits(t, 4).Says(t, host, theirs.Group().String(), theirs.Namespace())
 	if got := append(objectsOf(t, ours), claimsOf(t, ours.Owner)...); len(got) > 0 {
 		t.Errorf("the refused lease has %v", got)
 	}
-	admin().run(t, "apply", "-f", define(t, leaseOf(theirs.Owner, 4), web(host))).exits(t, 0).prints(t, host+" withheld", theirs.Group().String())
+	admin().run(t, "apply", "-f", define(t, leaseOf(theirs.Owner, 4), web(host))).Exits(t, 0).Prints(t, host+" withheld", theirs.Group().String())
 }
 
 // For its own lease a host is claimed, and the objects stay what they are.
@@ -62,7 +62,7 @@ func TestHostOfAkashsProviderIsClaimed(t *testing.T) {
 	t.Parallel()
 	host, id := newHost("akash"), leaseOf(newTenant(), 1)
 	providerHost, ingress := deployHost(t, id, host)
-	admin().do(t, "apply", "-f", define(t, id, web(host))).prints(t, "host/"+host+" claimed", "ingress/"+host+" configured")
+	admin().do(t, "apply", "-f", define(t, id, web(host))).Prints(t, "host/"+host+" claimed", "ingress/"+host+" configured")
 	now := need(t, hosts, manifests, host)
 	if now.GetUID() != providerHost.GetUID() || now.GetAnnotations()["akash.network/lease.updated_at"] != "2026-11-01T10:00:00Z" {
 		t.Errorf("the ProviderHost is another: %v", now.Object)
@@ -74,10 +74,10 @@ func TestHostOfAkashsProviderIsClaimed(t *testing.T) {
 	if diff := cmp.Diff(ingress.Object["spec"], now.Object["spec"]); diff != "" || now.GetUID() != ingress.GetUID() {
 		t.Errorf("the Ingress (-before +after):\n%s", diff)
 	}
-	admin().do(t, "apply", "-f", define(t, id, web(host))).prints(t, "unchanged")
+	admin().do(t, "apply", "-f", define(t, id, web(host))).Prints(t, "unchanged")
 
 	// What the provider wrote stays its own when the lease is released, and is claimed while it is there.
-	admin().run(t, "release", id.Group().String()).exits(t, 4).prints(t, "ingress/"+host+" left (Akash's provider declares it too)").says(t, "host "+host+" is kept")
+	admin().run(t, "release", id.Group().String()).Exits(t, 4).Prints(t, "ingress/"+host+" left (Akash's provider declares it too)").Says(t, "host "+host+" is kept")
 	now = need(t, ingresses, id.Namespace(), host)
 	if diff := cmp.Diff(ingress.Object["spec"], now.Object["spec"]); diff != "" || now.GetUID() != ingress.GetUID() {
 		t.Errorf("the Ingress after the release (-before +after):\n%s", diff)
@@ -93,7 +93,7 @@ func TestReleaseLeavesAkashsObjects(t *testing.T) {
 	theirs, ours, id := newHost("theirs"), newHost("ours"), leaseOf(newTenant(), 1)
 	deployHost(t, id, theirs)
 	admin().do(t, "apply", "-f", define(t, id, web(ours)))
-	admin().do(t, "release", id.Group().String()).prints(t, "host/"+ours+" released", "2 objects that Akash's provider wrote stay")
+	admin().do(t, "release", id.Group().String()).Prints(t, "host/"+ours+" released", "2 objects that Akash's provider wrote stay")
 	if diff := cmp.Diff([]string{"ingresses/" + theirs, "providerhosts/" + theirs}, objectsOf(t, id)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
@@ -124,15 +124,15 @@ func TestFromCluster(t *testing.T) {
 		}
 	}
 	out := admin().do(t, "convert", "--from-cluster", "--lease", id.String(), "-o", "json")
-	if err := json.Unmarshal([]byte(out.stdout), &document); err != nil {
+	if err := json.Unmarshal([]byte(out.Stdout), &document); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if document.Kind != "LeaseDefinition" || document.Spec.Lease.Owner != id.Owner {
 		t.Errorf("converted to %s", out)
 	}
-	admin().do(t, "convert", "--from-cluster").prints(t, id.Owner, host)
+	admin().do(t, "convert", "--from-cluster").Prints(t, id.Owner, host)
 
-	admin().do(t, "apply", "--from-cluster", "--lease", id.String()).prints(t, "host/"+host+" claimed", "service/web-ip-443-tcp granted 203.0.113.")
+	admin().do(t, "apply", "--from-cluster", "--lease", id.String()).Prints(t, "host/"+host+" claimed", "service/web-ip-443-tcp granted 203.0.113.")
 	need(t, ingresses, id.Namespace(), host)
-	admin().run(t, "apply", "--from-cluster", "--lease", leaseOf(id.Owner, 99).String()).exits(t, 3).says(t, "no Manifest object")
+	admin().run(t, "apply", "--from-cluster", "--lease", leaseOf(id.Owner, 99).String()).Exits(t, 3).Says(t, "no Manifest object")
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // akashOperators stands in for Akash's hostname and IP operators, which cannot be had as a Go module
@@ -31,7 +32,7 @@ type akashOperators struct {
 // operate runs the operators for the owner until the test ends. Every fault fails the test.
 func operate(t *testing.T, owner string) {
 	t.Helper()
-	o := &akashOperators{client: client(), connected: map[string]string{}}
+	o := &akashOperators{client: harness.Objects, connected: map[string]string{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	opts := metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true," + lease.LabelOwner + "=" + owner}
@@ -40,7 +41,7 @@ func operate(t *testing.T, owner string) {
 		if resource == "ips" {
 			gvr = leasedIPs
 		}
-		events, err := client().Resource(gvr).Namespace(manifests).Watch(ctx, opts)
+		events, err := harness.Objects.Resource(gvr).Namespace(manifests).Watch(ctx, opts)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
 // A dry run tells what would happen and changes nothing, whether the lease is new, changed, held
@@ -24,15 +26,25 @@ func TestDryRunChangesNothing(t *testing.T) {
 
 	before := fingerprint(t)
 	for _, mode := range []string{"client", "server"} {
-		u.do(t, "apply", "-f", changed, "--dry-run="+mode).prints(t,
+		u.do(t, "apply", "-f", changed, "--dry-run="+mode).Prints(t,
 			"host/"+added+" claimed", "address/"+v4+"0 claimed", "ingress/"+added+" created", "ingress/"+goes+" pruned", "host/"+goes+" pruned", "dry run)")
-		u.do(t, "apply", "-f", fresh, "--dry-run="+mode).prints(t, "namespace/"+unknown.Namespace()+" created")
-		u.run(t, "apply", "-f", stolen, "--dry-run="+mode).exits(t, 4).says(t, host)
-		u.do(t, "release", id.Group().String(), "--dry-run="+mode).prints(t, "ingress/"+host+" deleted", "host/"+host+" released")
+		u.do(t, "apply", "-f", fresh, "--dry-run="+mode).Prints(t, "namespace/"+unknown.Namespace()+" created")
+		u.run(t, "apply", "-f", stolen, "--dry-run="+mode).Exits(t, 4).Says(t, host)
+		u.do(t, "release", id.Group().String(), "--dry-run="+mode).Prints(t, "ingress/"+host+" deleted", "host/"+host+" released")
 		if diff := cmp.Diff(before, fingerprint(t)); diff != "" {
 			t.Fatalf("--dry-run=%s changed the cluster (-before +after):\n%s", mode, diff)
 		}
 	}
+}
+
+// editByHand sets a value of a lease's Ingress that the program set otherwise.
+func editByHand(t *testing.T, id lease.ID, host string) {
+	t.Helper()
+	ingress := need(t, ingresses, id.Namespace(), host)
+	annotations := ingress.GetAnnotations()
+	annotations["nginx.ingress.kubernetes.io/proxy-body-size"] = "0"
+	ingress.SetAnnotations(annotations)
+	update(t, "hand-editor", ingresses, ingress)
 }
 
 // What somebody else has changed is not overwritten: the run names who manages it, and takes and
@@ -40,14 +52,10 @@ func TestDryRunChangesNothing(t *testing.T) {
 func TestDriftIsAConflict(t *testing.T) {
 	id, host, added := leaseOf(newTenant(), 1), newHost("drift"), newHost("added")
 	admin().do(t, "apply", "-f", define(t, id, web(host)))
-	ingress := need(t, ingresses, id.Namespace(), host)
-	annotations := ingress.GetAnnotations()
-	annotations["nginx.ingress.kubernetes.io/proxy-body-size"] = "0"
-	ingress.SetAnnotations(annotations)
-	update(t, "hand-editor", ingresses, ingress)
+	editByHand(t, id, host)
 
 	before := fingerprint(t)
-	admin().run(t, "apply", "-f", define(t, id, web(host))).exits(t, 1).says(t,
+	admin().run(t, "apply", "-f", define(t, id, web(host))).Exits(t, 1).Says(t,
 		"ingress/"+host+": fields are managed by hand-editor", "proxy-body-size", "Nothing is forced")
 	after := fingerprint(t)
 	for _, print := range []map[string]string{before, after} {
@@ -56,7 +64,7 @@ func TestDriftIsAConflict(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("the refused run changed the cluster (-before +after):\n%s", diff)
 	}
-	admin().run(t, "apply", "-f", define(t, id, web(host, added))).exits(t, 1).says(t, "hand-editor")
+	admin().run(t, "apply", "-f", define(t, id, web(host, added))).Exits(t, 1).Says(t, "hand-editor")
 	if diff := cmp.Diff([]string{host}, claimsOf(t, id.Owner)); diff != "" {
 		t.Errorf("claims after the refused run (-want +got):\n%s", diff)
 	}
@@ -71,11 +79,7 @@ func TestFailedRunLeavesNoStray(t *testing.T) {
 	t.Parallel()
 	id, host, added := leaseOf(newTenant(), 1), newHost("drift"), newHost("a-added")
 	admin().do(t, "apply", "-f", define(t, id, web(host)))
-	ingress := need(t, ingresses, id.Namespace(), host)
-	annotations := ingress.GetAnnotations()
-	annotations["nginx.ingress.kubernetes.io/proxy-body-size"] = "0"
-	ingress.SetAnnotations(annotations)
-	update(t, "hand-editor", ingresses, ingress)
+	editByHand(t, id, host)
 
 	r := record(t)
 	refused, made := make(chan struct{}), make(chan struct{})
@@ -91,7 +95,7 @@ func TestFailedRunLeavesNoStray(t *testing.T) {
 			close(made)
 		}
 	})
-	r.run(t, "apply", "-f", define(t, id, web(host, added))).exits(t, 1).says(t, "hand-editor")
+	r.run(t, "apply", "-f", define(t, id, web(host, added))).Exits(t, 1).Says(t, "hand-editor")
 	arrives(t, "the other Ingress is made", made)
 	if got := objectsOf(t, id); !slices.Equal(got, []string{"ingresses/" + host, "providerhosts/" + host}) {
 		t.Errorf("after the failed run the lease has %v", got)
@@ -106,9 +110,9 @@ func TestRemovedObjectIsMadeAgain(t *testing.T) {
 	definition := define(t, id, web(host))
 	admin().do(t, "apply", "-f", definition)
 	remove(t, ingresses, id.Namespace(), host)
-	admin().do(t, "apply", "-f", definition).prints(t, "ingress/"+host+" created", "providerhost/"+host+" unchanged")
+	admin().do(t, "apply", "-f", definition).Prints(t, "ingress/"+host+" created", "providerhost/"+host+" unchanged")
 	remove(t, claims, ledger, host)
-	admin().do(t, "apply", "-f", definition).prints(t, "host/"+host+" claimed", "ingress/"+host+" unchanged")
+	admin().do(t, "apply", "-f", definition).Prints(t, "host/"+host+" claimed", "ingress/"+host+" unchanged")
 	need(t, claims, ledger, host)
 	unmarked(t, id.Owner)
 }
@@ -120,8 +124,8 @@ func TestChangedConfiguration(t *testing.T) {
 	definition := define(t, id, web(host))
 	admin().do(t, "apply", "-f", definition)
 	out := admin().with(configure(t, "ingress: {className: other}")).do(t, "apply", "-f", definition).
-		prints(t, "ingress/"+host+" configured", "providerhost/"+host+" unchanged")
-	if strings.Contains(out.stdout, "created") {
+		Prints(t, "ingress/"+host+" configured", "providerhost/"+host+" unchanged")
+	if strings.Contains(out.Stdout, "created") {
 		t.Error(out)
 	}
 	class, _, _ := unstructured.NestedString(need(t, ingresses, id.Namespace(), host).Object, "spec", "ingressClassName")

@@ -6,17 +6,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/dynamic"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // The namespaces of the installed configuration.
@@ -27,9 +25,9 @@ const (
 
 // The resources that the program works with.
 var (
-	claims         = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	namespaces     = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	configMaps     = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	claims         = cluster.Leases
+	namespaces     = cluster.Namespaces
+	configMaps     = cluster.ConfigMaps
 	akashManifests = schema.GroupVersionResource{Group: "akash.network", Version: "v2beta2", Resource: "manifests"}
 	hosts          = kinds.ProviderHost.Resource()
 	leasedIPs      = kinds.ProviderLeasedIP.Resource()
@@ -41,31 +39,6 @@ var (
 	adverts        = kinds.L2Advertisement.Resource()
 )
 
-func client() dynamic.Interface { return dynamic.NewForConfigOrDie(plane.Config) }
-
-// find is an object, or nil where there is none.
-func find(t *testing.T, resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
-	t.Helper()
-	o, err := client().Resource(resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
-// need is an object that has to exist.
-func need(t *testing.T, resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
-	t.Helper()
-	o := find(t, resource, namespace, name)
-	if o == nil {
-		t.Fatalf("there is no %s %s/%s", resource.Resource, namespace, name)
-	}
-	return o
-}
-
 // absent fails the test if the object exists.
 func absent(t *testing.T, resource schema.GroupVersionResource, namespace, name string) {
 	t.Helper()
@@ -74,44 +47,10 @@ func absent(t *testing.T, resource schema.GroupVersionResource, namespace, name 
 	}
 }
 
-// create writes an object as a field manager does that knows no server-side apply.
-func create(t *testing.T, manager string, resource schema.GroupVersionResource, text string) *unstructured.Unstructured {
-	t.Helper()
-	o := parse(t, text)
-	made, err := client().Resource(resource).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{FieldManager: manager})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
-}
-
-// update changes an object as a field manager does that knows no server-side apply.
-func update(t *testing.T, manager string, resource schema.GroupVersionResource, o *unstructured.Unstructured) {
-	t.Helper()
-	if _, err := client().Resource(resource).Namespace(o.GetNamespace()).Update(t.Context(), o, metav1.UpdateOptions{FieldManager: manager}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func remove(t *testing.T, resource schema.GroupVersionResource, namespace, name string) {
-	t.Helper()
-	if err := client().Resource(resource).Namespace(namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // present is true once the object exists.
 func present(t *testing.T, resource schema.GroupVersionResource, namespace, name string) func(context.Context) (bool, error) {
 	t.Helper()
 	return func(context.Context) (bool, error) { return find(t, resource, namespace, name) != nil, nil }
-}
-
-// eventually waits for what other programs do.
-func eventually(t *testing.T, what string, check func(context.Context) (bool, error)) {
-	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, deadline, true, check); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }
 
 // fingerprint is every object that the program could have written, with its version. Of pools
@@ -130,7 +69,7 @@ func fingerprint(t *testing.T) map[string]string {
 
 func versions(t *testing.T, out map[string]string, resource schema.GroupVersionResource, namespace string) {
 	t.Helper()
-	list, err := client().Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+	list, err := harness.Objects.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +85,7 @@ func versions(t *testing.T, out map[string]string, resource schema.GroupVersionR
 // claimsOf are the names of the claims on which the owner holds something.
 func claimsOf(t *testing.T, owner string) []string {
 	t.Helper()
-	list, err := client().Resource(claims).Namespace(ledger).List(t.Context(), metav1.ListOptions{LabelSelector: "net.akash.network/owner=" + owner})
+	list, err := harness.Objects.Resource(claims).Namespace(ledger).List(t.Context(), metav1.ListOptions{LabelSelector: "net.akash.network/owner=" + owner})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +124,7 @@ func objectsOf(t *testing.T, id lease.ID) []string {
 	names := []string{}
 	selector := fmt.Sprintf("%s=%s,%s=%d", lease.LabelOwner, id.Owner, lease.LabelDSeq, id.DSeq)
 	for _, resource := range []schema.GroupVersionResource{hosts, leasedIPs, ingresses, httpRoutes, services} {
-		list, err := client().Resource(resource).List(t.Context(), metav1.ListOptions{LabelSelector: selector})
+		list, err := harness.Objects.Resource(resource).List(t.Context(), metav1.ListOptions{LabelSelector: selector})
 		if err != nil {
 			t.Fatal(err)
 		}

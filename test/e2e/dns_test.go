@@ -18,6 +18,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 var (
@@ -48,7 +49,7 @@ func extend(t *testing.T, id lease.ID, fails string) *extension {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var work sync.WaitGroup
 	for _, resource := range []schema.GroupVersionResource{dnsRecords, dnsEndpoints} {
-		records := client().Resource(resource).Namespace(id.Namespace())
+		records := harness.Objects.Resource(resource).Namespace(id.Namespace())
 		w, err := records.Watch(ctx, metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +71,7 @@ const finalizer = "extensions.gardener.cloud/dnsrecord"
 
 // act reconciles one object. A write that comes too late is followed by another event.
 func (e *extension) act(ctx context.Context, resource schema.GroupVersionResource, o *unstructured.Unstructured) {
-	objects := client().Resource(resource).Namespace(o.GetNamespace())
+	objects := harness.Objects.Resource(resource).Namespace(o.GetNamespace())
 	observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
 	annotations := o.GetAnnotations()
 	update := metav1.UpdateOptions{FieldManager: "extension"}
@@ -138,7 +139,7 @@ func TestRecordsOfGardener(t *testing.T) {
 	id, host := leaseOf(newTenant(), 1), newHost("dns")
 	definition := define(t, id, web(host))
 	e := extend(t, id, "")
-	r.do(t, "apply", "-f", definition).prints(t,
+	r.do(t, "apply", "-f", definition).Prints(t,
 		"dnsrecord/"+host+"-a created", "dnsrecord/"+host+"-aaaa created", "dnsrecord/"+host+"-txt created",
 		"dnsrecord/"+host+"-a served (A 192.0.2.1)", "is live")
 	a := need(t, dnsRecords, id.Namespace(), host+"-a")
@@ -152,7 +153,7 @@ func TestRecordsOfGardener(t *testing.T) {
 
 	a = need(t, dnsRecords, id.Namespace(), host+"-a")
 	r.sent()
-	r.do(t, "apply", "-f", definition).prints(t, "dnsrecord/"+host+"-a unchanged", "is live", "unchanged")
+	r.do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a unchanged", "is live", "unchanged")
 	want := append(reads(false), "LIST dnsendpoints", "LIST dnsrecords")
 	slices.Sort(want)
 	if diff := cmp.Diff(without(want, "GET configmaps/config"), sorted(r.sent())); diff != "" {
@@ -162,10 +163,10 @@ func TestRecordsOfGardener(t *testing.T) {
 		t.Errorf("the unchanged record was written: %v", after.Object)
 	}
 
-	r.do(t, "state", "dns", "-l", "akash.network/lease.id.owner="+id.Owner).prints(t, "192.0.2.1", "2001:db8::1", "Z-found", "Reconcile Succeeded", "Active")
+	r.do(t, "state", "dns", "-l", "akash.network/lease.id.owner="+id.Owner).Prints(t, "192.0.2.1", "2001:db8::1", "Z-found", "Reconcile Succeeded", "Active")
 	out := r.do(t, "state", "dns", "-o", "json", "-l", "akash.network/lease.id.owner="+id.Owner)
 	var book struct{ DNS []map[string]any }
-	if err := json.Unmarshal([]byte(out.stdout), &book); err != nil || len(book.DNS) != 3 || book.DNS[0]["host"] != host || book.DNS[0]["lease"] != id.String() {
+	if err := json.Unmarshal([]byte(out.Stdout), &book); err != nil || len(book.DNS) != 3 || book.DNS[0]["host"] != host || book.DNS[0]["lease"] != id.String() {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -186,7 +187,7 @@ func TestRecordValueChanges(t *testing.T) {
 	e.did()
 	r.sent()
 	u := r.with(byGardener(t, "targets: [192.0.2.2]"))
-	u.do(t, "apply", "-f", definition).prints(t, "dnsrecord/"+host+"-a configured", "served (A 192.0.2.2)", "ingress/"+host+" unchanged")
+	u.do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a configured", "served (A 192.0.2.2)", "ingress/"+host+" unchanged")
 	marked := "PATCH leases/" + host // before the write, and after it
 	if diff := cmp.Diff([]string{marked, "PATCH dnsrecords/" + host + "-a", marked}, writesOf(r.sent())); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
@@ -199,7 +200,7 @@ func TestRecordValueChanges(t *testing.T) {
 		t.Errorf("annotations %v, before %s", a, first)
 	}
 	// A new definition that leaves the record as it is does not ask the extension to act.
-	u.do(t, "apply", "-f", define(t, id, web(host, newHost("more")))).prints(t, "dnsrecord/"+host+"-a configured")
+	u.do(t, "apply", "-f", define(t, id, web(host, newHost("more")))).Prints(t, "dnsrecord/"+host+"-a configured")
 	if got := e.did(); slices.Contains(got, "reconcile "+host+"-a") {
 		t.Errorf("the extension did %v", got)
 	}
@@ -217,27 +218,27 @@ func TestRecordIsReplaced(t *testing.T) {
 	name := byGardener(t, "targets: [lb.example.net]")
 	before := fingerprint(t)
 	for _, mode := range []string{"client", "server"} {
-		admin().with(name).do(t, "apply", "-f", definition, "--dry-run="+mode).prints(t,
+		admin().with(name).do(t, "apply", "-f", definition, "--dry-run="+mode).Prints(t,
 			"dnsrecord/"+host+"-a replaced (by dnsrecord/"+host+"-cname)", "dnsrecord/"+host+"-aaaa replaced", "dnsrecord/"+host+"-cname created")
 	}
 	if diff := cmp.Diff(before, fingerprint(t)); diff != "" {
 		t.Fatalf("the dry run changed the cluster:\n%s", diff)
 	}
-	admin().with(name).do(t, "apply", "-f", definition).prints(t, "dnsrecord/"+host+"-a replaced", "dnsrecord/"+host+"-cname created", "is live")
+	admin().with(name).do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a replaced", "dnsrecord/"+host+"-cname created", "is live")
 	if diff := cmp.Diff([]string{"delete " + host + "-a", "delete " + host + "-aaaa", "reconcile " + host + "-cname"}, sortedButLast(e.did())); diff != "" {
 		t.Errorf("the extension (-want +got):\n%s", diff)
 	}
 
 	other := configure(t, "dns: {form: gardener, gardener: {type: google-clouddns, class: garden, secretRef: {name: dns, namespace: garden}}, targets: [lb.example.net]}")
-	admin().with(other).do(t, "apply", "-f", definition, "--dry-run=server").prints(t,
+	admin().with(other).do(t, "apply", "-f", definition, "--dry-run=server").Prints(t,
 		`replaced (its type cannot be changed from "aws-route53" to "google-clouddns")`, "-cname created (in place of what was)")
-	admin().with(other).do(t, "apply", "-f", definition).prints(t, "-cname replaced", "-cname created", "is live")
+	admin().with(other).do(t, "apply", "-f", definition).Prints(t, "-cname replaced", "-cname created", "is live")
 	if got := specOf(need(t, dnsRecords, id.Namespace(), host+"-cname"), "type"); got != "google-clouddns" {
 		t.Errorf("the type is %s", got)
 	}
 
 	endpoint := configure(t, "dns: {form: endpoint, targets: [lb.example.net]}")
-	admin().with(endpoint).do(t, "apply", "-f", definition).prints(t, "-cname replaced (by dnsendpoint/"+host+")", "dnsendpoint/"+host+" created", "is live")
+	admin().with(endpoint).do(t, "apply", "-f", definition).Prints(t, "-cname replaced (by dnsendpoint/"+host+")", "dnsendpoint/"+host+" created", "is live")
 	absent(t, dnsRecords, id.Namespace(), host+"-cname")
 }
 
@@ -260,12 +261,12 @@ func TestStuckRecord(t *testing.T) {
 	o.SetFinalizers([]string{finalizer})
 	update(t, "extension", dnsRecords, o)
 	name := byGardener(t, "targets: [lb.example.net]")
-	admin().with(name).run(t, "apply", "-f", definition, "--timeout=1s").exits(t, 5).
-		prints(t, "dnsrecord/"+host+"-cname left (what it replaces is still being deleted").says(t, "to be gone, so that another can take its place")
+	admin().with(name).run(t, "apply", "-f", definition, "--timeout=1s").Exits(t, 5).
+		Prints(t, "dnsrecord/"+host+"-cname left (what it replaces is still being deleted").Says(t, "to be gone, so that another can take its place")
 	need(t, ingresses, id.Namespace(), host)
 	unmarked(t, id.Owner)
 	extend(t, id, "")
-	admin().with(name).do(t, "apply", "-f", definition).prints(t, "dnsrecord/"+host+"-cname created", "is live")
+	admin().with(name).do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-cname created", "is live")
 }
 
 // What its controller cannot do is told with its words, and what it does not do in time is a timeout.
@@ -274,16 +275,16 @@ func TestRecordFails(t *testing.T) {
 	u := admin().with(byGardener(t, "targets: [192.0.2.1]"))
 	id, host := leaseOf(newTenant(), 1), newHost("dns")
 	definition := define(t, id, web(host))
-	u.run(t, "apply", "-f", definition, "--timeout=1s").exits(t, 5).
-		says(t, "dnsrecord "+id.Namespace()+"/"+host+"-a to be served", "has not taken it up yet", "kubectl -n "+id.Namespace()+" describe dnsrecords.extensions.gardener.cloud")
+	u.run(t, "apply", "-f", definition, "--timeout=1s").Exits(t, 5).
+		Says(t, "dnsrecord "+id.Namespace()+"/"+host+"-a to be served", "has not taken it up yet", "kubectl -n "+id.Namespace()+" describe dnsrecords.extensions.gardener.cloud")
 	need(t, ingresses, id.Namespace(), host)
 	unmarked(t, id.Owner)
 
 	id, host = leaseOf(newTenant(), 1), newHost("dns")
 	extend(t, id, "no hosted zone for the name")
-	u.run(t, "apply", "-f", define(t, id, web(host))).exits(t, 1).
-		says(t, "dnsrecord "+id.Namespace()+"/"+host+"-a: the record was not made (Reconcile Error): no hosted zone for the name")
-	u.do(t, "state", "dns", "-l", "akash.network/lease.id.owner="+id.Owner).prints(t, "Failed", "no hosted zone for the name")
+	u.run(t, "apply", "-f", define(t, id, web(host))).Exits(t, 1).
+		Says(t, "dnsrecord "+id.Namespace()+"/"+host+"-a: the record was not made (Reconcile Error): no hosted zone for the name")
+	u.do(t, "state", "dns", "-l", "akash.network/lease.id.owner="+id.Owner).Prints(t, "Failed", "no hosted zone for the name")
 }
 
 // Records go with their hosts, before the routes; the claim is kept until the record is gone.
@@ -295,12 +296,12 @@ func TestRecordsGoFirst(t *testing.T) {
 	extend(t, id, "")
 	r.do(t, "apply", "-f", define(t, id, web(stays, goes)))
 	r.sent()
-	r.do(t, "apply", "-f", define(t, id, web(stays))).prints(t, "dnsendpoint/"+goes+" pruned", "host/"+goes+" pruned")
+	r.do(t, "apply", "-f", define(t, id, web(stays))).Prints(t, "dnsendpoint/"+goes+" pruned", "host/"+goes+" pruned")
 	deleted := slices.DeleteFunc(writesOf(r.sent()), func(s string) bool { return !strings.HasPrefix(s, "DELETE") })
 	if diff := cmp.Diff([]string{"DELETE dnsendpoints/" + goes, "DELETE ingresses/" + goes, "DELETE providerhosts/" + goes, "DELETE leases/" + goes}, deleted); diff != "" {
 		t.Errorf("deletes (-want +got):\n%s", diff)
 	}
-	r.do(t, "release", id.Group().String()).prints(t, "dnsendpoint/"+stays+" deleted")
+	r.do(t, "release", id.Group().String()).Prints(t, "dnsendpoint/"+stays+" deleted")
 	if diff := cmp.Diff([]string{"DELETE dnsendpoints/" + stays, "DELETE ingresses/" + stays, "DELETE providerhosts/" + stays, "DELETE leases/" + stays}, writesOf(r.sent())); diff != "" {
 		t.Errorf("writes of the release (-want +got):\n%s", diff)
 	}
@@ -315,13 +316,13 @@ func TestClaimOutlivesRecord(t *testing.T) {
 	o := need(t, dnsRecords, id.Namespace(), goes+"-a")
 	o.SetFinalizers([]string{finalizer})
 	update(t, "extension", dnsRecords, o)
-	u.run(t, "apply", "-f", define(t, id, web(stays)), "--timeout=1s").exits(t, 5).says(t, "its claim is kept until then")
+	u.run(t, "apply", "-f", define(t, id, web(stays)), "--timeout=1s").Exits(t, 5).Says(t, "its claim is kept until then")
 	need(t, claims, ledger, goes)
 	o = need(t, dnsRecords, id.Namespace(), goes+"-a")
 	o.SetFinalizers(nil)
 	update(t, "extension", dnsRecords, o)
 	extend(t, id, "")
-	u.do(t, "apply", "-f", define(t, id, web(stays)), "--wait=false").prints(t, "host/"+goes+" pruned")
+	u.do(t, "apply", "-f", define(t, id, web(stays)), "--wait=false").Prints(t, "host/"+goes+" pruned")
 	absent(t, claims, ledger, goes)
 }
 
@@ -332,7 +333,7 @@ func publish(t *testing.T, namespace, name string, entries ...any) {
 	if err := unstructured.SetNestedSlice(o.Object, entries, "status", "loadBalancer", "ingress"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client().Resource(ingresses).Namespace(namespace).UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+	if _, err := harness.Objects.Resource(ingresses).Namespace(namespace).UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -347,9 +348,9 @@ func TestRecordFromIngressStatus(t *testing.T) {
 	id, host := leaseOf(newTenant(), 1), newHost("dns")
 	extend(t, id, "")
 	definition := define(t, id, web(host))
-	r.do(t, "apply", "-f", definition, "--wait=false").prints(t, "dns/"+host+" left (its record is written once the ingress controller has said")
+	r.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dns/"+host+" left (its record is written once the ingress controller has said")
 	absent(t, dnsEndpoints, id.Namespace(), host)
-	r.run(t, "apply", "-f", definition, "--timeout=1s").exits(t, 5).says(t, "host "+host+": its record is written once")
+	r.run(t, "apply", "-f", definition, "--timeout=1s").Exits(t, 5).Says(t, "host "+host+": its record is written once")
 
 	// The controller answers while the run waits.
 	polled, answered := make(chan struct{}), make(chan struct{})
@@ -364,15 +365,15 @@ func TestRecordFromIngressStatus(t *testing.T) {
 		pass(t.Context(), t, polled)
 		publish(t, id.Namespace(), host, map[string]any{"ip": "192.0.2.7"}, map[string]any{"hostname": "lb.example.net"})
 	}()
-	r.do(t, "apply", "-f", definition).prints(t, "dnsendpoint/"+host+" created", "served (A 192.0.2.7)", "is live")
+	r.do(t, "apply", "-f", definition).Prints(t, "dnsendpoint/"+host+" created", "served (A 192.0.2.7)", "is live")
 	<-answered
 	r.hold(nil, nil)
 
 	second := newHost("dns")
-	r.do(t, "apply", "-f", define(t, leaseOf(id.Owner, 2), web(second)), "--wait=false").prints(t, "dnsendpoint/"+second+" created")
+	r.do(t, "apply", "-f", define(t, leaseOf(id.Owner, 2), web(second)), "--wait=false").Prints(t, "dnsendpoint/"+second+" created")
 	// A host name takes the place of the address: the object is changed, external-dns does the rest.
 	publish(t, id.Namespace(), host, map[string]any{"hostname": "lb.example.net"})
-	r.do(t, "apply", "-f", definition).prints(t, "dnsendpoint/"+host+" configured", "served (CNAME lb.example.net)")
+	r.do(t, "apply", "-f", definition).Prints(t, "dnsendpoint/"+host+" configured", "served (CNAME lb.example.net)")
 	unmarked(t, id.Owner)
 }
 
@@ -388,7 +389,7 @@ func TestRecordFromGatewayAndAddress(t *testing.T) {
 		"ip: {ranges: ["+v4+"0/28, '"+v6+"0/124'], families: [IPv4, IPv6]}", "dns: {form: endpoint, sources: [address, status]}"))
 	id, host, mx := leaseOf(newTenant(), 1), newHost("dns"), newHost("mx")
 	definition := define(t, id, web(host), service("mail", "{port: 25, global: true, ip: public, hosts: ["+mx+"]}"), endpoint("public"))
-	u.do(t, "apply", "-f", definition, "--wait=false").prints(t, "dnsendpoint/"+mx+" created", "dns/"+host+" left (its record is written once Gateway default/"+name+" has an address")
+	u.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dnsendpoint/"+mx+" created", "dns/"+host+" left (its record is written once Gateway default/"+name+" has an address")
 	targets := func(host string) string {
 		var out []string
 		for _, e := range need(t, dnsEndpoints, id.Namespace(), host).Object["spec"].(map[string]any)["endpoints"].([]any) {
@@ -405,10 +406,10 @@ func TestRecordFromGatewayAndAddress(t *testing.T) {
 	}, "status", "addresses"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client().Resource(gateways).Namespace("default").UpdateStatus(t.Context(), gateway, metav1.UpdateOptions{}); err != nil {
+	if _, err := harness.Objects.Resource(gateways).Namespace("default").UpdateStatus(t.Context(), gateway, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	u.do(t, "apply", "-f", definition, "--wait=false").prints(t, "dnsendpoint/"+host+" created", "dnsendpoint/"+mx+" unchanged")
+	u.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dnsendpoint/"+host+" created", "dnsendpoint/"+mx+" unchanged")
 	if got := targets(host); got != "A[192.0.2.9] AAAA[2001:db8::9]" {
 		t.Errorf("the routed host has %s", got)
 	}
@@ -424,13 +425,13 @@ func TestRecordIsTransferred(t *testing.T) {
 	extend(t, blue, "")
 	extend(t, green, "")
 	u.do(t, "apply", "-f", define(t, blue, web(host)))
-	u.do(t, "apply", "-f", define(t, green, web(host))).prints(t, "host/"+host+" withheld")
-	u.do(t, "transfer", host, "--to", green.String()).prints(t, "dnsrecord/"+host+"-a created")
+	u.do(t, "apply", "-f", define(t, green, web(host))).Prints(t, "host/"+host+" withheld")
+	u.do(t, "transfer", host, "--to", green.String()).Prints(t, "dnsrecord/"+host+"-a created")
 	absent(t, dnsRecords, blue.Namespace(), host+"-a")
 	need(t, dnsRecords, green.Namespace(), host+"-a")
 	u.do(t, "apply", "-f", define(t, blue, web(host)))
 	need(t, dnsRecords, green.Namespace(), host+"-a")
-	u.do(t, "apply", "-f", define(t, green, web(host))).prints(t, "dnsrecord/"+host+"-a unchanged")
+	u.do(t, "apply", "-f", define(t, green, web(host))).Prints(t, "dnsrecord/"+host+"-a unchanged")
 }
 
 // What would be no valid record is told before anything is claimed; render needs a value that it can
@@ -440,12 +441,12 @@ func TestRecordsAreCheckedFirst(t *testing.T) {
 	id, host := leaseOf(newTenant(), 1), newHost("dns")
 	definition := define(t, id, web(host))
 	loop := configure(t, "dns: {form: endpoint, targets: ["+host+"]}")
-	admin().with(loop).run(t, "apply", "-f", definition).exits(t, 3).says(t, "leads to itself", ":7:")
+	admin().with(loop).run(t, "apply", "-f", definition).Exits(t, 3).Says(t, "leads to itself", ":7:")
 	absent(t, claims, ledger, host)
-	admin().with(configure(t, "dns: {form: annotations}")).run(t, "apply", "-f", definition, "--operators=on").exits(t, 1).says(t, "knows no annotations for external-dns")
+	admin().with(configure(t, "dns: {form: annotations}")).run(t, "apply", "-f", definition, "--operators=on").Exits(t, 1).Says(t, "knows no annotations for external-dns")
 	absent(t, claims, ledger, host)
-	admin().with(configure(t, "dns: {form: endpoint}")).run(t, "render", "-f", definition).exits(t, 3).says(t, "stands in the cluster's status", "dns.targets")
-	admin().with(configure(t, "dns: {form: endpoint, targets: [lb.example.net]}")).do(t, "render", "-f", definition).prints(t, "kind: DNSEndpoint", "- lb.example.net")
+	admin().with(configure(t, "dns: {form: endpoint}")).run(t, "render", "-f", definition).Exits(t, 3).Says(t, "stands in the cluster's status", "dns.targets")
+	admin().with(configure(t, "dns: {form: endpoint, targets: [lb.example.net]}")).do(t, "render", "-f", definition).Prints(t, "kind: DNSEndpoint", "- lb.example.net")
 }
 
 // A record that nobody stands for any more, or that says something else than it should, is a
@@ -462,7 +463,7 @@ func TestRecordProblems(t *testing.T) {
 			Problems []struct{ Problem, Thing, Message, Plan string }
 		}
 		r := u.run(t, "state", "--problems", "-o", "json")
-		if err := json.Unmarshal([]byte(r.stdout), &book); err != nil {
+		if err := json.Unmarshal([]byte(r.Stdout), &book); err != nil {
 			t.Fatal(err, r)
 		}
 		var out []string
@@ -493,7 +494,7 @@ func TestRecordProblems(t *testing.T) {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 	e.did()
-	u.run(t, "repair").prints(t, "RecordDiffers/"+drifted+" repaired", "StrayRecord/"+stray+" repaired")
+	u.run(t, "repair").Prints(t, "RecordDiffers/"+drifted+" repaired", "StrayRecord/"+stray+" repaired")
 	if got := problems(u); len(got) > 0 {
 		t.Errorf("after the repair there are %v", got)
 	}
@@ -506,7 +507,7 @@ func TestRecordProblems(t *testing.T) {
 	eventually(t, "the stray record goes", func(context.Context) (bool, error) {
 		return find(t, dnsRecords, id.Namespace(), stray+"-a") == nil, nil
 	})
-	u.do(t, "apply", "-f", define(t, id, web(drifted))).prints(t, "is live")
+	u.do(t, "apply", "-f", define(t, id, web(drifted))).Prints(t, "is live")
 
 	// Without a form of records nobody keeps the one that is there.
 	if got := problems(admin()); len(got) != 1 || !strings.Contains(got[0], "none of that form (dns.form: none)") {
@@ -535,7 +536,7 @@ func TestRenderedRecordsFitTheirDefinitions(t *testing.T) {
 			}
 			seen[o.GetKind()]++
 			o.SetNamespace("default")
-			_, err := client().Resource(resource).Namespace("default").Create(t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+			_, err := harness.Objects.Resource(resource).Namespace("default").Create(t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
 			if err != nil {
 				t.Errorf("%s: %v", file, err)
 			}
@@ -551,21 +552,13 @@ func TestRolesForRecords(t *testing.T) {
 	t.Parallel()
 	id, host := leaseOf(newTenant(), 1), newHost("dns")
 	definition := define(t, id, web(host))
-	as := func(role, verb string) user {
-		name := fmt.Sprint(role, "-", number.Add(1))
-		config, path, err := plane.AddUser(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bind(t, config, name, role, verb)
-		return user{kubeconfig: path}
-	}
-	operator, viewer := as("akash-net-operator", "patch"), as("akash-net-viewer", "list")
+	operator, _ := userOf(t, "akash-net-operator", "patch")
+	viewer, _ := userOf(t, "akash-net-viewer", "list")
 	for _, dns := range []string{"{form: endpoint, targets: [192.0.2.1]}", "{form: gardener, targets: [192.0.2.1], gardener: {type: x, secretRef: {name: x, namespace: x}}}"} {
 		operator.with(configure(t, "dns: "+dns)).do(t, "apply", "-f", definition, "--wait=false")
-		viewer.do(t, "state", "dns").prints(t, host, "192.0.2.1")
-		viewer.with(configure(t, "dns: "+dns)).run(t, "release", id.Group().String()).exits(t, 1).says(t, "not allowed to delete dns")
-		operator.with(configure(t, "dns: "+dns)).do(t, "release", id.Group().String()).prints(t, "deleted")
+		viewer.do(t, "state", "dns").Prints(t, host, "192.0.2.1")
+		viewer.with(configure(t, "dns: "+dns)).run(t, "release", id.Group().String()).Exits(t, 1).Says(t, "not allowed to delete dns")
+		operator.with(configure(t, "dns: "+dns)).do(t, "release", id.Group().String()).Prints(t, "deleted")
 	}
-	operator.with(configure(t, "target: httproute", "dns: {form: endpoint}")).do(t, "apply", "-f", definition, "--wait=false").prints(t, "dns/"+host+" left")
+	operator.with(configure(t, "target: httproute", "dns: {form: endpoint}")).do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dns/"+host+" left")
 }

@@ -24,7 +24,7 @@ type event struct {
 func eventsOf(t *testing.T, r result) []event {
 	t.Helper()
 	var out []event
-	for line := range strings.Lines(r.stdout) {
+	for line := range strings.Lines(r.Stdout) {
 		var e event
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("%v: %q", err, line)
@@ -84,7 +84,7 @@ func TestOutputName(t *testing.T) {
 	t.Parallel()
 	id, host := leaseOf(newTenant(), 1), newHost("name")
 	want := "host/" + host + "\nnamespace/" + id.Namespace() + "\nproviderhost/" + host + "\ningress/" + host + "\n"
-	if got := admin().do(t, "apply", "-f", define(t, id, web(host)), "-o", "name"); got.stdout != want {
+	if got := admin().do(t, "apply", "-f", define(t, id, web(host)), "-o", "name"); got.Stdout != want {
 		t.Errorf("want\n%s%s", want, got)
 	}
 }
@@ -96,7 +96,7 @@ func TestLeasesAreIndependent(t *testing.T) {
 	taken, free := newHost("taken"), newHost("free")
 	admin().do(t, "apply", "-f", define(t, leaseOf(newTenant(), 1), web(taken)))
 	refused, fine := leaseOf(newTenant(), 1), leaseOf(newTenant(), 1)
-	admin().run(t, "apply", "-f", define(t, refused, web(taken)), "-f", define(t, fine, web(free))).exits(t, 4).
-		says(t, taken).prints(t, "lease "+fine.Group().String()+" is live: 1 host")
+	admin().run(t, "apply", "-f", define(t, refused, web(taken)), "-f", define(t, fine, web(free))).Exits(t, 4).
+		Says(t, taken).Prints(t, "lease "+fine.Group().String()+" is live: 1 host")
 	need(t, ingresses, fine.Namespace(), free)
 }

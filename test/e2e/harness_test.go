@@ -7,30 +7,13 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/akash-net/kubectl-akash-net/hack/testbed"
-	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
-
-var (
-	// plane is the control plane of all tests.
-	plane *testbed.ControlPlane
-	// binaries is a folder with the program, and the link by which kubectl asks it for completions.
-	binaries string
-)
-
-// program is the plugin's file name; kubectl looks for it when the user types akash-net.
-const program = "kubectl-akash_net"
 
 // sharedConfig is the configuration that is installed in the cluster.
 const sharedConfig = `
@@ -43,59 +26,27 @@ spec:
 `
 
 func TestMain(m *testing.M) {
-	os.Exit(testbed.Main(m, setup))
+	os.Exit(harness.Main(m, harness.Setup{
+		Controllers: true, MetalLB: true, Gateways: true, Routes: true, Records: true, CRDs: []string{filepath.Join("..", "targets", "testdata")},
+		Binary: true, Install: true, Config: sharedConfig,
+	}))
 }
 
-// setup builds the program, starts the controllers, and installs.
-func setup(ctx context.Context, p *testbed.ControlPlane) error {
-	plane, binaries = p, filepath.Join(p.Dir, "bin")
-	gateways, err := programs.GatewayAPICRDs(ctx)
-	if err != nil {
-		return err
-	}
-	routes, err := programs.OpenShiftRouteCRDs(ctx)
-	if err != nil {
-		return err
-	}
-	records, err := programs.DNSCRDs(ctx)
-	if err != nil {
-		return err
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return build(ctx) })
-	group.Go(func() error { return p.StartControllerManager(context.WithoutCancel(ctx)) })
-	group.Go(func() error {
-		if err := p.StartMetalLB(context.WithoutCancel(ctx)); err != nil {
-			return err
-		}
-		return p.InstallCRDs(append(records, gateways, routes, filepath.Join("..", "targets", "testdata"))...)
-	})
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	config := filepath.Join(p.Dir, "provider.yaml")
-	if err := os.WriteFile(config, []byte(sharedConfig), 0o600); err != nil {
-		return err
-	}
-	r := user{kubeconfig: p.Kubeconfig, config: config}.execute(context.Background(), nil, "install")
-	if r.code != 0 {
-		return errors.New(r.String())
-	}
-	return nil
-}
+// What the tests of this package ask of the cluster, and of its tenants.
+var (
+	find, need, create, update, remove = harness.Find, harness.Need, harness.Create, harness.Update, harness.Remove
+	eventually, parse, parseObject     = harness.Eventually, harness.Parse, harness.ParseObject
+	start, finish, kubeconfig          = harness.Start, harness.Finish, harness.Kubeconfig
+	file, configure                    = harness.File, harness.Configure
+	newTenant, leaseOf, newHost        = harness.NewOwner, harness.LeaseOf, harness.NewHost
+)
 
-// build compiles the program as it is now.
-func build(ctx context.Context) error {
-	if err := os.Mkdir(binaries, 0o750); err != nil {
-		return err
-	}
-	path := filepath.Join(binaries, program)
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "../../cmd/kubectl-akash_net").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return os.Symlink(program, filepath.Join(binaries, "kubectl_complete-akash_net"))
-}
+type result = harness.Result
+
+const (
+	provider = harness.Provider
+	deadline = harness.Deadline
+)
 
 // user runs the program with a kubeconfig and, where it is not empty, a configuration of its own.
 type user struct {
@@ -103,7 +54,7 @@ type user struct {
 }
 
 // admin may do everything, and works by the configuration that is installed.
-func admin() user { return user{kubeconfig: plane.Kubeconfig} }
+func admin() user { return user{kubeconfig: harness.Plane.Kubeconfig} }
 
 // with is the same user with the configuration of a file.
 func (u user) with(config string) user {
@@ -111,16 +62,11 @@ func (u user) with(config string) user {
 	return u
 }
 
-// deadline ends what hangs; nothing that works takes as long.
-const deadline = 2 * time.Minute
-
 func (u user) command(ctx context.Context, args ...string) *exec.Cmd {
 	if u.config != "" {
 		args = append(args, "--config", u.config)
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(binaries, program), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+u.kubeconfig)
-	return cmd
+	return harness.Command(ctx, u.kubeconfig, args...)
 }
 
 // run runs the program to its end.
@@ -132,7 +78,7 @@ func (u user) run(t *testing.T, args ...string) result {
 // do runs the program, which has to succeed.
 func (u user) do(t *testing.T, args ...string) result {
 	t.Helper()
-	return u.run(t, args...).exits(t, 0)
+	return u.run(t, args...).Exits(t, 0)
 }
 
 func (u user) execute(ctx context.Context, stdin []byte, args ...string) result {
@@ -141,68 +87,4 @@ func (u user) execute(ctx context.Context, stdin []byte, args ...string) result 
 	cmd := u.command(ctx, args...)
 	cmd.Stdin = bytes.NewReader(stdin)
 	return finish(cmd)
-}
-
-// finish runs a command and waits for its end.
-func finish(cmd *exec.Cmd) result { return start(cmd)() }
-
-// start starts a command; what it returns waits for its end.
-func start(cmd *exec.Cmd) (end func() result) {
-	var out, errOut bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errOut
-	err := cmd.Start()
-	return func() result {
-		if err == nil {
-			err = cmd.Wait()
-		}
-		r := result{args: cmd.Args[1:], stdout: out.String(), stderr: errOut.String()}
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			r.code = exit.ExitCode()
-		} else if err != nil {
-			r.code, r.stderr = -1, r.stderr+err.Error()
-		}
-		return r
-	}
-}
-
-// result is how the program ended and what it printed.
-type result struct {
-	args           []string
-	code           int
-	stdout, stderr string
-}
-
-func (r result) String() string {
-	return fmt.Sprintf("%s: exit code %d\n--- stdout\n%s--- stderr\n%s", strings.Join(r.args, " "), r.code, r.stdout, r.stderr)
-}
-
-// exits fails the test unless the exit code is the one that is wanted.
-func (r result) exits(t *testing.T, code int) result {
-	t.Helper()
-	if r.code != code {
-		t.Fatalf("want exit code %d: %s", code, r)
-	}
-	return r
-}
-
-// prints fails the test unless each text is on standard output.
-func (r result) prints(t *testing.T, texts ...string) result {
-	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(r.stdout, text) {
-			t.Errorf("standard output has no %q: %s", text, r)
-		}
-	}
-	return r
-}
-
-// says fails the test unless each text is on standard error.
-func (r result) says(t *testing.T, texts ...string) result {
-	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(r.stderr, text) {
-			t.Errorf("standard error has no %q: %s", text, r)
-		}
-	}
-	return r
 }

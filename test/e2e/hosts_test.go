@@ -17,19 +17,19 @@ import (
 func TestSecondTenantIsRefused(t *testing.T) {
 	host, spare := newHost("shop"), newHost("a-spare")
 	first, second := leaseOf(newTenant(), 1), leaseOf(newTenant(), 7)
-	admin().do(t, "apply", "-f", define(t, first, web(host))).prints(t,
+	admin().do(t, "apply", "-f", define(t, first, web(host))).Prints(t,
 		"host/"+host+" claimed", "providerhost/"+host+" created", "ingress/"+host+" created", "is live: 1 host")
 	steal := define(t, second, web(spare, host))
 
 	before := fingerprint(t)
 	since := need(t, claims, ledger, host).GetCreationTimestamp().UTC().Format(time.RFC3339)
-	admin().run(t, "apply", "-f", steal).exits(t, 4).says(t,
+	admin().run(t, "apply", "-f", steal).Exits(t, 4).Says(t,
 		host+" is held by another lease", first.Group().String(), first.Namespace(), since, "web:80", "Nothing was changed")
 	if diff := cmp.Diff(before, fingerprint(t)); diff != "" {
 		t.Errorf("the refused run changed the cluster (-before +after):\n%s", diff)
 	}
 
-	admin().do(t, "release", first.Group().String()).prints(t, "ingress/"+host+" deleted", "host/"+host+" released")
+	admin().do(t, "release", first.Group().String()).Prints(t, "ingress/"+host+" deleted", "host/"+host+" released")
 	absent(t, claims, ledger, host)
 	admin().do(t, "apply", "-f", steal)
 	if diff := cmp.Diff([]string{spare, host}, claimsOf(t, second.Owner)); diff != "" {
@@ -45,7 +45,7 @@ func TestSameOwnersHostIsWithheld(t *testing.T) {
 	first := leaseOf(newTenant(), 1)
 	second := leaseOf(first.Owner, 2)
 	admin().do(t, "apply", "-f", define(t, first, web(host)))
-	admin().do(t, "apply", "-f", define(t, second, web(host, own))).prints(t,
+	admin().do(t, "apply", "-f", define(t, second, web(host, own))).Prints(t,
 		"host/"+host+" withheld (held by deployment "+first.Group().String()+")", "1 withheld")
 	if got := objectsOf(t, second); !slices.Equal(got, []string{"ingresses/" + own, "providerhosts/" + own}) {
 		t.Errorf("the second lease has %v", got)
@@ -69,26 +69,26 @@ func TestForeignIngress(t *testing.T) {
 	t.Run("holds", func(t *testing.T) {
 		host, id := newHost("foreign"), leaseOf(newTenant(), 1)
 		create(t, "administrator", ingresses, ingress(host, "/", ""))
-		admin().run(t, "apply", "-f", define(t, id, web(host))).exits(t, 4).says(t, host, "ingress default/"+host, "site:80")
+		admin().run(t, "apply", "-f", define(t, id, web(host))).Exits(t, 4).Says(t, host, "ingress default/"+host, "site:80")
 		absent(t, claims, ledger, host)
 	})
 	t.Run("Route holds", func(t *testing.T) {
 		host, id := newHost("foreign"), leaseOf(newTenant(), 1)
 		create(t, "administrator", routes, fmt.Sprintf(`{apiVersion: route.openshift.io/v1, kind: Route,
 			metadata: {name: site, namespace: default}, spec: {host: %s, to: {kind: Service, name: site}}}`, host))
-		admin().run(t, "apply", "-f", define(t, id, web(host))).exits(t, 4).says(t, host, "route default/site", "site")
+		admin().run(t, "apply", "-f", define(t, id, web(host))).Exits(t, 4).Says(t, host, "route default/site", "site")
 		absent(t, claims, ledger, host)
 	})
 	t.Run("solver", func(t *testing.T) {
 		host, id := newHost("solver"), leaseOf(newTenant(), 1)
 		create(t, "cert-manager", ingresses, ingress(host, "/.well-known/acme-challenge/token", solverLabel+
 			`, ownerReferences: [{apiVersion: acme.cert-manager.io/v1, kind: Challenge, name: site, uid: 7b3ff6fc-1b3b-4b8e-8a2c-0d2f6e1a9c11}]`))
-		admin().do(t, "apply", "-f", define(t, id, web(host))).prints(t, "host/"+host+" claimed")
+		admin().do(t, "apply", "-f", define(t, id, web(host))).Prints(t, "host/"+host+" claimed")
 	})
 	t.Run("solver by its label alone", func(t *testing.T) {
 		host, id := newHost("solver"), leaseOf(newTenant(), 1)
 		create(t, "somebody", ingresses, ingress(host, "/", solverLabel))
-		admin().run(t, "apply", "-f", define(t, id, web(host))).exits(t, 4).says(t, "ingress default/"+host)
+		admin().run(t, "apply", "-f", define(t, id, web(host))).Exits(t, 4).Says(t, "ingress default/"+host)
 	})
 }
 
@@ -129,11 +129,11 @@ func TestRaceForOneHost(t *testing.T) {
 	winners := 0
 	for i, result := range results {
 		want := []string{}
-		if result.code == 0 {
+		if result.Code == 0 {
 			winners++
 			want = []string{own[i], host}
 		} else {
-			result.exits(t, 4).says(t, host+" is held by another lease")
+			result.Exits(t, 4).Says(t, host+" is held by another lease")
 		}
 		if diff := cmp.Diff(want, claimsOf(t, tenants[i])); diff != "" {
 			t.Errorf("claims (-want +got):\n%s%s", diff, result)
@@ -154,8 +154,8 @@ func TestTargetHTTPRoute(t *testing.T) {
 	host, id := newHost("gateway"), leaseOf(newTenant(), 1)
 	definition := define(t, id, web(host))
 	admin().do(t, "apply", "-f", definition)
-	admin().do(t, "apply", "-f", definition, "--target", "httproute", "--assume-serving").prints(t, "httproute/"+host+" created", "ingress/"+host+" pruned")
+	admin().do(t, "apply", "-f", definition, "--target", "httproute", "--assume-serving").Prints(t, "httproute/"+host+" created", "ingress/"+host+" pruned")
 	need(t, httpRoutes, id.Namespace(), host)
 	absent(t, ingresses, id.Namespace(), host)
-	admin().do(t, "release", id.String()).prints(t, "httproute/"+host+" deleted")
+	admin().do(t, "release", id.String()).Prints(t, "httproute/"+host+" deleted")
 }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/akash-net/kubectl-akash-net/hack/testbed"
 	embedded "github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 var (
@@ -22,15 +21,7 @@ var (
 // definitions; install; install again; a lease; uninstall.
 func TestInstallAndUninstall(t *testing.T) {
 	t.Parallel()
-	bare, err := testbed.Start(context.WithoutCancel(t.Context()))
-	t.Cleanup(func() {
-		if err := bare.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bare := harness.Bare(t)
 	objects := dynamic.NewForConfigOrDie(bare.Config)
 	exists := func(resource schema.GroupVersionResource, name string) bool {
 		o, err := objects.Resource(resource).Get(t.Context(), name, metav1.GetOptions{})
@@ -41,23 +32,23 @@ func TestInstallAndUninstall(t *testing.T) {
 	definition := define(t, id, web(host))
 
 	for _, args := range [][]string{{"apply", "-f", definition}, {"state"}, {"convert", "--from-cluster"}} {
-		u.run(t, args...).exits(t, 1).says(t, "this cluster does not serve", "akash.network", "kubectl akash-net install")
+		u.run(t, args...).Exits(t, 1).Says(t, "this cluster does not serve", "akash.network", "kubectl akash-net install")
 	}
 
 	akashs := akashsDefinition(t)
 	if _, err := objects.Resource(crds).Create(t.Context(), akashs, metav1.CreateOptions{FieldManager: "helm"}); err != nil {
 		t.Fatal(err)
 	}
-	u.do(t, "install", "--dry-run=server").prints(t, "clusterrole/akash-net-operator created", "dry run)")
+	u.do(t, "install", "--dry-run=server").Prints(t, "clusterrole/akash-net-operator created", "dry run)")
 	if exists(namespaces, ledger) {
 		t.Fatal("the dry run has made the namespace")
 	}
 	const left = "customresourcedefinition/providerhosts.akash.network left (it is there already, from Akash's provider)"
-	u.do(t, "install").prints(t, left, "customresourcedefinition/providerleasedips.akash.network created",
+	u.do(t, "install").Prints(t, left, "customresourcedefinition/providerleasedips.akash.network created",
 		"namespace/akash-net created", "clusterrole/akash-net-operator created", "role/akash-net-viewer created", "configmap/config created")
-	u.do(t, "install").prints(t, left, "customresourcedefinition/providerleasedips.akash.network unchanged", "namespace/akash-net unchanged",
+	u.do(t, "install").Prints(t, left, "customresourcedefinition/providerleasedips.akash.network unchanged", "namespace/akash-net unchanged",
 		"role/akash-net-viewer unchanged", "configmap/config left (it is there already; install --config FILE replaces it)")
-	u.with(configure(t, "ingress: {className: other}")).do(t, "install").prints(t, "configmap/config configured")
+	u.with(configure(t, "ingress: {className: other}")).do(t, "install").Prints(t, "configmap/config configured")
 	now, err := objects.Resource(crds).Get(t.Context(), akashs.GetName(), metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +60,7 @@ func TestInstallAndUninstall(t *testing.T) {
 	}
 
 	u.do(t, "apply", "-f", definition)
-	u.run(t, "uninstall").exits(t, 1).says(t, "1 claim exists", "nothing was removed", "--force")
+	u.run(t, "uninstall").Exits(t, 1).Says(t, "1 claim exists", "nothing was removed", "--force")
 	if !exists(namespaces, ledger) || !exists(clusterRoles, "akash-net-operator") {
 		t.Error("the refused uninstall has removed something")
 	}
@@ -78,7 +69,7 @@ func TestInstallAndUninstall(t *testing.T) {
 	if !exists(namespaces, ledger) {
 		t.Error("the dry run of uninstall has removed the namespace")
 	}
-	u.do(t, "uninstall").prints(t, "customresourcedefinition/providerhosts.akash.network left (it is not from install)",
+	u.do(t, "uninstall").Prints(t, "customresourcedefinition/providerhosts.akash.network left (it is not from install)",
 		"customresourcedefinition/providerleasedips.akash.network deleted", "namespace/akash-net deleted", "clusterrole/akash-net-viewer deleted")
 	if exists(namespaces, ledger) || exists(clusterRoles, "akash-net-operator") || !exists(crds, akashs.GetName()) || !exists(namespaces, manifests) {
 		t.Error("uninstall has not removed what install brought, and that alone")
@@ -109,7 +100,7 @@ func TestMissingLedgerNamespace(t *testing.T) {
 	id, host := leaseOf(newTenant(), 1), newHost("nowhere")
 	r := record(t)
 	r.config = configure(t, "ledgerNamespace: nowhere")
-	r.run(t, "apply", "-f", define(t, id, web(host))).exits(t, 1).says(t,
+	r.run(t, "apply", "-f", define(t, id, web(host))).Exits(t, 1).Says(t,
 		"the ledger's namespace nowhere does not exist", "kubectl akash-net install")
 	if got := objectsOf(t, id); len(got) > 0 {
 		t.Errorf("the lease has %v", got)

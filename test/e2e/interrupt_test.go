@@ -15,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/akash-net/kubectl-akash-net/plugin"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // An interrupt while the run waits for an address ends it; it says how to go on, and the same
@@ -22,7 +23,7 @@ import (
 func TestInterruptedWait(t *testing.T) {
 	t.Parallel()
 	v4, _ := newRanges()
-	pool := fmt.Sprint("late-", number.Add(1))
+	pool := fmt.Sprint("late-", harness.Number())
 	id := leaseOf(newTenant(), 1)
 	r := record(t)
 	r.config = configure(t, "ip: {mode: pool, pool: "+pool+"}")
@@ -42,13 +43,13 @@ func TestInterruptedWait(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	result := end().exits(t, 130)
-	result.says(t, "Interrupted. The same command, run again, finishes the work", "kubectl akash-net release")
+	result := end().Exits(t, 130)
+	result.Says(t, "Interrupted. The same command, run again, finishes the work", "kubectl akash-net release")
 	need(t, services, id.Namespace(), "web-ip-443-tcp")
 
-	r.run(t, "apply", "-f", definition, "--timeout", "1ms").exits(t, 5).says(t, "timed out after 1ms", id.Namespace()+"/web-ip-443-tcp")
+	r.run(t, "apply", "-f", definition, "--timeout", "1ms").Exits(t, 5).Says(t, "timed out after 1ms", id.Namespace()+"/web-ip-443-tcp")
 	makePool(t, pool, v4+"0/30")
-	r.do(t, "apply", "-f", definition).prints(t, "is live", v4)
+	r.do(t, "apply", "-f", definition).Prints(t, "is live", v4)
 }
 
 // An interrupt before anything serves: the request under way ends, and what the run has taken is
@@ -75,7 +76,7 @@ func TestInterruptedClaiming(t *testing.T) {
 			})
 			var out, errOut bytes.Buffer
 			streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
-			code := plugin.Main(ctx, []string{program, "apply", "-f", definition, "--kubeconfig", r.kubeconfig}, streams)
+			code := plugin.Main(ctx, []string{harness.Program, "apply", "-f", definition, "--kubeconfig", r.kubeconfig}, streams)
 			if code == 0 || !strings.Contains(errOut.String(), "Interrupted.") {
 				t.Errorf("exit code %d\n%s%s", code, out.String(), errOut.String())
 			}
@@ -85,7 +86,7 @@ func TestInterruptedClaiming(t *testing.T) {
 			if len(made) > 0 && !slices.Equal(held, []string{host}) || len(made) == 0 && len(held) > 0 || point == "leases/%s" && len(made)+len(held) > 0 {
 				t.Errorf("after the interrupt the lease has %v and the claims %v\n%s%s", made, held, out.String(), errOut.String())
 			}
-			admin().do(t, "apply", "-f", definition).prints(t, "is live")
+			admin().do(t, "apply", "-f", definition).Prints(t, "is live")
 			unmarked(t, id.Owner)
 		})
 	}
@@ -143,9 +144,9 @@ func TestKilledRun(t *testing.T) {
 			if !marked(t, id.Owner) {
 				t.Error("no mark shows the crash")
 			}
-			admin().do(t, "state", "hosts", "-l", "akash.network/lease.id.owner="+id.Owner).prints(t, "Claiming")
-			admin().run(t, "apply", "-f", define(t, leaseOf(newTenant(), 1), web(a))).exits(t, 4).says(t, id.Group().String())
-			admin().do(t, "apply", "-f", definition).prints(t, "is live: 2 hosts")
+			admin().do(t, "state", "hosts", "-l", "akash.network/lease.id.owner="+id.Owner).Prints(t, "Claiming")
+			admin().run(t, "apply", "-f", define(t, leaseOf(newTenant(), 1), web(a))).Exits(t, 4).Says(t, id.Group().String())
+			admin().do(t, "apply", "-f", definition).Prints(t, "is live: 2 hosts")
 			if diff := cmp.Diff([]string{a, b}, claimsOf(t, id.Owner)); diff != "" {
 				t.Errorf("claims (-want +got):\n%s", diff)
 			}

@@ -10,19 +10,19 @@ import (
 func TestThroughKubectl(t *testing.T) {
 	t.Parallel()
 	var version struct{ Version, GoVersion, Platform string }
-	out := kubectl(t, "akash-net", "version", "-o", "json").exits(t, 0)
-	if err := json.Unmarshal([]byte(out.stdout), &version); err != nil || version.Version == "" || version.GoVersion == "" {
+	out := kubectl(t, "akash-net", "version", "-o", "json").Exits(t, 0)
+	if err := json.Unmarshal([]byte(out.Stdout), &version); err != nil || version.Version == "" || version.GoVersion == "" {
 		t.Errorf("%v: %s", err, out)
 	}
 	first, second, host := leaseOf(newTenant(), 1), leaseOf(newTenant(), 1), newHost("kubectl")
-	kubectl(t, "akash-net", "apply", "-f", define(t, first, web(host))).exits(t, 0).prints(t, "is live")
-	kubectl(t, "akash-net", "state", "hosts").exits(t, 0).prints(t, "HOST", host)
-	kubectl(t, "akash-net", "state", "hosts", "-n", first.Namespace(), "--request-timeout=1m", "-o", "name").exits(t, 0).prints(t, "host/"+host)
-	kubectl(t, "akash-net", "apply", "-f", define(t, second, web(host))).exits(t, 4).says(t, first.Group().String())
-	kubectl(t, "akash-net", "apply", "--no-such-flag").exits(t, 2)
-	kubectl(t, "akash-net", "apply", "--help").exits(t, 0).prints(t, "kubectl akash-net apply -f")
+	kubectl(t, "akash-net", "apply", "-f", define(t, first, web(host))).Exits(t, 0).Prints(t, "is live")
+	kubectl(t, "akash-net", "state", "hosts").Exits(t, 0).Prints(t, "HOST", host)
+	kubectl(t, "akash-net", "state", "hosts", "-n", first.Namespace(), "--request-timeout=1m", "-o", "name").Exits(t, 0).Prints(t, "host/"+host)
+	kubectl(t, "akash-net", "apply", "-f", define(t, second, web(host))).Exits(t, 4).Says(t, first.Group().String())
+	kubectl(t, "akash-net", "apply", "--no-such-flag").Exits(t, 2)
+	kubectl(t, "akash-net", "apply", "--help").Exits(t, 0).Prints(t, "kubectl akash-net apply -f")
 	// The claim is to be seen with kubectl alone.
-	kubectl(t, "-n", ledger, "get", "lease", host, "-o", "jsonpath={.spec.holderIdentity}").exits(t, 0).prints(t, first.Owner)
+	kubectl(t, "-n", ledger, "get", "lease", host, "-o", "jsonpath={.spec.holderIdentity}").Exits(t, 0).Prints(t, first.Owner)
 }
 
 // kubectl asks the plugin for completions by the name of the link.
@@ -39,14 +39,14 @@ func TestCompletionThroughKubectl(t *testing.T) {
 		"release " + id.Owner: {id.Group().String()},
 	} {
 		args := append([]string{"__complete", "akash-net"}, strings.Split(words, " ")...)
-		out := kubectl(t, args...).exits(t, 0)
+		out := kubectl(t, args...).Exits(t, 0)
 		for _, w := range want {
-			if !strings.Contains("\n"+out.stdout, "\n"+w) {
+			if !strings.Contains("\n"+out.Stdout, "\n"+w) {
 				t.Errorf("%q does not complete to %s: %s", words, w, out)
 			}
 		}
 	}
-	if out := kubectl(t, "__complete", "akash-net", "state", "hosts", ""); strings.Contains("\n"+out.stdout, "\nhosts") {
+	if out := kubectl(t, "__complete", "akash-net", "state", "hosts", ""); strings.Contains("\n"+out.Stdout, "\nhosts") {
 		t.Errorf("hosts is offered twice: %s", out)
 	}
 }

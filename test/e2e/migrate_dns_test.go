@@ -92,10 +92,10 @@ func TestMigrateLeadsDNS(t *testing.T) {
 			if got := answer(t, id, host); got != "A [192.0.2.7]" {
 				t.Fatalf("before, the host leads to %s", got)
 			}
-			first := r.run(t, migrate("httproute", id)...).exits(t, 5).
-				prints(t, "httproute/"+host+" created", "ingress/"+host+" configured (it stays for 5m0s once DNS leads elsewhere)", "configured", "served (A 192.0.2.9)",
+			first := r.run(t, migrate("httproute", id)...).Exits(t, 5).
+				Prints(t, "httproute/"+host+" created", "ingress/"+host+" configured (it stays for 5m0s once DNS leads elsewhere)", "configured", "served (A 192.0.2.9)",
 					"ingress/"+host+" left (until ").
-				says(t, "resolvers may lead people to 1 of its old routes until", "with --timeout=")
+				Says(t, "resolvers may lead people to 1 of its old routes until", "with --timeout=")
 			if got := need(t, ingresses, id.Namespace(), host).GetAnnotations()[lease.AnnotationDNSTTL]; got != "300" {
 				t.Errorf("the old route has noted %q", got)
 			}
@@ -110,18 +110,18 @@ func TestMigrateLeadsDNS(t *testing.T) {
 			if diff := cmp.Diff([]string{claim, "PATCH httproutes/" + host, claim, claim, "PATCH ingresses/" + host, "PATCH " + record, claim}, writesOf(r.sent())); diff != "" {
 				t.Errorf("writes (-want +got):\n%s", diff)
 			}
-			again := r.run(t, migrate("httproute", id)...).exits(t, 5)
-			if was, is := at.FindString(first.stderr), at.FindString(again.stderr); was == "" || was != is {
+			again := r.run(t, migrate("httproute", id)...).Exits(t, 5)
+			if was, is := at.FindString(first.Stderr), at.FindString(again.Stderr); was == "" || was != is {
 				t.Errorf("the old route stays %s, and run again %s", was, is)
 			}
-			r.do(t, migrate("httproute", id, "--wait=false")...).prints(t, "ingress/"+host+" left (until ", "is prepared")
+			r.do(t, migrate("httproute", id, "--wait=false")...).Prints(t, "ingress/"+host+" left (until ", "is prepared")
 			if writes := writesOf(r.sent()); len(writes) > 0 {
 				t.Errorf("run again, it writes %v", writes)
 			}
-			r.do(t, migrate("httproute", id, "--dns-settle=0")...).prints(t, "ingress/"+host+" deleted", "is migrated")
+			r.do(t, migrate("httproute", id, "--dns-settle=0")...).Prints(t, "ingress/"+host+" deleted", "is migrated")
 			absent(t, ingresses, id.Namespace(), host)
 			u.with(configure(t, "target: httproute", "gateway: {name: "+roads.gateway+", namespace: default}", "dns: "+dns)).
-				do(t, "apply", "-f", define(t, id, web(host))).prints(t, "unchanged")
+				do(t, "apply", "-f", define(t, id, web(host))).Prints(t, "unchanged")
 		})
 	}
 }
@@ -135,11 +135,11 @@ func TestMigrateWaitsForResolvers(t *testing.T) {
 	extend(t, id, "")
 	serve(t, roads.by(t, "{form: endpoint, ttl: 1}"), id, define(t, id, web(host)), host)
 	roads.by(t, "{form: endpoint, ttl: 7200}").do(t, migrate("httproute", id)...).
-		prints(t, "ingress/"+host+" configured (it stays for 1s once DNS leads elsewhere)", "ingress/"+host+" deleted", "is migrated")
-	roads.by(t, "{form: endpoint, ttl: 1}").run(t, migrate("ingress", id, "--timeout=10s")...).exits(t, 5) // the Ingress has no address yet
+		Prints(t, "ingress/"+host+" configured (it stays for 1s once DNS leads elsewhere)", "ingress/"+host+" deleted", "is migrated")
+	roads.by(t, "{form: endpoint, ttl: 1}").run(t, migrate("ingress", id, "--timeout=10s")...).Exits(t, 5) // the Ingress has no address yet
 	publish(t, id.Namespace(), host, map[string]any{"ip": "192.0.2.7"})
-	roads.by(t, "{form: endpoint, ttl: 1}").run(t, migrate("ingress", id)...).exits(t, 5).
-		prints(t, "httproute/"+host+" configured (it stays for 2h0m0s once DNS leads elsewhere)")
+	roads.by(t, "{form: endpoint, ttl: 1}").run(t, migrate("ingress", id)...).Exits(t, 5).
+		Prints(t, "httproute/"+host+" configured (it stays for 2h0m0s once DNS leads elsewhere)")
 }
 
 // Where the new route leads to a name, the address record is replaced; --dry-run names each step.
@@ -152,14 +152,14 @@ func TestMigrateReplacesRecords(t *testing.T) {
 	serve(t, u, id, define(t, id, web(host)), host)
 	before := fingerprint(t)
 	for _, mode := range []string{"client", "server"} {
-		u.do(t, migrate("httproute", id, "--dry-run="+mode)...).prints(t, "httproute/"+host+" created", "ingress/"+host+" configured (it stays for 5m0s",
+		u.do(t, migrate("httproute", id, "--dry-run="+mode)...).Prints(t, "httproute/"+host+" created", "ingress/"+host+" configured (it stays for 5m0s",
 			"dnsrecord/"+host+"-a replaced (by dnsrecord/"+host+"-cname)", "dnsrecord/"+host+"-cname created", "ingress/"+host+" deleted (5m0s after its DNS records lead to the new route)")
 	}
 	if diff := cmp.Diff(before, fingerprint(t)); diff != "" {
 		t.Fatalf("the dry runs changed the cluster (-before +after):\n%s", diff)
 	}
 	e.did()
-	u.do(t, migrate("httproute", id, "--dns-settle=0")...).prints(t, "dnsrecord/"+host+"-a replaced", "dnsrecord/"+host+"-cname created", "is migrated")
+	u.do(t, migrate("httproute", id, "--dns-settle=0")...).Prints(t, "dnsrecord/"+host+"-a replaced", "dnsrecord/"+host+"-cname created", "is migrated")
 	if got := answer(t, id, host); got != "CNAME [gw.example.net]" {
 		t.Errorf("the host leads to %s", got)
 	}
@@ -176,10 +176,10 @@ func TestMigrateKeepsWhereDNSLeads(t *testing.T) {
 	u := roads.by(t, gardener5m)
 	e := extend(t, id, "")
 	serve(t, u, id, define(t, id, web(host)), host)
-	u.do(t, migrate("httproute", id, "--keep-old")...).prints(t, "is prepared")
+	u.do(t, migrate("httproute", id, "--keep-old")...).Prints(t, "is prepared")
 	setStatus(t, gateways, "default", roads.gateway, `{}`)
-	u.run(t, migrate("httproute", id, "--timeout=300ms")...).exits(t, 5).says(t, "host "+host+": its record is written once Gateway default/"+roads.gateway+" has an address")
-	u.do(t, migrate("httproute", id, "--wait=false")...).prints(t, "dns/"+host+" left (its record is written once Gateway")
+	u.run(t, migrate("httproute", id, "--timeout=300ms")...).Exits(t, 5).Says(t, "host "+host+": its record is written once Gateway default/"+roads.gateway+" has an address")
+	u.do(t, migrate("httproute", id, "--wait=false")...).Prints(t, "dns/"+host+" left (its record is written once Gateway")
 	if got := answer(t, id, host); got != "A [192.0.2.7]" {
 		t.Errorf("the host leads to %s", got)
 	}
@@ -191,7 +191,7 @@ func TestMigrateKeepsWhereDNSLeads(t *testing.T) {
 	e.mu.Lock()
 	e.fails = "no hosted zone for the name"
 	e.mu.Unlock()
-	u.run(t, migrate("httproute", id, "--dns-settle=0")...).exits(t, 1).says(t, "the record was not made (Reconcile Error): no hosted zone for the name")
+	u.run(t, migrate("httproute", id, "--dns-settle=0")...).Exits(t, 1).Says(t, "the record was not made (Reconcile Error): no hosted zone for the name")
 	need(t, ingresses, id.Namespace(), host)
 }
 
@@ -202,7 +202,7 @@ func TestMigrateUnmovedRecords(t *testing.T) {
 	id, host := leaseOf(newTenant(), 1), newHost("unmoved")
 	u := roads.by(t, "{form: endpoint, targets: [192.0.2.5]}")
 	u.do(t, "apply", "-f", define(t, id, web(host)), "--wait=false") // and nobody serves it
-	u.do(t, migrate("httproute", id)...).prints(t, "dnsendpoint/"+host+" unchanged", "ingress/"+host+" deleted", "is migrated")
+	u.do(t, migrate("httproute", id)...).Prints(t, "dnsendpoint/"+host+" unchanged", "ingress/"+host+" deleted", "is migrated")
 }
 
 // A host that several deployments of its owner serve is led elsewhere only when all of its routes are
@@ -215,22 +215,22 @@ func TestMigrateSharedHost(t *testing.T) {
 	u := roads.by(t, endpoint5m)
 	extend(t, root, "")
 	serve(t, u, root, define(t, root, web(host)), host)
-	u.do(t, "apply", "-f", define(t, path, service("api", routed(80, "path: /v1", host))), "--wait=false").prints(t, "deployment "+root.Group().String()+" has its records")
+	u.do(t, "apply", "-f", define(t, path, service("api", routed(80, "path: /v1", host))), "--wait=false").Prints(t, "deployment "+root.Group().String()+" has its records")
 	further := lease.RouteName(host, "/v1")
 
-	u.run(t, migrate("httproute", root, "--dns-settle=0")...).exits(t, 1).
-		prints(t, "dns/"+host+" left (its DNS records lead where they did: ingress "+path.Namespace()+"/"+further+" serves it too, and has no new form yet)")
+	u.run(t, migrate("httproute", root, "--dns-settle=0")...).Exits(t, 1).
+		Prints(t, "dns/"+host+" left (its DNS records lead where they did: ingress "+path.Namespace()+"/"+further+" serves it too, and has no new form yet)")
 	if got := answer(t, root, host); got != "A [192.0.2.7]" {
 		t.Errorf("the host leads to %s", got)
 	}
-	u.run(t, migrate("httproute", path, "--dns-settle=0", "--timeout=300ms")...).exits(t, 5).
-		says(t, "host "+host+" to lead to A 192.0.2.9, not to A 192.0.2.7 (deployment "+root.Group().String()+" has its records: migrate its routes too)")
+	u.run(t, migrate("httproute", path, "--dns-settle=0", "--timeout=300ms")...).Exits(t, 5).
+		Says(t, "host "+host+" to lead to A 192.0.2.9, not to A 192.0.2.7 (deployment "+root.Group().String()+" has its records: migrate its routes too)")
 	need(t, ingresses, root.Namespace(), host)
 	need(t, ingresses, path.Namespace(), further)
-	u.run(t, "migrate", "--to=httproute", "--overlap=0", "--assume-serving", "--concurrency=1", root.Group().String(), path.Group().String()).exits(t, 5).
-		says(t, "ingress/"+host, "ingress/"+further)
+	u.run(t, "migrate", "--to=httproute", "--overlap=0", "--assume-serving", "--concurrency=1", root.Group().String(), path.Group().String()).Exits(t, 5).
+		Says(t, "ingress/"+host, "ingress/"+further)
 	u.do(t, "migrate", "--to=httproute", "--overlap=0", "--assume-serving", "--dns-settle=0", root.Group().String(), path.Group().String()).
-		prints(t, "ingress/"+host+" deleted", "ingress/"+further+" deleted")
+		Prints(t, "ingress/"+host+" deleted", "ingress/"+further+" deleted")
 	if got := answer(t, root, host); got != "A [192.0.2.9]" {
 		t.Errorf("the host leads to %s", got)
 	}
@@ -246,7 +246,7 @@ func TestRepairDuringMigration(t *testing.T) {
 	serve(t, u, id, define(t, id, web(host)), host)
 	for _, more := range []string{"--dns-settle=-1s", "--dns-settle=0"} {
 		u.run(t, migrate("httproute", id, more)...)
-		if out := u.run(t, "repair"); strings.Contains(out.stdout, "RecordDiffers/"+host) {
+		if out := u.run(t, "repair"); strings.Contains(out.Stdout, "RecordDiffers/"+host) {
 			t.Errorf("with %s: %s", more, out)
 		}
 		if got := answer(t, id, host); got != "A [192.0.2.9]" {
@@ -265,8 +265,8 @@ func TestRepairEndsMigration(t *testing.T) {
 	serve(t, u, id, define(t, id, web(host)), host)
 	u.do(t, migrate("httproute", id, "--keep-old")...)
 	to := u.with(configure(t, "target: httproute", "gateway: {name: "+roads.gateway+", namespace: default}", "dns: "+endpoint5m))
-	to.run(t, "repair", "MigrationUnderWay/"+host, "--assume-serving").exits(t, 1).prints(t, "MigrationUnderWay/"+host+" left", "resolvers may lead people to 1 of its old routes until")
-	to.run(t, "repair", "MigrationUnderWay/"+host, "--assume-serving", "--wait=false").exits(t, 1).prints(t, "for now ingress/"+host+" stays, until DNS leads to the new route")
+	to.run(t, "repair", "MigrationUnderWay/"+host, "--assume-serving").Exits(t, 1).Prints(t, "MigrationUnderWay/"+host+" left", "resolvers may lead people to 1 of its old routes until")
+	to.run(t, "repair", "MigrationUnderWay/"+host, "--assume-serving", "--wait=false").Exits(t, 1).Prints(t, "for now ingress/"+host+" stays, until DNS leads to the new route")
 	need(t, ingresses, id.Namespace(), host)
 	if got := answer(t, id, host); got != "A [192.0.2.9]" {
 		t.Errorf("the host leads to %s", got)
@@ -285,7 +285,7 @@ func TestMigrateKeepsWhatIsNewerThanANote(t *testing.T) {
 	admin().with(configure(t, "target: httproute", "gateway: {name: "+roads.gateway+", namespace: default}")).
 		do(t, "apply", "--prune=false", "-f", define(t, id, service("web", routed(80, "http: {readTimeout: 20s}", host))))
 	for range 2 {
-		u.run(t, migrate("httproute", id)...).exits(t, 5).prints(t, "httproute/"+host+" unchanged (it is there already)")
+		u.run(t, migrate("httproute", id)...).Exits(t, 5).Prints(t, "httproute/"+host+" unchanged (it is there already)")
 	}
 	if got := need(t, httpRoutes, id.Namespace(), host).GetAnnotations()["nginx.org/proxy-read-timeout"]; got != "20" {
 		t.Errorf("the read timeout is %s", got)
@@ -308,7 +308,7 @@ func TestMigrateRecordsOfReleased(t *testing.T) {
 			once.Do(func() { u.execute(ctx, nil, "release", id.Group().String()) })
 		}
 	}, nil)
-	r.run(t, migrate("httproute", id)...).exits(t, 1).prints(t, "dnsrecord/"+host+"-cname deleted (taken back)").says(t, host+" was released")
+	r.run(t, migrate("httproute", id)...).Exits(t, 1).Prints(t, "dnsrecord/"+host+"-cname deleted (taken back)").Says(t, host+" was released")
 	eventually(t, "the record goes", func(context.Context) (bool, error) { return answer(t, id, host) == "", nil })
 	if got := append(routesOf(t, id), claimsOf(t, id.Owner)...); len(got) > 0 {
 		t.Errorf("there is %v", got)
@@ -326,33 +326,33 @@ func TestMigrateUnread(t *testing.T) {
 	definition := define(t, id, web(host))
 	serve(t, u, id, definition, host)
 	setStatus(t, gateways, "default", roads.gateway, `{}`)
-	u.run(t, migrate("httproute", id, "--timeout=300ms")...).exits(t, 5).says(t, "Gateway default/"+roads.gateway+" has an address")
+	u.run(t, migrate("httproute", id, "--timeout=300ms")...).Exits(t, 5).Says(t, "Gateway default/"+roads.gateway+" has an address")
 	if a := need(t, ingresses, id.Namespace(), host).GetAnnotations(); a[controller] != "" {
 		t.Errorf("without an address the old route is read no more: %v", a)
 	}
 	roads.reach(t, "IPAddress", "192.0.2.9")
-	u.do(t, migrate("httproute", id, "--dry-run=server")...).prints(t, "ingress/"+host+" configured (it stays for 2m0s", "ingress/"+host+" deleted (2m0s after")
-	u.run(t, migrate("httproute", id)...).exits(t, 5).prints(t, "ingress/"+host+" configured (it stays for 2m0s once DNS leads elsewhere)", "ingress/"+host+" left (until")
+	u.do(t, migrate("httproute", id, "--dry-run=server")...).Prints(t, "ingress/"+host+" configured (it stays for 2m0s", "ingress/"+host+" deleted (2m0s after")
+	u.run(t, migrate("httproute", id)...).Exits(t, 5).Prints(t, "ingress/"+host+" configured (it stays for 2m0s once DNS leads elsewhere)", "ingress/"+host+" left (until")
 	if a := need(t, ingresses, id.Namespace(), host).GetAnnotations(); a[controller] != "akash-net" || a[lease.AnnotationDNSTTL] != "120" {
 		t.Errorf("the old route has %v", a)
 	}
 	// Whoever changes his mind has it back as it was.
-	u.do(t, "apply", "-f", definition, "--wait=false").prints(t, "ingress/"+host+" configured")
+	u.do(t, "apply", "-f", definition, "--wait=false").Prints(t, "ingress/"+host+" configured")
 	if a := need(t, ingresses, id.Namespace(), host).GetAnnotations(); a[controller] != "" || a[lease.AnnotationDNSTTL] != "" {
 		t.Errorf("applied again, the route has %v", a)
 	}
-	u.do(t, migrate("httproute", id, "--dns-settle=0")...).prints(t, "ingress/"+host+" deleted")
+	u.do(t, migrate("httproute", id, "--dns-settle=0")...).Prints(t, "ingress/"+host+" deleted")
 	u.do(t, "release", id.Group().String())
 
 	id, host = leaseOf(newTenant(), 1), newHost("read")
 	_, was := deployHost(t, id, host)
 	u.do(t, "reserve", host, "--adopt", "--lease", id.String())
 	publish(t, id.Namespace(), host, map[string]any{"ip": "192.0.2.7"})
-	u.run(t, migrate("httproute", id)...).exits(t, 5)
+	u.run(t, migrate("httproute", id)...).Exits(t, 5)
 	if a := need(t, ingresses, id.Namespace(), host).GetAnnotations(); a[controller] != "akash-net" {
 		t.Errorf("the provider's route has %v", a)
 	}
-	u.do(t, migrate("ingress", id, "--dns-settle=0")...).prints(t, "ingress/"+host+" configured (it stays)", "httproute/"+host+" deleted")
+	u.do(t, migrate("ingress", id, "--dns-settle=0")...).Prints(t, "ingress/"+host+" configured (it stays)", "httproute/"+host+" deleted")
 	same(t, was, need(t, ingresses, id.Namespace(), host))
 }
 
@@ -377,11 +377,11 @@ func TestMigrateDNSKilled(t *testing.T) {
 			return
 		}
 		need(t, ingresses, id.Namespace(), host)
-		r.run(t, migrate("httproute", id)...).exits(t, 5).prints(t, "ingress/"+host+" left (until")
+		r.run(t, migrate("httproute", id)...).Exits(t, 5).Prints(t, "ingress/"+host+" left (until")
 		if got := need(t, ingresses, id.Namespace(), host).GetAnnotations()[lease.AnnotationDNSTTL]; got != "300" {
 			t.Errorf("killed at write %d, the old route stays for %q seconds", cut, got)
 		}
-		r.do(t, migrate("httproute", id, "--dns-settle=0")...).prints(t, "ingress/"+host+" deleted")
+		r.do(t, migrate("httproute", id, "--dns-settle=0")...).Prints(t, "ingress/"+host+" deleted")
 		if got := answer(t, id, host); got != "CNAME [gw.example.net]" {
 			t.Errorf("killed at write %d, and run again, the host leads to %s", cut, got)
 		}

@@ -62,23 +62,23 @@ func TestMigrateThereAndBack(t *testing.T) {
 			claim, providerHost := need(t, claims, ledger, host), need(t, hosts, manifests, host)
 			r := record(t)
 			r.config = configure(t, nowhere)
-			r.do(t, migrate(to, id)...).prints(t, to+"/"+host+" created", "ingress/"+host+" deleted", "is migrated: 1 host").
-				says(t, `configuration says "target: ingress"`, `Write "target: `+to+`" there`)
+			r.do(t, migrate(to, id)...).Prints(t, to+"/"+host+" created", "ingress/"+host+" deleted", "is migrated: 1 host").
+				Says(t, `configuration says "target: ingress"`, `Write "target: `+to+`" there`)
 			if got, want := routesOf(t, id), []string{to + "/" + path, to + "/" + host}; !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 				t.Errorf("the routes are %v", got)
 			}
 			now := need(t, kind.Resource(), id.Namespace(), host)
-			admin().with(configure(t, nowhere, "target: "+to)).do(t, "apply", "-f", definition).prints(t, "unchanged")
+			admin().with(configure(t, nowhere, "target: "+to)).do(t, "apply", "-f", definition).Prints(t, "unchanged")
 			if need(t, kind.Resource(), id.Namespace(), host).GetResourceVersion() != now.GetResourceVersion() {
 				t.Error("apply writes the migrated route again")
 			}
 			r.sent()
-			r.do(t, migrate(to, id)...).prints(t, "is migrated: 1 host, unchanged")
+			r.do(t, migrate(to, id)...).Prints(t, "is migrated: 1 host, unchanged")
 			if writes := writesOf(r.sent()); len(writes) > 0 {
 				t.Errorf("the second migration writes %v", writes)
 			}
 
-			r.do(t, migrate("ingress", id)...).prints(t, "ingress/"+host+" created", to+"/"+host+" deleted")
+			r.do(t, migrate("ingress", id)...).Prints(t, "ingress/"+host+" created", to+"/"+host+" deleted")
 			if got := routesOf(t, id); !slices.Equal(got, slices.Sorted(slices.Values([]string{"ingress/" + path, "ingress/" + host}))) {
 				t.Errorf("back, the routes are %v", got)
 			}
@@ -90,7 +90,7 @@ func TestMigrateThereAndBack(t *testing.T) {
 			if diff := cmp.Diff(claim.Object, back.Object) + cmp.Diff(providerHost.Object, need(t, hosts, manifests, host).Object); diff != "" {
 				t.Errorf("claim and ProviderHost (-before +after):\n%s", diff)
 			}
-			admin().do(t, "apply", "-f", definition).prints(t, "unchanged")
+			admin().do(t, "apply", "-f", definition).Prints(t, "unchanged")
 		})
 	}
 }
@@ -104,7 +104,7 @@ func TestMigrateWithPolicies(t *testing.T) {
 		routed(80, "http: {maxBodySize: 2097152, readTimeout: 30s, nextTries: 5}, tls: {termination: reencrypt, insecure: Redirect}, sticky: {cookie: c}", host))))
 	was := need(t, ingresses, id.Namespace(), host)
 	user := admin().with(configure(t, fabric))
-	user.do(t, migrate("httproute", id)...).prints(t, "httproute/"+host+" lacks sticky: NGINX Gateway Fabric has sticky sessions by cookie only with NGINX Plus")
+	user.do(t, migrate("httproute", id)...).Prints(t, "httproute/"+host+" lacks sticky: NGINX Gateway Fabric has sticky sessions by cookie only with NGINX Plus")
 	want := []string{"backendtlspolicy/web", "clientsettingspolicy/" + host, "httproute/" + host, "httproute/" + lease.RedirectName(host), "proxysettingspolicy/" + host, "snippetsfilter/" + host}
 	if got := routesOf(t, id); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 		t.Errorf("the routes are %v", got)
@@ -128,11 +128,11 @@ func TestMigrateDryRun(t *testing.T) {
 	before := fingerprint(t)
 	user := admin().with(configure(t, nowhere))
 	for mode, suffix := range map[string]string{"client": " (dry run)", "server": " (server dry run)"} {
-		user.do(t, migrate("httproute", id, "--dry-run="+mode)...).prints(t, "httproute/"+host+" lacks nginx.ingress.kubernetes.io/limit-rps"+suffix,
+		user.do(t, migrate("httproute", id, "--dry-run="+mode)...).Prints(t, "httproute/"+host+" lacks nginx.ingress.kubernetes.io/limit-rps"+suffix,
 			"httproute/"+host+" created"+suffix, "ingress/"+host+" deleted"+suffix)
 	}
-	user.do(t, "migrate", "--to=httproute", "-l", lease.LabelOwner+"="+id.Owner, "--dry-run=client", "-o", "events").prints(t, `"action":"lacks"`, `"message":"nginx.ingress.kubernetes.io/limit-rps"`)
-	user.run(t, "migrate", "--to=httproute", "--all").exits(t, 1).says(t, "Migrate ", "nothing was migrated; -y answers the question")
+	user.do(t, "migrate", "--to=httproute", "-l", lease.LabelOwner+"="+id.Owner, "--dry-run=client", "-o", "events").Prints(t, `"action":"lacks"`, `"message":"nginx.ingress.kubernetes.io/limit-rps"`)
+	user.run(t, "migrate", "--to=httproute", "--all").Exits(t, 1).Says(t, "Migrate ", "nothing was migrated; -y answers the question")
 	if diff := cmp.Diff(before, fingerprint(t)); diff != "" {
 		t.Errorf("the dry runs changed the cluster (-before +after):\n%s", diff)
 	}
@@ -144,8 +144,8 @@ func TestMigrateAkashsRoute(t *testing.T) {
 	host, id := newHost("migrate"), leaseOf(newTenant(), 1)
 	providerHost, ingress := deployHost(t, id, host)
 	user := admin().with(configure(t, nowhere))
-	user.run(t, migrate("httproute", id, "--operators=on")...).exits(t, 1).says(t, "--ingress-mode", "--ingress-mode")
-	user.do(t, migrate("httproute", id)...).prints(t, "httproute/"+host+" created", "ingress/"+host+" deleted")
+	user.run(t, migrate("httproute", id, "--operators=on")...).Exits(t, 1).Says(t, "--ingress-mode", "--ingress-mode")
+	user.do(t, migrate("httproute", id)...).Prints(t, "httproute/"+host+" created", "ingress/"+host+" deleted")
 	absent(t, ingresses, id.Namespace(), host)
 	now := need(t, httpRoutes, id.Namespace(), host)
 	if a := now.GetAnnotations(); a["nginx.org/client-max-body-size"] != "1048576" || a["nginx.org/proxy-read-timeout"] != "60" || now.GetLabels()[lease.LabelManaged] != "true" {
@@ -168,8 +168,8 @@ func TestMigrateFindsAkashsNewRoute(t *testing.T) {
 	was := create(t, providerServices, httpRoutes, fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute,
 		metadata: {name: %s, namespace: %s, labels: %s, annotations: {nginx.org/proxy-buffer-size: 32k}},
 		spec: {parentRefs: [{name: none, namespace: default}], hostnames: [%s], rules: [{backendRefs: [{name: web, port: 80}]}]}}`, host, id.Namespace(), labelsOf(id), host))
-	admin().run(t, "state", "--problems").exits(t, 1).prints(t, "MigrationUnderWay", host)
-	admin().with(configure(t, nowhere)).do(t, migrate("httproute", id)...).prints(t, "httproute/"+host+" unchanged (it is there already)", "ingress/"+host+" deleted")
+	admin().run(t, "state", "--problems").Exits(t, 1).Prints(t, "MigrationUnderWay", host)
+	admin().with(configure(t, nowhere)).do(t, migrate("httproute", id)...).Prints(t, "httproute/"+host+" unchanged (it is there already)", "ingress/"+host+" deleted")
 	absent(t, ingresses, id.Namespace(), host)
 	if now := need(t, httpRoutes, id.Namespace(), host); now.GetResourceVersion() != was.GetResourceVersion() {
 		t.Errorf("the provider's HTTPRoute is %v", now.Object)
@@ -183,7 +183,7 @@ func TestMigrateKeepsWhatIsNewer(t *testing.T) {
 	admin().do(t, "apply", "-f", define(t, id, service("web", routed(80, "http: {readTimeout: 10s}", host))))
 	user := admin().with(configure(t, nowhere, "target: httproute"))
 	user.do(t, "apply", "--prune=false", "-f", define(t, id, service("web", routed(80, "http: {readTimeout: 20s}", host))))
-	user.do(t, migrate("httproute", id)...).prints(t, "ingress/"+host+" deleted")
+	user.do(t, migrate("httproute", id)...).Prints(t, "ingress/"+host+" deleted")
 	if got := need(t, httpRoutes, id.Namespace(), host).GetAnnotations()["nginx.org/proxy-read-timeout"]; got != "20" {
 		t.Errorf("the read timeout is %s", got)
 	}
@@ -196,19 +196,19 @@ func TestMigrateWaitsForTheGateway(t *testing.T) {
 	id, host := leaseOf(newTenant(), 1), newHost("migrate")
 	user := admin().with(makeGateway(t, "migrating"))
 	admin().do(t, "apply", "-f", define(t, id, web(host)))
-	user.run(t, migrate("httproute", id, "--timeout=300ms")...).exits(t, 5).says(t, "httproute "+id.Namespace()+"/"+host+" to be accepted by a router")
+	user.run(t, migrate("httproute", id, "--timeout=300ms")...).Exits(t, 5).Says(t, "httproute "+id.Namespace()+"/"+host+" to be accepted by a router")
 	need(t, ingresses, id.Namespace(), host)
-	admin().run(t, "state", "--problems").exits(t, 1).prints(t, "MigrationUnderWay", host)
+	admin().run(t, "state", "--problems").Exits(t, 1).Prints(t, "MigrationUnderWay", host)
 
 	setStatus(t, httpRoutes, id.Namespace(), host, strings.Replace(judgement("migrating", "True", "Accepted", ""), "conditions: [",
 		`conditions: [{type: ResolvedRefs, status: "False", reason: BackendNotFound, message: "no service web", observedGeneration: 1, lastTransitionTime: "2026-11-21T10:00:00Z"},`, 1))
-	user.run(t, migrate("httproute", id, "--timeout=300ms")...).exits(t, 5).says(t, "no service web")
+	user.run(t, migrate("httproute", id, "--timeout=300ms")...).Exits(t, 5).Says(t, "no service web")
 	need(t, ingresses, id.Namespace(), host)
 
 	setStatus(t, httpRoutes, id.Namespace(), host, judgement("migrating", "True", "Accepted", ""))
-	user.do(t, migrate("httproute", id, "--keep-old")...).prints(t, "is prepared: 1 host, unchanged")
+	user.do(t, migrate("httproute", id, "--keep-old")...).Prints(t, "is prepared: 1 host, unchanged")
 	need(t, ingresses, id.Namespace(), host)
-	user.do(t, migrate("httproute", id)...).prints(t, "ingress/"+host+" deleted")
+	user.do(t, migrate("httproute", id)...).Prints(t, "ingress/"+host+" deleted")
 	absent(t, ingresses, id.Namespace(), host)
 	user.do(t, "release", id.Group().String())
 }
@@ -230,7 +230,7 @@ func TestMigrateLeavesOthersHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	create(t, "akash-net", ingresses, string(body))
-	user.run(t, migrate("httproute", id)...).exits(t, 4).says(t, host+" is held by another lease", other.Group().String(), "Nothing was changed")
+	user.run(t, migrate("httproute", id)...).Exits(t, 4).Says(t, host+" is held by another lease", other.Group().String(), "Nothing was changed")
 	need(t, ingresses, id.Namespace(), host)
 	absent(t, httpRoutes, id.Namespace(), host)
 }
@@ -248,7 +248,7 @@ func TestMigrateOfReleased(t *testing.T) {
 			once.Do(func() { admin().execute(ctx, nil, "release", id.Group().String()) })
 		}
 	}, nil)
-	r.run(t, migrate("httproute", id)...).exits(t, 1).prints(t, "httproute/"+host+" deleted (taken back)").says(t, host+" was released")
+	r.run(t, migrate("httproute", id)...).Exits(t, 1).Prints(t, "httproute/"+host+" deleted (taken back)").Says(t, host+" was released")
 	if got := append(routesOf(t, id), claimsOf(t, id.Owner)...); len(got) > 0 {
 		t.Errorf("there is %v", got)
 	}
@@ -260,8 +260,8 @@ func TestMigrateLeavesWhatDoesNotFit(t *testing.T) {
 	id, host := leaseOf(newTenant(), 1), newHost("migrate")
 	user := admin().with(configure(t, nowhere))
 	user.do(t, "apply", "-f", define(t, id, web(host), service("tls", routed(443, "tls: {termination: passthrough}", "tls."+host))))
-	user.run(t, migrate("httproute", id)...).exits(t, 1).prints(t, "ingress/tls."+host+" left (the provider's configuration names no listener", "ingress/"+host+" deleted").
-		says(t, "1 of its routes stay as they are: ingress/tls."+host)
+	user.run(t, migrate("httproute", id)...).Exits(t, 1).Prints(t, "ingress/tls."+host+" left (the provider's configuration names no listener", "ingress/"+host+" deleted").
+		Says(t, "1 of its routes stay as they are: ingress/tls."+host)
 	if got := routesOf(t, id); !slices.Equal(got, slices.Sorted(slices.Values([]string{"httproute/" + host, "ingress/tls." + host}))) {
 		t.Errorf("the routes are %v", got)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // A release says that the lease's namespace stays and what deletes it, and --delete-namespace deletes it,
@@ -19,22 +20,22 @@ func TestReleaseDeletesTheNamespace(t *testing.T) {
 	t.Parallel()
 	id, host := leaseOf(newTenant(), 1), newHost("ends")
 	definition, group, namespace := define(t, id, web(host)), id.Group().String(), "namespace/"+id.Namespace()
-	admin().do(t, "apply", "-f", definition).prints(t, namespace+" created")
-	admin().do(t, "release", group).prints(t, "host/"+host+" released",
+	admin().do(t, "apply", "-f", definition).Prints(t, namespace+" created")
+	admin().do(t, "release", group).Prints(t, "host/"+host+" released",
 		namespace+" left (to delete it): kubectl akash-net release "+group+" --delete-namespace")
 	need(t, cluster.Namespaces, "", id.Namespace())
-	admin().do(t, "release", group, "--delete-namespace").prints(t, "holds nothing", namespace+" deleted")
+	admin().do(t, "release", group, "--delete-namespace").Prints(t, "holds nothing", namespace+" deleted")
 	absent(t, cluster.Namespaces, "", id.Namespace())
 
-	admin().do(t, "apply", "-f", definition).prints(t, namespace+" created")
+	admin().do(t, "apply", "-f", definition).Prints(t, namespace+" created")
 	for _, mode := range []string{"client", "server"} {
-		admin().do(t, "release", group, "--delete-namespace", "--dry-run="+mode).prints(t, "host/"+host+" released", namespace+" deleted (")
+		admin().do(t, "release", group, "--delete-namespace", "--dry-run="+mode).Prints(t, "host/"+host+" released", namespace+" deleted (")
 		need(t, claims, ledger, host)
 		need(t, cluster.Namespaces, "", id.Namespace())
 	}
-	admin().do(t, "release", group, "--delete-namespace").prints(t, "host/"+host+" released", namespace+" deleted")
+	admin().do(t, "release", group, "--delete-namespace").Prints(t, "host/"+host+" released", namespace+" deleted")
 	absent(t, cluster.Namespaces, "", id.Namespace())
-	if r := admin().do(t, "release", group); strings.Contains(r.stdout, "namespace/") {
+	if r := admin().do(t, "release", group); strings.Contains(r.Stdout, "namespace/") {
 		t.Errorf("a release tells of a namespace that is gone: %s", r)
 	}
 }
@@ -45,28 +46,28 @@ func TestReleaseKeepsTheNamespace(t *testing.T) {
 	t.Run("not empty", func(t *testing.T) {
 		id := leaseOf(newTenant(), 1)
 		admin().do(t, "apply", "-f", define(t, id, web(newHost("full"))))
-		kubectl(t, "-n", id.Namespace(), "create", "configmap", "settings").exits(t, 0)
-		admin().do(t, "release", id.Group().String(), "--delete-namespace").prints(t,
+		kubectl(t, "-n", id.Namespace(), "create", "configmap", "settings").Exits(t, 0)
+		admin().do(t, "release", id.Group().String(), "--delete-namespace").Prints(t,
 			"namespace/"+id.Namespace()+" left (it is not empty: configmap/settings)")
 		need(t, cluster.Namespaces, "", id.Namespace())
 	})
 	t.Run("somebody else's", func(t *testing.T) {
 		id := leaseOf(newTenant(), 1)
 		definition := define(t, id, web(newHost("theirs")))
-		namespace, _, _ := strings.Cut(admin().do(t, "render", "-f", definition, "--with-namespace").stdout, "\n---\n")
-		kubectl(t, "apply", "--server-side", "-f", file(t, namespace)).exits(t, 0)
+		namespace, _, _ := strings.Cut(admin().do(t, "render", "-f", definition, "--with-namespace").Stdout, "\n---\n")
+		kubectl(t, "apply", "--server-side", "-f", file(t, namespace)).Exits(t, 0)
 		admin().do(t, "apply", "-f", definition)
-		admin().do(t, "release", id.Group().String(), "--delete-namespace").prints(t, "namespace/"+id.Namespace()+" left (kubectl akash-net did not make it")
+		admin().do(t, "release", id.Group().String(), "--delete-namespace").Prints(t, "namespace/"+id.Namespace()+" left (kubectl akash-net did not make it")
 		need(t, cluster.Namespaces, "", id.Namespace())
-		if r := admin().do(t, "release", id.Group().String()); strings.Contains(r.stdout, "namespace/") {
+		if r := admin().do(t, "release", id.Group().String()); strings.Contains(r.Stdout, "namespace/") {
 			t.Errorf("a release offers to delete a namespace of somebody else's: %s", r)
 		}
 	})
 	t.Run("one host", func(t *testing.T) {
 		id, host := leaseOf(newTenant(), 1), newHost("one")
 		admin().do(t, "apply", "-f", define(t, id, web(host)))
-		admin().run(t, "release", id.Group().String(), host, "--delete-namespace").exits(t, 2).says(t, "--delete-namespace", host)
-		if r := admin().do(t, "release", id.Group().String(), host); strings.Contains(r.stdout, "namespace/") {
+		admin().run(t, "release", id.Group().String(), host, "--delete-namespace").Exits(t, 2).Says(t, "--delete-namespace", host)
+		if r := admin().do(t, "release", id.Group().String(), host); strings.Contains(r.Stdout, "namespace/") {
 			t.Errorf("the release of a host tells of the namespace: %s", r)
 		}
 	})
@@ -76,18 +77,13 @@ func TestReleaseKeepsTheNamespace(t *testing.T) {
 // administrator's same command finishes it.
 func TestOperatorDeletesNoNamespace(t *testing.T) {
 	t.Parallel()
-	name := fmt.Sprint("operator-", number.Add(1))
-	config, path, err := plane.AddUser(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bind(t, config, name, "akash-net-operator", "patch")
-	u, id, host := user{kubeconfig: path}, leaseOf(newTenant(), 1), newHost("role")
+	u, _ := userOf(t, "akash-net-operator", "patch")
+	id, host := leaseOf(newTenant(), 1), newHost("role")
 	u.do(t, "apply", "-f", define(t, id, web(host)))
-	u.run(t, "release", id.Group().String(), "--delete-namespace").exits(t, 1).
-		prints(t, "host/"+host+" released").says(t, "not allowed to", "delete namespaces", "list every kind")
+	u.run(t, "release", id.Group().String(), "--delete-namespace").Exits(t, 1).
+		Prints(t, "host/"+host+" released").Says(t, "not allowed to", "delete namespaces", "list every kind")
 	need(t, cluster.Namespaces, "", id.Namespace())
-	admin().do(t, "release", id.Group().String(), "--delete-namespace").prints(t, "namespace/"+id.Namespace()+" deleted")
+	admin().do(t, "release", id.Group().String(), "--delete-namespace").Prints(t, "namespace/"+id.Namespace()+" deleted")
 	absent(t, cluster.Namespaces, "", id.Namespace())
 }
 
@@ -95,7 +91,7 @@ func TestOperatorDeletesNoNamespace(t *testing.T) {
 func TestFirstExampleOfRender(t *testing.T) {
 	t.Parallel()
 	id := leaseOf(newTenant(), 1)
-	_, examples, _ := strings.Cut(admin().do(t, "render", "--help").stdout, "Examples:")
+	_, examples, _ := strings.Cut(admin().do(t, "render", "--help").Stdout, "Examples:")
 	var example string
 	for line := range strings.Lines(examples) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "kubectl ") {
@@ -129,8 +125,8 @@ deployment: {web: {any: {profile: web, count: 1}}}
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", strings.ReplaceAll(example, named, id.String()))
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig, "PATH="+binaries+":"+filepath.Dir(path)+":"+os.Getenv("PATH"))
-	finish(cmd).exits(t, 0)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+harness.Plane.Kubeconfig, "PATH="+harness.Binaries()+":"+filepath.Dir(path)+":"+os.Getenv("PATH"))
+	finish(cmd).Exits(t, 0)
 	if got := objectsOf(t, id); len(got) == 0 {
 		t.Error("the example applied nothing")
 	}
@@ -163,8 +159,8 @@ func TestApplyBesideTheDeletionOfTheNamespace(t *testing.T) {
 					admin().do(t, "apply", "-f", definition)
 				}
 			}, nil)
-			out := r.run(t, "release", id.Group().String(), "--delete-namespace", "--concurrency", "1").exits(t, at.code)
-			if !applied || !strings.Contains(out.stdout+out.stderr, at.says) {
+			out := r.run(t, "release", id.Group().String(), "--delete-namespace", "--concurrency", "1").Exits(t, at.code)
+			if !applied || !strings.Contains(out.Stdout+out.Stderr, at.says) {
 				t.Errorf("applied meanwhile: %v; %s", applied, out)
 			}
 			admin().do(t, "apply", "-f", definition)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // sendManifest writes what Akash's provider keeps of a lease whose tenant has sent the manifest.
@@ -45,7 +46,7 @@ func TestHostnameOperator(t *testing.T) {
 	sendManifest(t, green)
 	r := record(t)
 
-	r.do(t, "apply", "--operators=on", "-f", define(t, blue, web(stays, goes))).prints(t,
+	r.do(t, "apply", "--operators=on", "-f", define(t, blue, web(stays, goes))).Prints(t,
 		"providerhost/"+stays+" created", "ingress/"+stays+" left (to Akash's operator)", "by Akash's hostname operator")
 	for _, q := range r.sent() {
 		if q.writes() && strings.Contains(q.String(), "ingresses") {
@@ -61,22 +62,22 @@ func TestHostnameOperator(t *testing.T) {
 	}
 
 	// What is as it should be is not written again.
-	r.do(t, "apply", "--operators=on", "-f", define(t, blue, web(stays, goes))).prints(t, "unchanged")
+	r.do(t, "apply", "--operators=on", "-f", define(t, blue, web(stays, goes))).Prints(t, "unchanged")
 	if writes := writesOf(r.sent()); len(writes) > 0 {
 		t.Errorf("the second apply writes %v", writes)
 	}
 
 	// A host that is dropped is free only when its route is gone.
-	r.do(t, "apply", "--operators=on", "-f", define(t, blue, web(stays))).prints(t, "providerhost/"+goes+" pruned", "host/"+goes+" pruned")
+	r.do(t, "apply", "--operators=on", "-f", define(t, blue, web(stays))).Prints(t, "providerhost/"+goes+" pruned", "host/"+goes+" pruned")
 	absent(t, ingresses, blue.Namespace(), goes)
 
 	// A transfer changes the ProviderHost; the operator moves the route.
-	r.do(t, "apply", "--operators=on", "-f", define(t, green, web(stays))).prints(t, stays+" withheld")
-	r.do(t, "transfer", "--operators=on", stays, "--to", green.String()).prints(t, "host/"+stays+" transferred")
+	r.do(t, "apply", "--operators=on", "-f", define(t, green, web(stays))).Prints(t, stays+" withheld")
+	r.do(t, "transfer", "--operators=on", stays, "--to", green.String()).Prints(t, "host/"+stays+" transferred")
 	eventually(t, "the route moves", present(t, ingresses, green.Namespace(), stays))
 	absent(t, ingresses, blue.Namespace(), stays)
 
-	r.do(t, "release", "--operators=on", green.Group().String()).prints(t, "host/"+stays+" released")
+	r.do(t, "release", "--operators=on", green.Group().String()).Prints(t, "host/"+stays+" released")
 	absent(t, ingresses, green.Namespace(), stays)
 	if got := claimsOf(t, owner); len(got) > 0 {
 		t.Errorf("after the release there are %v", got)
@@ -87,9 +88,9 @@ func TestHostnameOperator(t *testing.T) {
 func TestHostnameOperatorNeedsTheManifest(t *testing.T) {
 	t.Parallel()
 	id, host := leaseOf(newTenant(), 1), newHost("early")
-	admin().run(t, "apply", "--operators=on", "-f", define(t, id, web(host))).exits(t, 1).says(t, "no Manifest in namespace lease", "Nothing was changed")
+	admin().run(t, "apply", "--operators=on", "-f", define(t, id, web(host))).Exits(t, 1).Says(t, "no Manifest in namespace lease", "Nothing was changed")
 	sendManifest(t, id)
-	admin().run(t, "apply", "--operators=on", "-f", define(t, id, service("shop", served(host)))).exits(t, 1).says(t, "no service shop")
+	admin().run(t, "apply", "--operators=on", "-f", define(t, id, service("shop", served(host)))).Exits(t, 1).Says(t, "no service shop")
 	if got := append(objectsOf(t, id), claimsOf(t, id.Owner)...); len(got) > 0 {
 		t.Errorf("the refused lease has %v", got)
 	}
@@ -101,18 +102,18 @@ func TestHostnameOperatorIsLate(t *testing.T) {
 	id, host := leaseOf(newTenant(), 1), newHost("late")
 	sendManifest(t, id)
 	definition := define(t, id, web(host))
-	admin().run(t, "apply", "--operators=on", "--timeout=300ms", "-f", definition).exits(t, 5).says(t, "Akash's hostname operator to route "+host)
+	admin().run(t, "apply", "--operators=on", "--timeout=300ms", "-f", definition).Exits(t, 5).Says(t, "Akash's hostname operator to route "+host)
 	unmarked(t, id.Owner)
 	deployRoute(t, id, host)
-	admin().do(t, "apply", "--operators=on", "-f", definition).prints(t, "unchanged")
+	admin().do(t, "apply", "--operators=on", "-f", definition).Prints(t, "unchanged")
 
 	// As long as the route stands the host is not free.
-	admin().run(t, "release", "--operators=on", "--timeout=300ms", id.Group().String()).exits(t, 5).says(t, "Akash's operator to remove ingress")
+	admin().run(t, "release", "--operators=on", "--timeout=300ms", id.Group().String()).Exits(t, 5).Says(t, "Akash's operator to remove ingress")
 	if got := claimsOf(t, id.Owner); len(got) != 1 {
 		t.Errorf("the claims are %v", got)
 	}
 	remove(t, ingresses, id.Namespace(), host)
-	admin().do(t, "release", "--operators=on", id.Group().String()).prints(t, "host/"+host+" released")
+	admin().do(t, "release", "--operators=on", id.Group().String()).Prints(t, "host/"+host+" released")
 }
 
 // The IP operator leaves the choice of the address to MetalLB: with addresses of the ledger it cannot be.
@@ -123,16 +124,16 @@ func TestIPOperator(t *testing.T) {
 	v4, _ := newRanges()
 	makePool(t, "operators", v4+"0/30")
 	definition := define(t, id, service("game", leased("public", "UDP", 27015)), endpoint("public"))
-	admin().run(t, "apply", "--operators=on", "-f", definition).exits(t, 1).says(t, "ip.mode")
+	admin().run(t, "apply", "--operators=on", "-f", definition).Exits(t, 1).Says(t, "ip.mode")
 	if got := claimsOf(t, id.Owner); len(got) > 0 {
 		t.Errorf("the refused lease has %v", got)
 	}
 	pool := admin().with(configure(t, "ip: {mode: pool, pool: operators}"))
-	pool.do(t, "apply", "--operators=on", "-f", definition).prints(t, "service/game-ip-27015-udp left (to Akash's operator)", "granted "+v4)
+	pool.do(t, "apply", "--operators=on", "-f", definition).Prints(t, "service/game-ip-27015-udp left (to Akash's operator)", "granted "+v4)
 	if got := managers(t, services, id.Namespace(), "game-ip-27015-udp"); slices.Contains(got, "akash-net") {
 		t.Errorf("the Service is of %v", got)
 	}
-	pool.do(t, "apply", "--operators=on", "-f", definition).prints(t, "unchanged")
+	pool.do(t, "apply", "--operators=on", "-f", definition).Prints(t, "unchanged")
 	pool.do(t, "release", "--operators=on", id.Group().String())
 	absent(t, services, id.Namespace(), "game-ip-27015-udp")
 }
@@ -148,15 +149,15 @@ func TestOperatorsAreFound(t *testing.T) {
 	create(t, "helm", deployments, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: operator-hostname, namespace: akash-services},
 		spec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: x, image: x}]}}}}`)
 	t.Cleanup(func() { // the test's own context has ended by then
-		if err := client().Resource(deployments).Namespace("akash-services").Delete(context.Background(), "operator-hostname", metav1.DeleteOptions{}); err != nil {
+		if err := harness.Objects.Resource(deployments).Namespace("akash-services").Delete(context.Background(), "operator-hostname", metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 	})
-	admin().do(t, "apply", "--wait=false", "-f", definition).prints(t, "ingress/"+host+" left (to Akash's operator)")
+	admin().do(t, "apply", "--wait=false", "-f", definition).Prints(t, "ingress/"+host+" left (to Akash's operator)")
 	absent(t, ingresses, id.Namespace(), host)
 	remove(t, deployments, "akash-services", "operator-hostname")
 	create(t, "helm", deployments, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: operator-hostname, namespace: akash-services},
 		spec: {replicas: 0, selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: x, image: x}]}}}}`)
-	admin().do(t, "apply", "-f", definition).prints(t, "ingress/"+host+" created")
+	admin().do(t, "apply", "-f", definition).Prints(t, "ingress/"+host+" created")
 	admin().do(t, "release", id.Group().String())
 }

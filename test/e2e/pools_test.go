@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 const metalLB = programs.MetalLBNamespace
@@ -18,13 +19,13 @@ const metalLB = programs.MetalLBNamespace
 func TestPoolMode(t *testing.T) {
 	t.Parallel()
 	v4, _ := newRanges()
-	pool := fmt.Sprint("admin-", number.Add(1))
+	pool := fmt.Sprint("admin-", harness.Number())
 	makePool(t, pool, v4+"64/28")
 	id := leaseOf(newTenant(), 1)
 	r := record(t)
 	r.config = configure(t, "ip: {mode: pool, pool: "+pool+"}")
 	definition := define(t, id, service("web", leased("public", "TCP", 443), leased("public", "TCP", 8443)), endpoint("public"))
-	r.do(t, "apply", "-f", definition).prints(t, "granted "+v4)
+	r.do(t, "apply", "-f", definition).Prints(t, "granted "+v4)
 	first, second := addressOf(t, id, "web-ip-443-tcp"), addressOf(t, id, "web-ip-8443-tcp")
 	if !strings.HasPrefix(first, v4) || first != second {
 		t.Errorf("the two ports have %q and %q, want one address of %s64/28", first, second, v4)
@@ -37,7 +38,7 @@ func TestPoolMode(t *testing.T) {
 			t.Error(write)
 		}
 	}
-	r.do(t, "apply", "-f", definition).prints(t, "unchanged", first)
+	r.do(t, "apply", "-f", definition).Prints(t, "unchanged", first)
 	r.do(t, "release", id.Group().String())
 	if got := objectsOf(t, id); len(got) > 0 {
 		t.Errorf("after the release the lease has %v", got)
@@ -55,7 +56,7 @@ func TestDedicatedMode(t *testing.T) {
 	u := admin().with(configure(t, "ip: {mode: dedicated, ranges: ["+v4+"80/30]}"))
 	for dseq := range uint64(2) {
 		u.do(t, "apply", "-f", define(t, leaseOf(owner, dseq+1), service("web", leased("public", "TCP", 1000+int(dseq))), endpoint("public"))).
-			prints(t, "granted "+address)
+			Prints(t, "granted "+address)
 	}
 	addresses, _, _ := unstructured.NestedStringSlice(need(t, pools, metalLB, pool).Object, "spec", "addresses")
 	if !slices.Equal(addresses, []string{address + "/32"}) {
@@ -64,7 +65,7 @@ func TestDedicatedMode(t *testing.T) {
 	need(t, adverts, metalLB, pool)
 	u.do(t, "release", leaseOf(owner, 1).Group().String())
 	need(t, pools, metalLB, pool)
-	u.do(t, "release", leaseOf(owner, 2).Group().String()).prints(t, "ipaddresspool/"+pool+" deleted", "address/"+address+" released")
+	u.do(t, "release", leaseOf(owner, 2).Group().String()).Prints(t, "ipaddresspool/"+pool+" deleted", "address/"+address+" released")
 	absent(t, pools, metalLB, pool)
 	absent(t, adverts, metalLB, pool)
 }
@@ -77,9 +78,9 @@ func TestRangeMode(t *testing.T) {
 	u := admin().with(configure(t, `ip: {ranges: [`+v4+`96/29, "!`+v4+`97"]}`))
 	one, two := leaseOf(newTenant(), 1), leaseOf(newTenant(), 1)
 	u.do(t, "apply", "-f", define(t, one, service("web", leased("public", "TCP", 443)), endpoint("public"))).
-		prints(t, "ipaddresspool/"+pool+" created", "granted "+v4+"96")
+		Prints(t, "ipaddresspool/"+pool+" created", "granted "+v4+"96")
 	u.do(t, "apply", "-f", define(t, two, service("web", leased("public", "TCP", 443)), endpoint("public"))).
-		prints(t, "ipaddresspool/"+pool+" unchanged", "granted "+v4+"98")
+		Prints(t, "ipaddresspool/"+pool+" unchanged", "granted "+v4+"98")
 	u.do(t, "release", one.Group().String(), two.Group().String())
 	if spec, _, _ := unstructured.NestedBool(need(t, pools, metalLB, pool).Object, "spec", "autoAssign"); spec {
 		t.Error("the pool gives addresses to Services that do not ask")
@@ -91,15 +92,15 @@ func TestRangeMode(t *testing.T) {
 func TestPoolOverlapIsRefused(t *testing.T) {
 	t.Parallel()
 	v4, _ := newRanges()
-	pool := fmt.Sprint("admin-", number.Add(1))
+	pool := fmt.Sprint("admin-", harness.Number())
 	makePool(t, pool, v4+"112/28")
 	for _, mode := range []string{"range", "dedicated"} {
 		id := leaseOf(newTenant(), 1)
 		r := record(t)
 		r.config = configure(t, "ip: {mode: "+mode+", ranges: ["+v4+"120/30]}")
-		r.run(t, "check", "-f", define(t, id, service("web2", leased("public", "TCP", 443)), endpoint("public"))).exits(t, 1).says(t, "which overlaps")
+		r.run(t, "check", "-f", define(t, id, service("web2", leased("public", "TCP", 443)), endpoint("public"))).Exits(t, 1).Says(t, "which overlaps")
 		r.run(t, "apply", "-f", define(t, id, web(newHost("over")), service("web2", leased("public", "TCP", 443)), endpoint("public"))).
-			exits(t, 1).says(t, "IPAddressPool "+pool+" has "+v4+"112/28, which overlaps", "ip.mode: pool")
+			Exits(t, 1).Says(t, "IPAddressPool "+pool+" has "+v4+"112/28, which overlaps", "ip.mode: pool")
 		if got := append(objectsOf(t, id), claimsOf(t, id.Owner)...); len(got) > 0 {
 			t.Errorf("the refused lease has %v", got)
 		}

@@ -3,19 +3,15 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // request is one request as it reached the API server.
@@ -77,36 +73,13 @@ func (r *recorder) hold(before, after func(context.Context, request)) {
 func record(t *testing.T) *recorder {
 	t.Helper()
 	r := &recorder{}
-	transport, err := rest.TransportFor(plane.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := url.Parse(plane.Config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite:       func(p *httputil.ProxyRequest) { p.SetURL(server) },
-		Transport:     through{r, transport},
-		FlushInterval: -1,
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+	r.kubeconfig = kubeconfig(t, harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
+		p.Transport = through{r, p.Transport}
+		p.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadGateway)
-		},
-	})
-	t.Cleanup(func() {
-		proxy.CloseClientConnections()
-		proxy.Close()
-	})
-	r.kubeconfig = kubeconfig(t, proxy.URL)
+		}
+	}))
 	return r
-}
-
-// kubeconfig is a file that names a server and no user.
-func kubeconfig(t *testing.T, server string) string {
-	t.Helper()
-	return file(t, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,
-  clusters: [{name: test, cluster: {server: %q}}],
-  contexts: [{name: test, context: {cluster: test}}]}`, server))
 }
 
 // through sends requests on. A write that has arrived is carried out, also when the client has
@@ -185,24 +158,4 @@ func arrives(t *testing.T, what string, signal <-chan struct{}) {
 	case <-ctx.Done():
 		t.Fatalf("it never comes to this: %s", what)
 	}
-}
-
-// parse reads an object written as YAML or JSON.
-func parse(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	o, err := parseObject(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
-// parseObject is parse where there is no test at hand.
-func parseObject(text string) (*unstructured.Unstructured, error) {
-	body, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		return nil, err
-	}
-	o := &unstructured.Unstructured{}
-	return o, o.UnmarshalJSON(body)
 }

@@ -49,7 +49,7 @@ func TestSecondApplyWritesNothing(t *testing.T) {
 			definition := define(t, id, parts...)
 			r.do(t, "apply", "-f", definition)
 			r.sent()
-			r.do(t, "apply", "-f", definition).prints(t, "unchanged")
+			r.do(t, "apply", "-f", definition).Prints(t, "unchanged")
 			if diff := cmp.Diff(reads(name == "addresses"), sorted(r.sent())); diff != "" {
 				t.Errorf("requests of the second apply (-want +got):\n%s", diff)
 			}
@@ -75,7 +75,7 @@ func TestPrune(t *testing.T) {
 	need(t, ingresses, id.Namespace(), goes)
 	r.sent()
 
-	r.do(t, "apply", "-f", smaller).prints(t, "ingress/"+goes+" pruned", "providerhost/"+goes+" pruned", "host/"+goes+" pruned",
+	r.do(t, "apply", "-f", smaller).Prints(t, "ingress/"+goes+" pruned", "providerhost/"+goes+" pruned", "host/"+goes+" pruned",
 		"service/web-ip-443-udp pruned", "address/"+v4+"0 pruned")
 	claim, key := claimName(v4+"0"), lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.UDP, 443)
 	want := []string{
@@ -138,7 +138,7 @@ func TestReleaseIsPinnedAndInOrder(t *testing.T) {
 			t.Errorf("%s is pinned to %s, which is not what was there", q, got)
 		}
 	}
-	r.do(t, "release", id.Group().String()).prints(t, "holds nothing")
+	r.do(t, "release", id.Group().String()).Prints(t, "holds nothing")
 	if writes := writesOf(r.sent()); len(writes) > 0 {
 		t.Errorf("the second release writes %s", strings.Join(writes, ", "))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // routed exposes hosts with what else is said of their routes.
@@ -22,7 +23,7 @@ func routesOf(t *testing.T, id lease.ID) []string {
 	t.Helper()
 	names := []string{}
 	for _, kind := range []kinds.Kind{kinds.Ingress, kinds.HTTPRoute, kinds.TLSRoute, kinds.Route, kinds.BackendTLSPolicy, kinds.SnippetsFilter, kinds.ClientSettingsPolicy, kinds.ProxySettingsPolicy} {
-		list, err := client().Resource(kind.Resource()).Namespace(id.Namespace()).List(t.Context(), metav1.ListOptions{})
+		list, err := harness.Objects.Resource(kind.Resource()).Namespace(id.Namespace()).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,7 @@ func TestRoutesOfEachTarget(t *testing.T) {
 				t.Errorf("the routes are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 			r.sent()
-			r.do(t, "apply", "-f", first).prints(t, "unchanged")
+			r.do(t, "apply", "-f", first).Prints(t, "unchanged")
 			if writes := writesOf(r.sent()); len(writes) > 0 {
 				t.Errorf("the second apply writes %v", writes)
 			}
@@ -121,22 +122,22 @@ func TestPathsOfTwoDeployments(t *testing.T) {
 	owner, host := newTenant(), newHost("shared")
 	web, api := leaseOf(owner, 1), leaseOf(owner, 2)
 	admin().do(t, "apply", "-f", define(t, web, service("web", served(host))))
-	admin().do(t, "apply", "-f", define(t, api, service("api", routed(80, "path: /v1", host)), service("site", served(host)))).prints(t,
+	admin().do(t, "apply", "-f", define(t, api, service("api", routed(80, "path: /v1", host)), service("site", served(host)))).Prints(t,
 		"host/"+host+" claimed", "host/"+host+" withheld (held by deployment "+web.Group().String()+")")
-	admin().do(t, "state", "hosts", "-l", lease.LabelOwner+"="+owner).prints(t, host+"/v1")
+	admin().do(t, "state", "hosts", "-l", lease.LabelOwner+"="+owner).Prints(t, host+"/v1")
 	need(t, ingresses, api.Namespace(), lease.RouteName(host, "/v1"))
 	absent(t, ingresses, api.Namespace(), host)
-	if problems := admin().run(t, "state", "--problems"); strings.Contains(problems.stdout, host) {
+	if problems := admin().run(t, "state", "--problems"); strings.Contains(problems.Stdout, host) {
 		t.Errorf("the paths of one host are a problem: %s", problems)
 	}
 
 	// Another owner gets no path of it.
-	admin().run(t, "apply", "-f", define(t, leaseOf(newTenant(), 1), service("api", routed(80, "path: /v2", host)))).exits(t, 4).says(t, host)
+	admin().run(t, "apply", "-f", define(t, leaseOf(newTenant(), 1), service("api", routed(80, "path: /v2", host)))).Exits(t, 4).Says(t, host)
 
 	admin().do(t, "release", web.Group().String())
 	if got := claimsOf(t, owner); !slices.Equal(got, []string{host}) {
 		t.Errorf("the claims are %v", got)
 	}
-	admin().do(t, "apply", "-f", define(t, api, service("api", routed(80, "path: /v1", host)), service("site", served(host)))).prints(t, "ingress/"+host+" created")
+	admin().do(t, "apply", "-f", define(t, api, service("api", routed(80, "path: /v1", host)), service("site", served(host)))).Prints(t, "ingress/"+host+" created")
 	admin().do(t, "release", api.Group().String())
 }

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 var gateways = schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "gateways"}
@@ -32,7 +34,7 @@ func setStatus(t *testing.T, resource schema.GroupVersionResource, namespace, na
 	if err := unstructured.SetNestedField(o.Object, status, "status"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client().Resource(resource).Namespace(namespace).UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+	if _, err := harness.Objects.Resource(resource).Namespace(namespace).UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -49,16 +51,16 @@ func TestWaitForTheGateway(t *testing.T) {
 	id, host := leaseOf(newTenant(), 1), newHost("gateway")
 	user := admin().with(makeGateway(t, "reporting"))
 	definition := define(t, id, web(host))
-	user.run(t, "apply", "--timeout=300ms", "-f", definition).exits(t, 5).says(t, "httproute "+id.Namespace()+"/"+host+" to be accepted by a router")
+	user.run(t, "apply", "--timeout=300ms", "-f", definition).Exits(t, 5).Says(t, "httproute "+id.Namespace()+"/"+host+" to be accepted by a router")
 
 	end := start(user.command(t.Context(), "apply", "-f", definition))
 	setStatus(t, httpRoutes, id.Namespace(), host, judgement("reporting", "True", "Accepted", ""))
-	end().exits(t, 0)
-	user.do(t, "explain", host).prints(t, "Gateway default/reporting accepts httproute "+id.Namespace()+"/"+host+" since 2026-11-21 10:00:00 UTC")
+	end().Exits(t, 0)
+	user.do(t, "explain", host).Prints(t, "Gateway default/reporting accepts httproute "+id.Namespace()+"/"+host+" since 2026-11-21 10:00:00 UTC")
 
 	setStatus(t, httpRoutes, id.Namespace(), host, judgement("reporting", "False", "NotAllowedByListeners", "another namespace"))
-	user.run(t, "apply", "--timeout=300ms", "-f", definition).exits(t, 5).says(t, "refuses", "NotAllowedByListeners: another namespace")
-	user.do(t, "explain", host).prints(t, "refuses httproute")
+	user.run(t, "apply", "--timeout=300ms", "-f", definition).Exits(t, 5).Says(t, "refuses", "NotAllowedByListeners: another namespace")
+	user.do(t, "explain", host).Prints(t, "refuses httproute")
 	user.do(t, "release", id.Group().String())
 }
 
@@ -67,5 +69,5 @@ func TestNobodyJudgesTheRoute(t *testing.T) {
 	t.Parallel()
 	id, host := leaseOf(newTenant(), 1), newHost("nobody")
 	user := admin().with(configure(t, "target: httproute", "gateway: {name: none, namespace: default}"))
-	user.do(t, "apply", "-f", define(t, id, web(host))).prints(t, "no controller has taken Gateway default/none")
+	user.do(t, "apply", "-f", define(t, id, web(host))).Prints(t, "no controller has taken Gateway default/none")
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // row is a row of the book, as scripts read it.
@@ -42,7 +43,7 @@ func readBook(t *testing.T, u user, args ...string) book {
 	t.Helper()
 	var b book
 	out := u.do(t, append([]string{"state", "-o", "json"}, args...)...)
-	if err := json.Unmarshal([]byte(out.stdout), &b); err != nil {
+	if err := json.Unmarshal([]byte(out.Stdout), &b); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if b.APIVersion != "net.akash.network/v1alpha1" || b.Kind != "Book" {
@@ -82,16 +83,16 @@ func TestState(t *testing.T) {
 	}
 
 	only := []string{"state", "hosts", "-l", ofOwner(id.Owner)}
-	u.do(t, append(only, "-o", "wide")...).prints(t, host, id.Owner, "ingress")
-	u.do(t, append(only, "-o", "name")...).prints(t, "host/"+host+"\n")
-	u.do(t, append(only, "-o", "yaml")...).prints(t, "kind: Book", "host: "+host)
-	if r := u.do(t, append(only, "-o", "jsonpath={.hosts[*].host}")...); r.stdout != host {
+	u.do(t, append(only, "-o", "wide")...).Prints(t, host, id.Owner, "ingress")
+	u.do(t, append(only, "-o", "name")...).Prints(t, "host/"+host+"\n")
+	u.do(t, append(only, "-o", "yaml")...).Prints(t, "kind: Book", "host: "+host)
+	if r := u.do(t, append(only, "-o", "jsonpath={.hosts[*].host}")...); r.Stdout != host {
 		t.Errorf("jsonpath: %s", r)
 	}
-	u.do(t, append(only, "-o", "custom-columns=HOST:.host,OWNER:.owner")...).prints(t, "HOST", host, id.Owner)
-	u.do(t, append(only, "-o", "go-template={{range .hosts}}{{.state}}{{end}}")...).prints(t, "Active")
-	u.do(t, "state", "-n", id.Namespace()).prints(t, host, v4+"0")
-	u.do(t, "state", "hosts", "-l", ofOwner(newTenant())).says(t, "No hosts held.")
+	u.do(t, append(only, "-o", "custom-columns=HOST:.host,OWNER:.owner")...).Prints(t, "HOST", host, id.Owner)
+	u.do(t, append(only, "-o", "go-template={{range .hosts}}{{.state}}{{end}}")...).Prints(t, "Active")
+	u.do(t, "state", "-n", id.Namespace()).Prints(t, host, v4+"0")
+	u.do(t, "state", "hosts", "-l", ofOwner(newTenant())).Says(t, "No hosts held.")
 }
 
 // The book shows also what Akash's provider wrote, as not claimed.
@@ -162,16 +163,16 @@ func TestStateRoutes(t *testing.T) {
 		}
 	}
 	check(want)
-	admin().do(t, "state", "routes", "-n", one, "-l", "run="+one, "-o", "name").prints(t, "ingress/"+one+"/web\n")
+	admin().do(t, "state", "routes", "-n", one, "-l", "run="+one, "-o", "name").Prints(t, "ingress/"+one+"/web\n")
 
 	// A Route of OpenShift's competes too, where the cluster knows the kind. That this one is the lease's
 	// is known by its namespace.
-	if _, err := client().Resource(crds).Create(t.Context(), parse(t, openShiftRoutes), metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := harness.Objects.Resource(crds).Create(t.Context(), parse(t, openShiftRoutes), metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	routes := kinds.Route.Resource()
 	eventually(t, "the kind Route", func(ctx context.Context) (bool, error) {
-		_, err := client().Resource(routes).List(ctx, metav1.ListOptions{})
+		_, err := harness.Objects.Resource(routes).List(ctx, metav1.ListOptions{})
 		return err == nil, nil
 	})
 	create(t, "oc", routes, fmt.Sprintf(`{apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: api, namespace: %s},

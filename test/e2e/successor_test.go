@@ -22,24 +22,24 @@ func TestOldRouteStaysUntilTheNewOneServes(t *testing.T) {
 			where := "HTTPRoute " + id.Namespace() + "/" + host
 
 			nowhere := admin().with(configure(t, nowhere))
-			nowhere.run(t, append(args, "--timeout=300ms")...).exits(t, 5).says(t, where+" waits for Gateway default/none, which does not exist", "--assume-serving")
+			nowhere.run(t, append(args, "--timeout=300ms")...).Exits(t, 5).Says(t, where+" waits for Gateway default/none, which does not exist", "--assume-serving")
 			need(t, ingresses, id.Namespace(), host)
-			nowhere.do(t, append(args, "--wait=false")...).prints(t, "ingress/"+host+" left (it stays: "+where+" waits for Gateway default/none")
+			nowhere.do(t, append(args, "--wait=false")...).Prints(t, "ingress/"+host+" left (it stays: "+where+" waits for Gateway default/none")
 			need(t, ingresses, id.Namespace(), host)
-			admin().do(t, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").prints(t, "Active") // the Ingress serves it
+			admin().do(t, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").Prints(t, "Active") // the Ingress serves it
 
-			user.run(t, append(args, "--timeout=300ms")...).exits(t, 5).says(t, "Gateway default/"+gateway+" has not accepted "+where)
+			user.run(t, append(args, "--timeout=300ms")...).Exits(t, 5).Says(t, "Gateway default/"+gateway+" has not accepted "+where)
 			report := strings.Replace(judgement(gateway, "True", "Accepted", ""), "observedGeneration: 1", "observedGeneration: 9", 1)
 			report = strings.Replace(report, "conditions: [", `conditions: [{type: ResolvedRefs, status: "True", reason: ResolvedRefs, message: "", observedGeneration: 9, lastTransitionTime: "2026-11-21T10:00:00Z"},`, 1)
 			setStatus(t, httpRoutes, id.Namespace(), host, report)
-			user.run(t, append(args, "--timeout=300ms")...).exits(t, 5).says(t, "Gateway default/"+gateway+", which has accepted "+where+", is not programmed")
+			user.run(t, append(args, "--timeout=300ms")...).Exits(t, 5).Says(t, "Gateway default/"+gateway+", which has accepted "+where+", is not programmed")
 			need(t, ingresses, id.Namespace(), host)
 
 			setStatus(t, gateways, "default", gateway, `{conditions: [{type: Accepted, status: "True", reason: Accepted, message: "", lastTransitionTime: "2026-11-21T10:00:00Z"},
 				{type: Programmed, status: "True", reason: Programmed, message: "", lastTransitionTime: "2026-11-21T10:00:00Z"}]}`)
 			user.do(t, args...)
 			absent(t, ingresses, id.Namespace(), host)
-			admin().do(t, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").prints(t, "Active")
+			admin().do(t, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").Prints(t, "Active")
 			admin().do(t, "release", id.Group().String())
 		})
 	}
@@ -73,16 +73,16 @@ func TestRouteOfTheFormerLeaseStaysUntilTheNewOneServes(t *testing.T) {
 				first = append(transfer, "-f", greenFile)
 				next = first
 			case name == "apply":
-				user.do(t, transfer...).prints(t, "until then the old ones serve")
+				user.do(t, transfer...).Prints(t, "until then the old ones serve")
 				first = next
 			default:
-				user.do(t, "apply", "--wait=false", "-f", greenFile).prints(t, "host/"+host+" withheld")
+				user.do(t, "apply", "--wait=false", "-f", greenFile).Prints(t, "host/"+host+" withheld")
 			}
 			serves := func(state string) {
 				t.Helper()
 				need(t, httpRoutes, blue.Namespace(), host)
 				need(t, httpRoutes, green.Namespace(), host)
-				user.do(t, "state", "hosts", "-n", green.Namespace(), "-o", "jsonpath={.hosts[0].state} {.hosts[0].from}").prints(t, state)
+				user.do(t, "state", "hosts", "-n", green.Namespace(), "-o", "jsonpath={.hosts[0].state} {.hosts[0].from}").Prints(t, state)
 				user.do(t, "state", "--problems", "--crashed-after=0s", "-n", green.Namespace())
 				user.do(t, "state", "--problems", "--crashed-after=0s", "-n", blue.Namespace())
 			}
@@ -92,16 +92,16 @@ func TestRouteOfTheFormerLeaseStaysUntilTheNewOneServes(t *testing.T) {
 			if name == "transfer" {
 				goesOn = "the next apply of the lease goes on"
 			}
-			user.run(t, append(first, "--timeout=300ms")...).exits(t, 5).says(t, "Gateway default/"+gateway+" has not accepted "+where, goesOn, "--assume-serving")
+			user.run(t, append(first, "--timeout=300ms")...).Exits(t, 5).Says(t, "Gateway default/"+gateway+" has not accepted "+where, goesOn, "--assume-serving")
 			serves("Transferring " + blue.Group().String())
-			user.do(t, "apply", "--wait=false", "-f", blueFile).prints(t, "host/"+host+" withheld", "httproute/"+host+" left (it serves for lease "+green.Group().String()+" until that is applied)")
-			user.do(t, append(next, "--wait=false")...).prints(t, "httproute/"+host+" left (it stays: Gateway default/"+gateway+" has not accepted "+where)
+			user.do(t, "apply", "--wait=false", "-f", blueFile).Prints(t, "host/"+host+" withheld", "httproute/"+host+" left (it serves for lease "+green.Group().String()+" until that is applied)")
+			user.do(t, append(next, "--wait=false")...).Prints(t, "httproute/"+host+" left (it stays: Gateway default/"+gateway+" has not accepted "+where)
 			serves("Transferring " + blue.Group().String())
 
 			accept(t, gateway, green.Namespace(), host)
-			user.do(t, next...).prints(t, "httproute/"+host+" pruned")
+			user.do(t, next...).Prints(t, "httproute/"+host+" pruned")
 			absent(t, httpRoutes, blue.Namespace(), host)
-			user.do(t, "state", "hosts", "-n", green.Namespace(), "-o", "jsonpath={.hosts[0].state}[{.hosts[*].from}]").prints(t, "Active[]")
+			user.do(t, "state", "hosts", "-n", green.Namespace(), "-o", "jsonpath={.hosts[0].state}[{.hosts[*].from}]").Prints(t, "Active[]")
 			user.do(t, "state", "--problems", "--crashed-after=0s", "-n", green.Namespace())
 			user.do(t, "release", green.Group().String())
 		})
@@ -115,15 +115,15 @@ func TestTransferWhereTheNewRouteServes(t *testing.T) {
 	blue, green := leaseOf(tenant, 1), leaseOf(tenant, 2)
 	user := admin().with(configure(t, nowhere, "target: httproute"))
 	user.do(t, "apply", "-f", define(t, blue, web(host)))
-	user.do(t, "transfer", host, "--to", green.String(), "-f", define(t, green, web(host)), "--assume-serving").prints(t, "httproute/"+host+" pruned")
+	user.do(t, "transfer", host, "--to", green.String(), "-f", define(t, green, web(host)), "--assume-serving").Prints(t, "httproute/"+host+" pruned")
 	absent(t, httpRoutes, blue.Namespace(), host)
 
 	judged := admin().with(makeGateway(t, "judged"))
-	judged.do(t, "apply", "--wait=false", "-f", define(t, blue, web(host))).prints(t, "host/"+host+" withheld")
+	judged.do(t, "apply", "--wait=false", "-f", define(t, blue, web(host))).Prints(t, "host/"+host+" withheld")
 	end := start(judged.command(t.Context(), "transfer", host, "--to", blue.String()))
 	eventually(t, "the new route is there", present(t, httpRoutes, blue.Namespace(), host))
 	accept(t, "judged", blue.Namespace(), host)
-	end().exits(t, 0).prints(t, "httproute/"+host+" accepted", "httproute/"+host+" pruned")
+	end().Exits(t, 0).Prints(t, "httproute/"+host+" accepted", "httproute/"+host+" pruned")
 	absent(t, httpRoutes, green.Namespace(), host)
 	need(t, httpRoutes, blue.Namespace(), host)
 	judged.do(t, "release", blue.Group().String())
@@ -136,10 +136,10 @@ func TestAssumeServing(t *testing.T) {
 	user := admin().with(configure(t, nowhere))
 	definition := define(t, id, web(host))
 	admin().do(t, "apply", "-f", definition)
-	user.do(t, "apply", "--target=httproute", "--assume-serving", "-f", definition).prints(t, "ingress/"+host+" pruned", "is applied: 1 host")
+	user.do(t, "apply", "--target=httproute", "--assume-serving", "-f", definition).Prints(t, "ingress/"+host+" pruned", "is applied: 1 host")
 	absent(t, ingresses, id.Namespace(), host)
 	waits := "no controller has accepted HTTPRoute " + id.Namespace() + "/" + host
-	user.do(t, "explain", host).prints(t, "Not live: "+waits)
-	user.do(t, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state} {.hosts[0].message}").prints(t, "Pending "+waits)
+	user.do(t, "explain", host).Prints(t, "Not live: "+waits)
+	user.do(t, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state} {.hosts[0].message}").Prints(t, "Pending "+waits)
 	admin().do(t, "release", id.Group().String())
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 var dryRun = []string{metav1.DryRunAll}
@@ -36,13 +37,13 @@ func installGuard(t *testing.T, cfg *config.ProviderConfig, strict bool) {
 	}
 	t.Cleanup(func() { removeGuard(t, cfg, objects) })
 	for _, o := range objects {
-		if _, err := cluster.Resource(guardResource(o)).Apply(t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "akash-net"}); err != nil {
+		if _, err := harness.Objects.Resource(guardResource(o)).Apply(t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "akash-net"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, o := range objects {
 		if o.GetKind() == "ValidatingAdmissionPolicy" {
-			eventually(t, o.GetName()+" is heeded", func(ctx context.Context) (bool, error) {
+			harness.Eventually(t, o.GetName()+" is heeded", func(ctx context.Context) (bool, error) {
 				return refusedBy(probe(ctx, cfg, o.GetName()), o.GetName()), nil
 			})
 		}
@@ -53,7 +54,7 @@ func removeGuard(t *testing.T, cfg *config.ProviderConfig, objects []*unstructur
 	ctx := context.WithoutCancel(t.Context())
 	for i := len(objects) - 1; i >= 0; i-- {
 		o := objects[i]
-		if err := cluster.Resource(guardResource(o)).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		if err := harness.Objects.Resource(guardResource(o)).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			t.Error(err)
 		}
 	}
@@ -74,10 +75,10 @@ func removeGuard(t *testing.T, cfg *config.ProviderConfig, objects []*unstructur
 func probe(ctx context.Context, cfg *config.ProviderConfig, policy string) error {
 	var err error
 	create := func(resource schema.GroupVersionResource, namespace string, o map[string]any) {
-		_, err = cluster.Resource(resource).Namespace(namespace).Create(ctx, &unstructured.Unstructured{Object: o}, metav1.CreateOptions{DryRun: dryRun})
+		_, err = harness.Objects.Resource(resource).Namespace(namespace).Create(ctx, &unstructured.Unstructured{Object: o}, metav1.CreateOptions{DryRun: dryRun})
 	}
 	remove := func(resource schema.GroupVersionResource, namespace, name string) {
-		err = cluster.Resource(resource).Namespace(namespace).Delete(ctx, name, metav1.DeleteOptions{DryRun: dryRun})
+		err = harness.Objects.Resource(resource).Namespace(namespace).Delete(ctx, name, metav1.DeleteOptions{DryRun: dryRun})
 	}
 	switch policy {
 	case "akash-net-claims":

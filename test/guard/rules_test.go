@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // breach is a write that one rule refuses. It is sent as a dry run, which admission judges like
@@ -326,7 +327,7 @@ func TestEachRuleHasItsBreach(t *testing.T) {
 				}
 				replace(t, less)
 				defer replace(t, policy)
-				eventually(t, b.name+" is not refused by a rule that is gone", func(ctx context.Context) (bool, error) {
+				harness.Eventually(t, b.name+" is not refused by a rule that is gone", func(ctx context.Context) (bool, error) {
 					err := b.send(ctx, t)
 					if err != nil && !apierrors.IsForbidden(err) {
 						return false, err
@@ -346,7 +347,7 @@ func (b breach) fragment() string {
 func replace(t *testing.T, policy *unstructured.Unstructured) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	if _, err := cluster.Resource(guardResource(policy)).Apply(ctx, policy.GetName(), policy, metav1.ApplyOptions{FieldManager: "akash-net", Force: true}); err != nil {
+	if _, err := harness.Objects.Resource(guardResource(policy)).Apply(ctx, policy.GetName(), policy, metav1.ApplyOptions{FieldManager: "akash-net", Force: true}); err != nil {
 		t.Fatal(err)
 	}
 }

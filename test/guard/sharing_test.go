@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // guessing is a LoadBalancer Service that names a sharing key, and asks for an address where one
@@ -39,7 +40,7 @@ func granted(o *unstructured.Unstructured) string {
 
 func awaitAddress(t *testing.T, service ref, address string) {
 	t.Helper()
-	eventually(t, service.name+" is granted "+address, func(ctx context.Context) (bool, error) {
+	harness.Eventually(t, service.name+" is granted "+address, func(ctx context.Context) (bool, error) {
 		o, err := service.client().Get(ctx, service.name, metav1.GetOptions{})
 		return err == nil && granted(o) == address, err
 	})
@@ -83,7 +84,7 @@ func TestForeignServicesWorkOn(t *testing.T) {
 	}
 	installGuard(t, config.Default(), false)
 	foreign := guessing("foreign", "metallb.io", "web", "203.0.113.14")
-	if _, err := cluster.Resource(services).Namespace("default").Create(t.Context(), foreign, metav1.CreateOptions{}); err != nil {
+	if _, err := harness.Objects.Resource(services).Namespace("default").Create(t.Context(), foreign, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	awaitAddress(t, ref{services, "default", "foreign"}, "203.0.113.14")

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // deletes are those that name no uid: a person's, and Akash's own PurgeDeclaredIP (by label).
@@ -77,7 +78,7 @@ func TestStrictLetsNamespacesAndOwnersGo(t *testing.T) {
 	}
 	for original, r := range copies {
 		o := object("v1", "Namespace", r.namespace)
-		if _, err := cluster.Resource(namespaces).Create(t.Context(), &unstructured.Unstructured{Object: o}, metav1.CreateOptions{}); err != nil {
+		if _, err := harness.Objects.Resource(namespaces).Create(t.Context(), &unstructured.Unstructured{Object: o}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		made := bare(original.get(t))
@@ -92,7 +93,7 @@ func TestStrictLetsNamespacesAndOwnersGo(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	eventually(t, "the garbage collector deletes what follows an owner", func(ctx context.Context) (bool, error) {
+	harness.Eventually(t, "the garbage collector deletes what follows an owner", func(ctx context.Context) (bool, error) {
 		_, err := following.client().Get(ctx, following.name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err), ignoreNotFound(err)
 	})
@@ -100,11 +101,11 @@ func TestStrictLetsNamespacesAndOwnersGo(t *testing.T) {
 		if err := r.client().Delete(t.Context(), r.name, metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
 			t.Errorf("%s: %v", r.name, err)
 		}
-		if err := cluster.Resource(namespaces).Delete(t.Context(), r.namespace, metav1.DeleteOptions{}); err != nil {
+		if err := harness.Objects.Resource(namespaces).Delete(t.Context(), r.namespace, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "namespace "+r.namespace+" is gone", func(ctx context.Context) (bool, error) {
-			_, err := cluster.Resource(namespaces).Get(ctx, r.namespace, metav1.GetOptions{})
+		harness.Eventually(t, "namespace "+r.namespace+" is gone", func(ctx context.Context) (bool, error) {
+			_, err := harness.Objects.Resource(namespaces).Get(ctx, r.namespace, metav1.GetOptions{})
 			return apierrors.IsNotFound(err), ignoreNotFound(err)
 		})
 	}

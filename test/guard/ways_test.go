@@ -19,6 +19,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // way is one way of writing objects of a kind: a verb of the resource or of one of its subresources,
@@ -66,7 +67,7 @@ func guarded(t *testing.T) []schema.GroupResource {
 // waysTo are the ways in which the API server lets objects of a kind be written, by its discovery.
 func waysTo(t *testing.T, kind schema.GroupResource) (writes, deletes []way) {
 	t.Helper()
-	_, lists, err := discovery.NewDiscoveryClientForConfigOrDie(plane.Config).ServerGroupsAndResources()
+	_, lists, err := discovery.NewDiscoveryClientForConfigOrDie(harness.Plane.Config).ServerGroupsAndResources()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func waysTo(t *testing.T, kind schema.GroupResource) (writes, deletes []way) {
 // send writes, as a dry run, what was before as it is to be after, in this way.
 func (w way) send(t *testing.T, r ref, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	t.Helper()
-	client := cluster.Resource(w.resource).Namespace(r.namespace)
+	client := harness.Objects.Resource(w.resource).Namespace(r.namespace)
 	after = after.DeepCopy()
 	after.SetAPIVersion(w.resource.GroupVersion().String())
 	var sub []string
@@ -268,7 +269,7 @@ func TestNoDeletePastTheStrictGuard(t *testing.T) {
 			t.Errorf("discovery names %v for %s", deletes, r.resource.Resource)
 		}
 		for _, w := range deletes {
-			client := cluster.Resource(w.resource).Namespace(r.namespace)
+			client := harness.Objects.Resource(w.resource).Namespace(r.namespace)
 			var err error
 			switch options := (metav1.DeleteOptions{DryRun: dryRun}); {
 			case w.subresource != "":

@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // What this tool does in the normal course, with the guard of both kinds.
@@ -26,25 +27,23 @@ func TestOurOwnWorkGoesOn(t *testing.T) {
 			first := definition(t, "carol", 1, "carol.example.com")
 			second := definition(t, "carol", 2, "two.example.com")
 
-			mustAkashNet(t, "apply", "-f", first)
-			mustAkashNet(t, "apply", "-f", second) // holds a port of the same address
-			if out := mustAkashNet(t, "apply", "-f", first); strings.Contains(out, "configured") {
-				t.Errorf("a second run writes:\n%s", out)
+			must(t, "apply", "-f", first)
+			must(t, "apply", "-f", second) // holds a port of the same address
+			if r := must(t, "apply", "-f", first); strings.Contains(r.Stdout, "configured") {
+				t.Errorf("a second run writes: %s", r)
 			}
-			mustAkashNet(t, "apply", "-f", definition(t, "carol", 1, "other.example.com"))
-			if out, code := akashNet(t.Context(), "apply", "-f", definition(t, "dave", 1, shop)); code != 4 {
-				t.Errorf("a host that is held: exit code %d\n%s", code, out)
-			}
-			mustAkashNet(t, "release", owner("carol")+"/1/1") // leaves, the other stays
-			mustAkashNet(t, "release", owner("carol")+"/2/1")
+			must(t, "apply", "-f", definition(t, "carol", 1, "other.example.com"))
+			harness.Run(t.Context(), "apply", "-f", definition(t, "dave", 1, shop)).Exits(t, 4) // a host that is held
+			must(t, "release", owner("carol")+"/1/1")                                           // leaves, the other stays
+			must(t, "release", owner("carol")+"/2/1")
 
 			// An address that is only reserved may still go to another endpoint.
 			erin := owner("erin") + "/1/1/1/" + provider
-			mustAkashNet(t, "reserve", "--lease", erin, "--address", "auto", "--endpoint", "other")
-			mustAkashNet(t, "reserve", "--lease", erin, "--address", addressOf(t, "erin"), "--endpoint", "public")
-			mustAkashNet(t, "release", owner("erin")+"/1/1")
+			must(t, "reserve", "--lease", erin, "--address", "auto", "--endpoint", "other")
+			must(t, "reserve", "--lease", erin, "--address", addressOf(t, "erin"), "--endpoint", "public")
+			must(t, "release", owner("erin")+"/1/1")
 
-			claims, err := cluster.Resource(leases).Namespace("akash-net").List(t.Context(), metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner("carol")})
+			claims, err := harness.Objects.Resource(leases).Namespace("akash-net").List(t.Context(), metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner("carol")})
 			if err != nil || len(claims.Items) > 0 {
 				t.Errorf("%d claims are left (%v)", len(claims.Items), err)
 			}
@@ -55,7 +54,7 @@ func TestOurOwnWorkGoesOn(t *testing.T) {
 // addressOf is the one address that an owner has claimed.
 func addressOf(t *testing.T, name string) string {
 	t.Helper()
-	claims, err := cluster.Resource(leases).Namespace("akash-net").List(t.Context(), metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner(name)})
+	claims, err := harness.Objects.Resource(leases).Namespace("akash-net").List(t.Context(), metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner(name)})
 	if err != nil || len(claims.Items) != 1 {
 		t.Fatalf("want one claim of %s: %v (%v)", name, claims, err)
 	}
@@ -140,7 +139,7 @@ func TestTerminatingObjectsCanEnd(t *testing.T) {
 	if _, err := r.client().Patch(t.Context(), r.name, types.MergePatchType, unfinished, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is gone", func(ctx context.Context) (bool, error) {
+	harness.Eventually(t, "it is gone", func(ctx context.Context) (bool, error) {
 		_, err := r.client().Get(ctx, r.name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err), ignoreNotFound(err)
 	})

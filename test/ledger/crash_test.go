@@ -19,6 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 var (
@@ -234,7 +235,7 @@ func claims(t *testing.T, name string) string {
 // list is what an owner has of a resource.
 func list(t *testing.T, resource schema.GroupVersionResource, name string) (out []unstructured.Unstructured) {
 	t.Helper()
-	all, err := objects.Resource(resource).List(t.Context(), metav1.ListOptions{})
+	all, err := harness.Objects.Resource(resource).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,30 +2,24 @@ package ledger_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // A process that is killed (SIGKILL) while it claims leaves claims that name its lease; the same
 // command finishes the work, and no mark stays.
 func TestKilledProcess(t *testing.T) {
-	program := filepath.Join(plane.Dir, "kubectl-akash_net")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/kubectl-akash_net").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
 	id := leaseOf("killed", 1)
 	var hosts []string
 	for n := range 200 {
 		hosts = append(hosts, fmt.Sprintf("h%03d.killed.example.com", n))
 	}
 	command := func() *exec.Cmd {
-		cmd := exec.CommandContext(t.Context(), program, append([]string{"reserve", "--lease", id.String()}, hosts...)...)
-		cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig)
-		return cmd
+		return harness.Command(t.Context(), harness.Plane.Kubeconfig, append([]string{"reserve", "--lease", id.String()}, hosts...)...)
 	}
 	first := command()
 	if err := first.Start(); err != nil {

@@ -4,56 +4,30 @@
 package ledger_test
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 
-	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/hack/testbed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/plugin"
 	"github.com/akash-net/kubectl-akash-net/state"
-)
-
-const provider = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
-
-var (
-	plane   *testbed.ControlPlane
-	objects dynamic.Interface
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(testbed.Main(m, func(ctx context.Context, p *testbed.ControlPlane) (err error) {
-		plane = p
-		if objects, err = dynamic.NewForConfig(p.Config); err != nil {
-			return err
-		}
-		if err := testbed.PrepareMetalLB(ctx, p.Config); err != nil {
-			return err
-		}
-		var text bytes.Buffer
-		streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &text, ErrOut: &text}
-		if code := plugin.Main(ctx, []string{"kubectl-akash_net", "--kubeconfig", p.Kubeconfig, "install"}, streams); code != 0 {
-			return fmt.Errorf("install: exit code %d\n%s", code, text.String())
-		}
-		return nil
-	}))
+	os.Exit(harness.Main(m, harness.Setup{Pools: true, Install: true, Binary: true}))
 }
 
 func owner(name string) string { return "akash1" + name + strings.Repeat("q", 38-len(name)) }
 
 func leaseOf(name string, dseq uint64) lease.ID {
-	return lease.ID{Owner: owner(name), DSeq: dseq, GSeq: 1, OSeq: 1, Provider: provider}
+	return lease.ID{Owner: owner(name), DSeq: dseq, GSeq: 1, OSeq: 1, Provider: harness.Provider}
 }
 
 // settings are the default configuration with wildcards, and with a range of addresses.
@@ -82,7 +56,7 @@ type client struct {
 
 func newClient(t *testing.T, cfg *config.ProviderConfig, through ...func(*rest.Config)) *client {
 	t.Helper()
-	connection := rest.CopyConfig(plane.Config)
+	connection := rest.CopyConfig(harness.Plane.Config)
 	for _, f := range through {
 		f(connection)
 	}

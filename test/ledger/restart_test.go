@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // killer ends the API server at one of a run's requests, before it arrives or before it is answered.
@@ -57,7 +58,7 @@ func (k *killer) roundTrip(next http.RoundTripper, r *http.Request) (*http.Respo
 			_ = response.Body.Close()
 		}
 	}
-	if err := plane.KillAPIServer(); err != nil {
+	if err := harness.Plane.KillAPIServer(); err != nil {
 		k.t.Error(err)
 	}
 	k.then()
@@ -97,7 +98,7 @@ func TestRestartOfTheAPIServer(t *testing.T) {
 				prepare(t, w, cfg)
 				started := make(chan error, 1)
 				k := &killer{t: t, at: p.at, after: p.after, then: func() {
-					go func() { started <- plane.StartAPIServer() }()
+					go func() { started <- harness.Plane.StartAPIServer() }()
 				}}
 				err := w.command(t.Context(), w.client(t, cfg, k.through))
 				if k.what == "" {
@@ -135,7 +136,7 @@ func TestAPIServerStaysAway(t *testing.T) {
 			}
 			c := w.client(t, cfg, impatient)
 			err := w.command(t.Context(), c)
-			if err := plane.StartAPIServer(); err != nil {
+			if err := harness.Plane.StartAPIServer(); err != nil {
 				t.Fatal(err)
 			}
 			ended, ok := errors.AsType[*apply.LeaseError](err)

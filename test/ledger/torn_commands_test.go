@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // tornCommand is a command whose reads are torn, or that runs meanwhile.
@@ -196,7 +197,7 @@ func (p pair) prepare(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	if p.before == "orphaned" {
-		if err := objects.Resource(leases).Namespace(w.ledger).Delete(t.Context(), state.HostName(w.host()), metav1.DeleteOptions{}); err != nil {
+		if err := harness.Objects.Resource(leases).Namespace(w.ledger).Delete(t.Context(), state.HostName(w.host()), metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // What was seen to go wrong, each by its name. Other interleavings of it are among all pairs of commands.
@@ -139,12 +140,12 @@ func TestNamespaceThatIsYetToCome(t *testing.T) {
 		if o.Kind != kinds.ProviderHost { // it is in Akash's namespace
 			continue
 		}
-		if _, err := objects.Resource(o.Kind.Resource()).Namespace(o.Namespace).Apply(t.Context(), o.Name, cluster.Rendered(o), metav1.ApplyOptions{FieldManager: "pipeline"}); err != nil {
+		if _, err := harness.Objects.Resource(o.Kind.Resource()).Namespace(o.Namespace).Apply(t.Context(), o.Name, cluster.Rendered(o), metav1.ApplyOptions{FieldManager: "pipeline"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	check("when its ProviderHost is delivered")
-	if err := objects.Resource(leases).Namespace(w.ledger).Delete(t.Context(), w.host(), metav1.DeleteOptions{}); err != nil {
+	if err := harness.Objects.Resource(leases).Namespace(w.ledger).Delete(t.Context(), w.host(), metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.applier().Repair(t.Context(), repairing); err != nil {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // tearer answers the first LIST of each resource as it was recorded, and sends all else to the server. It
@@ -65,7 +67,7 @@ type moment map[string][]byte
 // record reads what each LIST says now. One of a kind that the cluster does not serve is left out.
 func (w *world) record(t *testing.T, lists []string) moment {
 	t.Helper()
-	connection := rest.CopyConfig(plane.Config)
+	connection := rest.CopyConfig(harness.Plane.Config)
 	w.within(connection)
 	transport, err := rest.TransportFor(connection)
 	if err != nil {
@@ -74,7 +76,7 @@ func (w *world) record(t *testing.T, lists []string) moment {
 	out := moment{}
 	for _, at := range lists {
 		uri, accept, _ := strings.Cut(at, " ")
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(plane.Config.Host, "/")+uri, nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(harness.Plane.Config.Host, "/")+uri, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

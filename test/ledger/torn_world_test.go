@@ -21,6 +21,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 var (
@@ -89,18 +90,18 @@ func prepareWorlds(t *testing.T) {
 	t.Helper()
 	crds, err := programs.GatewayAPICRDs(t.Context())
 	if err == nil {
-		err = plane.InstallCRDs(crds)
+		err = harness.Plane.InstallCRDs(crds)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	const notOurs = `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`
-	all, err := objects.Resource(definitions).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=kubectl-akash-net"})
+	all, err := harness.Objects.Resource(definitions).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=kubectl-akash-net"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range all.Items {
-		if _, err := objects.Resource(definitions).Patch(t.Context(), o.GetName(), "application/merge-patch+json", []byte(notOurs), metav1.PatchOptions{}); err != nil {
+		if _, err := harness.Objects.Resource(definitions).Patch(t.Context(), o.GetName(), "application/merge-patch+json", []byte(notOurs), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,10 +118,10 @@ func (w *world) reset(t *testing.T) {
 	}
 	for _, resource := range worldResources {
 		for _, o := range w.list(t, resource) {
-			must(objects.Resource(resource).Namespace(o.GetNamespace()).Delete(t.Context(), o.GetName(), metav1.DeleteOptions{}))
+			must(harness.Objects.Resource(resource).Namespace(o.GetNamespace()).Delete(t.Context(), o.GetName(), metav1.DeleteOptions{}))
 		}
 	}
-	must(objects.Resource(leases).Namespace(w.ledger).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+	must(harness.Objects.Resource(leases).Namespace(w.ledger).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 	for _, o := range w.list(t, namespaces) {
 		if o.GetName() != w.ledger || o.GetDeletionTimestamp() != nil {
 			w.end(t, o.GetName())
@@ -129,7 +130,7 @@ func (w *world) reset(t *testing.T) {
 	ledger := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
 	ledger.SetName(w.ledger)
 	ledger.SetLabels(map[string]string{lease.LabelOwner: owner(w.name + "l"), "app.kubernetes.io/managed-by": "kubectl-akash-net"})
-	if _, err := objects.Resource(namespaces).Create(t.Context(), ledger, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := harness.Objects.Resource(namespaces).Create(t.Context(), ledger, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 }
@@ -137,11 +138,11 @@ func (w *world) reset(t *testing.T) {
 // end deletes a namespace at once: no controller runs that would.
 func (w *world) end(t *testing.T, name string) {
 	t.Helper()
-	_ = objects.Resource(namespaces).Delete(t.Context(), name, metav1.DeleteOptions{})
+	_ = harness.Objects.Resource(namespaces).Delete(t.Context(), name, metav1.DeleteOptions{})
 	empty := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "spec": map[string]any{}}}
 	empty.SetName(name)
 	const subresource = "finalize" //nolint:misspell // Kubernetes' word
-	if _, err := objects.Resource(namespaces).Update(t.Context(), empty, metav1.UpdateOptions{}, subresource); err != nil && !apierrors.IsNotFound(err) {
+	if _, err := harness.Objects.Resource(namespaces).Update(t.Context(), empty, metav1.UpdateOptions{}, subresource); err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
 }
@@ -149,9 +150,9 @@ func (w *world) end(t *testing.T, name string) {
 // list are the world's objects of a resource, in their order.
 func (w *world) list(t *testing.T, resource schema.GroupVersionResource) []unstructured.Unstructured {
 	t.Helper()
-	var from, opts = objects.Resource(resource).Namespace(""), metav1.ListOptions{LabelSelector: w.selector()}
+	var from, opts = harness.Objects.Resource(resource).Namespace(""), metav1.ListOptions{LabelSelector: w.selector()}
 	if resource == leases {
-		from, opts.LabelSelector = objects.Resource(resource).Namespace(w.ledger), ""
+		from, opts.LabelSelector = harness.Objects.Resource(resource).Namespace(w.ledger), ""
 	}
 	all, err := from.List(t.Context(), opts)
 	if err != nil {
@@ -195,7 +196,7 @@ func (w *world) view(t *testing.T) (v view) {
 			v.things = append(v.things, thing{resource.Resource, o, id.Group()})
 		}
 	}
-	ledger, err := objects.Resource(namespaces).Get(t.Context(), w.ledger, metav1.GetOptions{})
+	ledger, err := harness.Objects.Resource(namespaces).Get(t.Context(), w.ledger, metav1.GetOptions{})
 	v.closed = apierrors.IsNotFound(err) || err == nil && ledger.GetDeletionTimestamp() != nil
 	return v
 }

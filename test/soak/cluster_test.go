@@ -14,11 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 var (
-	leases     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 	// ofLeases are the kinds of object that a lease may have.
 	ofLeases = []schema.GroupVersionResource{
 		{Group: "akash.network", Version: "v2beta2", Resource: "providerhosts"},
@@ -31,7 +32,7 @@ var (
 
 func list(t *testing.T, resource schema.GroupVersionResource, namespace string) []unstructured.Unstructured {
 	t.Helper()
-	all, err := objects.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+	all, err := harness.Objects.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func list(t *testing.T, resource schema.GroupVersionResource, namespace string) 
 // readLedger reads the claims, all of one moment.
 func readLedger(t *testing.T) *audit {
 	t.Helper()
-	a := &audit{now: serverTime(t), claims: map[string]claim{}}
+	a := &audit{now: harness.ServerTime(t), claims: map[string]claim{}}
 	for _, o := range list(t, leases, "akash-net") {
 		a.readClaim(&o)
 	}
@@ -132,18 +133,6 @@ func at(v any, path ...string) any {
 		}
 	}
 	return v
-}
-
-// serverTime is the API server's clock.
-func serverTime(t *testing.T) time.Time {
-	t.Helper()
-	o, err := objects.Resource(namespaces).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"generateName": "clock-"},
-	}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o.GetCreationTimestamp().Time
 }
 
 // holdsOver waits until no hold ends soon, so that all readings see the same.

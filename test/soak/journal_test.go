@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // change is one write to a claim, or to an object of a lease. All are in etcd's order, whatever their kind.
@@ -57,9 +59,9 @@ func resources() []schema.GroupVersionResource {
 // watched is where the objects of a resource are looked for: the claims are in one namespace.
 func watched(resource schema.GroupVersionResource) dynamic.ResourceInterface {
 	if resource == leases {
-		return objects.Resource(resource).Namespace("akash-net")
+		return harness.Objects.Resource(resource).Namespace("akash-net")
 	}
-	return objects.Resource(resource)
+	return harness.Objects.Resource(resource)
 }
 
 // keepJournal begins one with what is there. It ends with the test.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // Which end of a live route is asked for by which command.
@@ -65,7 +67,7 @@ func TestLiveRoutesAreMissed(t *testing.T) {
 	s := newSoak(t, 1, false)
 	ten := tenant{number: 77, of: 78}
 	d := &definition{
-		group: ten.group(1), file: filepath.Join(plane.Dir, "missed.yaml"),
+		group: ten.group(1), file: filepath.Join(harness.Plane.Dir, "missed.yaml"),
 		hosts: map[string]string{"a.missed.example.com": "web", "b.missed.example.com": "web", "c.missed.example.com": "web", "d.missed.example.com": "web"},
 	}
 	d.text = `{apiVersion: net.akash.network/v1alpha1, kind: LeaseDefinition, metadata: {name: missed}, spec: {
@@ -95,7 +97,7 @@ func TestLiveRoutesAreMissed(t *testing.T) {
 		case 'b':
 			resource, namespace = ofLeases[0], "lease"
 		}
-		if err := objects.Resource(resource).Namespace(namespace).Delete(t.Context(), host, metav1.DeleteOptions{}); err != nil {
+		if err := harness.Objects.Resource(resource).Namespace(namespace).Delete(t.Context(), host, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // Beside Akash's operators one provider leases addresses of one pool, in which MetalLB chooses.
@@ -40,7 +41,7 @@ func TestSoakBesideOperators(t *testing.T) {
 	beside(t)
 	length, tenants := size(t, 4*time.Second, 6, 20)
 	s := newSoak(t, tenants, true)
-	akash, err := operators.NewProvider(plane.Config, "")
+	akash, err := operators.NewProvider(harness.Plane.Config, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestSoakBesideOperators(t *testing.T) {
 			}
 		}
 	}
-	running, err := operators.Start(plane.Config, operators.Options{Pool: "soak", RetryDelay: 50 * time.Millisecond})
+	running, err := operators.Start(harness.Plane.Config, operators.Options{Pool: "soak", RetryDelay: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestSoakBesideOperators(t *testing.T) {
 // beside gives the cluster the pool, the configuration, and the Deployments by which the operators are found.
 func beside(t *testing.T) {
 	t.Helper()
-	settings := filepath.Join(plane.Dir, "pooled.yaml")
+	settings := filepath.Join(harness.Plane.Dir, "pooled.yaml")
 	if err := os.WriteFile(settings, []byte(pooled), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func make_(t *testing.T, text string) {
 		t.Fatal(err)
 	}
 	resource := o.GroupVersionKind().GroupVersion().WithResource(strings.ToLower(o.GetKind()) + "s")
-	if _, err := objects.Resource(resource).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
+	if _, err := harness.Objects.Resource(resource).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -163,9 +164,9 @@ func caughtUp(t *testing.T, running *operators.Operators, akash operators.Provid
 	}
 	there := func(want bool) wait.ConditionWithContextFunc {
 		return func(ctx context.Context) (bool, error) {
-			_, err := objects.Resource(operators.Ingresses).Namespace(d.Lease.Namespace()).Get(ctx, host, metav1.GetOptions{})
+			_, err := harness.Objects.Resource(operators.Ingresses).Namespace(d.Lease.Namespace()).Get(ctx, host, metav1.GetOptions{})
 			if err == nil || apierrors.IsNotFound(err) {
-				found, e := objects.Resource(operators.Services).Namespace(d.Lease.Namespace()).List(ctx, metav1.ListOptions{})
+				found, e := harness.Objects.Resource(operators.Services).Namespace(d.Lease.Namespace()).List(ctx, metav1.ListOptions{})
 				if e != nil {
 					return false, e
 				}
@@ -180,7 +181,7 @@ func caughtUp(t *testing.T, running *operators.Operators, akash operators.Provid
 	if err := akash.PurgeDeclaredHostnames(t.Context(), d.Lease); err != nil {
 		t.Fatal(err)
 	}
-	if err := objects.Resource(operators.LeasedIPs).Namespace("lease").Delete(t.Context(), key+"-tcp-7000", metav1.DeleteOptions{}); err != nil {
+	if err := harness.Objects.Resource(operators.LeasedIPs).Namespace("lease").Delete(t.Context(), key+"-tcp-7000", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, there(false)); err != nil {

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // workers are the processes under way at a time.
@@ -63,7 +65,7 @@ type soak struct {
 // define makes up a definition for a deployment and keeps it in a file.
 func (s *soak) define(t tenant, deployment int) *definition {
 	d := t.definition(deployment)
-	d.file = filepath.Join(plane.Dir, fmt.Sprintf("definition-%d.yaml", s.files.Add(1)))
+	d.file = filepath.Join(harness.Plane.Dir, fmt.Sprintf("definition-%d.yaml", s.files.Add(1)))
 	if err := os.WriteFile(d.file, []byte(d.text), 0o600); err != nil {
 		s.t.Error(err)
 	}

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,13 +15,14 @@ import (
 	"sync"
 	"testing"
 
-	"k8s.io/client-go/rest"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // writes knows which command sent which write. It stands before the API server, each command speaks to it
 // at a path of its own, and answers are passed on as they are.
 type writes struct {
-	proxy *httptest.Server
+	// server is where the commands find the API server.
+	server string
 
 	mu       sync.Mutex
 	commands []operation
@@ -42,39 +41,27 @@ type notedKey struct{}
 
 func recordWrites(t *testing.T) *writes {
 	t.Helper()
-	transport, err := rest.TransportFor(plane.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := url.Parse(plane.Config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
 	w := &writes{wrote: map[string][]int{}, deleted: map[string][]int{}, lost: map[string][]int{}}
-	w.proxy = httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite: func(p *httputil.ProxyRequest) {
-			number, rest, _ := strings.Cut(strings.TrimPrefix(p.In.URL.Path, "/"), "/")
-			p.Out.URL.Path, p.Out.URL.RawPath = "/"+rest, ""
-			p.SetURL(server)
+	w.server = harness.Proxy(t, harness.Plane.Config, func(p *httputil.ReverseProxy) {
+		pass := p.Rewrite
+		p.Rewrite = func(r *httputil.ProxyRequest) {
+			number, rest, _ := strings.Cut(strings.TrimPrefix(r.In.URL.Path, "/"), "/")
+			r.Out.URL.Path, r.Out.URL.RawPath = "/"+rest, ""
+			pass(r)
 			n, err := strconv.Atoi(number)
-			if p.In.Method == http.MethodGet || p.In.URL.Query().Has("dryRun") || err != nil {
+			if r.In.Method == http.MethodGet || r.In.URL.Query().Has("dryRun") || err != nil {
 				return
 			}
-			p.Out.Header.Set("Accept", strings.ReplaceAll(p.In.Header.Get("Accept"), "application/vnd.kubernetes.protobuf", "application/json"))
-			p.Out = p.Out.WithContext(context.WithValue(p.Out.Context(), notedKey{}, noted{n, p.In.Method, "/" + rest}))
-		},
-		ModifyResponse: w.answered,
-		ErrorHandler: func(out http.ResponseWriter, r *http.Request, err error) {
+			r.Out.Header.Set("Accept", strings.ReplaceAll(r.In.Header.Get("Accept"), "application/vnd.kubernetes.protobuf", "application/json"))
+			r.Out = r.Out.WithContext(context.WithValue(r.Out.Context(), notedKey{}, noted{n, r.In.Method, "/" + rest}))
+		}
+		p.ModifyResponse = w.answered
+		p.ErrorHandler = func(out http.ResponseWriter, r *http.Request, err error) {
 			if n, ok := r.Context().Value(notedKey{}).(noted); ok {
 				w.note(w.lost, n.path, n.command)
 			}
 			http.Error(out, err.Error(), http.StatusBadGateway)
-		},
-		Transport: transport, FlushInterval: -1,
-	})
-	t.Cleanup(func() {
-		w.proxy.CloseClientConnections()
-		w.proxy.Close()
+		}
 	})
 	return w
 }
@@ -125,9 +112,9 @@ func (w *writes) admit(op *operation) (kubeconfig string, err error) {
 	op.number = n
 	w.commands = append(w.commands, *op)
 	w.mu.Unlock()
-	kubeconfig = filepath.Join(plane.Dir, fmt.Sprintf("command-%d.kubeconfig", n))
+	kubeconfig = filepath.Join(harness.Plane.Dir, fmt.Sprintf("command-%d.kubeconfig", n))
 	return kubeconfig, os.WriteFile(kubeconfig, fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: soak,
-  clusters: [{name: soak, cluster: {server: "%s/%d"}}], contexts: [{name: soak, context: {cluster: soak}}]}`, w.proxy.URL, n), 0o600)
+  clusters: [{name: soak, cluster: {server: "%s/%d"}}], contexts: [{name: soak, context: {cluster: soak}}]}`, w.server, n), 0o600)
 }
 
 // authors are the commands that may have written a change: those whose answer says so, or else those whose

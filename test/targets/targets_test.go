@@ -15,69 +15,34 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/hack/testbed"
-	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 	"github.com/akash-net/kubectl-akash-net/test/routegen"
-)
-
-var (
-	cluster    dynamic.Interface
-	kubeconfig string
 )
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", "400"); err != nil { // the command line may say otherwise
 		panic(err)
 	}
-	os.Exit(testbed.Main(m, func(ctx context.Context, p *testbed.ControlPlane) (err error) {
-		if cluster, err = dynamic.NewForConfig(p.Config); err != nil {
-			return err
-		}
-		kubeconfig = p.Kubeconfig
-		if err := testbed.PrepareMetalLB(ctx, p.Config); err != nil {
-			return err
-		}
-		records, err := programs.DNSCRDs(ctx)
-		if err != nil {
-			return err
-		}
-		if err := p.InstallCRDs(records...); err != nil {
-			return err
-		}
-		gateways, err := programs.GatewayAPICRDs(ctx)
-		if err != nil {
-			return err
-		}
-		routes, err := programs.OpenShiftRouteCRDs(ctx)
-		if err != nil {
-			return err
-		}
-		if err := p.InstallCRDs(gateways, routes, "testdata", filepath.Join("..", "..", "manifests", "crds")); err != nil {
-			return err
-		}
-		clients, err := kubernetes.NewForConfig(p.Config)
-		if err != nil {
-			return err
-		}
-		for _, name := range []string{"lease", "manifests", routegen.Lease.Namespace()} {
-			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-			if _, err := clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
-				return err
+	os.Exit(harness.Main(m, harness.Setup{
+		Pools: true, Gateways: true, Routes: true, Records: true, CRDs: []string{"testdata", filepath.Join("..", "..", "manifests", "crds")},
+		Then: func(ctx context.Context) error {
+			for _, name := range []string{"lease", "manifests", routegen.Lease.Namespace()} {
+				namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
+				if _, err := harness.Objects.Resource(kinds.Namespace.Resource()).Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
+			return nil
+		},
 	}))
 }
 
@@ -86,7 +51,7 @@ func TestMain(m *testing.M) {
 func accept(ctx context.Context, kind kinds.Kind, namespace, name string, data []byte) error {
 	force, strict := true, metav1.PatchOptions{FieldManager: lease.FieldManager, DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict}
 	strict.Force = &force
-	_, err := cluster.Resource(kind.Resource()).Namespace(namespace).Patch(ctx, name, types.ApplyPatchType, data, strict)
+	_, err := harness.Objects.Resource(kind.Resource()).Namespace(namespace).Patch(ctx, name, types.ApplyPatchType, data, strict)
 	return err
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // goldenObjects are the objects of the golden files, by file and section; of those that differ in their
@@ -97,7 +98,7 @@ func applied(manager string) writer {
 		if err != nil {
 			return err
 		}
-		_, err = cluster.Resource(kind.Resource()).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager})
+		_, err = harness.Objects.Resource(kind.Resource()).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager})
 		return err
 	}}
 }
@@ -112,7 +113,7 @@ var kubectl = writer{"kubectl", func(ctx context.Context, _ kinds.Kind, o *unstr
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, path, "--kubeconfig", kubeconfig, "apply", "--server-side", "-f", "-")
+	cmd := exec.CommandContext(ctx, path, "--kubeconfig", harness.Plane.Kubeconfig, "apply", "--server-side", "-f", "-")
 	cmd.Stdin = bytes.NewReader(body)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -149,7 +150,7 @@ var operator = writer{"akash", func(ctx context.Context, kind kinds.Kind, o *uns
 			return err
 		}
 	}
-	client := cluster.Resource(kind.Resource()).Namespace(o.GetNamespace())
+	client := harness.Objects.Resource(kind.Resource()).Namespace(o.GetNamespace())
 	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		_, err = client.Create(ctx, o, metav1.CreateOptions{FieldManager: "akash"})
@@ -204,7 +205,7 @@ func weighted(o *unstructured.Unstructured) bool {
 func writeInTurn(t *testing.T, kind kinds.Kind, o *unstructured.Unstructured, order []writer) error {
 	t.Helper()
 	defer func() {
-		err := cluster.Resource(kind.Resource()).Namespace(o.GetNamespace()).Delete(context.WithoutCancel(t.Context()), o.GetName(), metav1.DeleteOptions{})
+		err := harness.Objects.Resource(kind.Resource()).Namespace(o.GetNamespace()).Delete(context.WithoutCancel(t.Context()), o.GetName(), metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Error(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // domain is above all hosts.
@@ -42,7 +43,7 @@ var routers = []router{
 }
 
 // config is the path of the router's configuration.
-func (r router) config() string { return filepath.Join(plane.Dir, r.name+".yaml") }
+func (r router) config() string { return filepath.Join(harness.Plane.Dir, r.name+".yaml") }
 
 // akashNet runs the program with the router's configuration. It has to succeed.
 func (r router) akashNet(t *testing.T, args ...string) {

@@ -10,22 +10,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/akash-net/kubectl-akash-net/hack/testbed"
-	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 var (
-	// plane is the control plane of all tests.
-	plane *testbed.ControlPlane
-	// binary is the program.
-	binary string
 	// edge is where clients reach the cluster; crowd are clients that keep their connections.
 	edge, crowd front
 	// ca signs the certificates that the clients trust.
@@ -39,7 +29,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("test/traffic: not asked for; run `make test-traffic`")
 		os.Exit(0)
 	}
-	os.Exit(testbed.Main(m, setup))
+	os.Exit(harness.Main(m, harness.Setup{Controllers: true, Binary: true, Then: setup}))
 }
 
 // provider is what the cluster's administrator has made for Traefik. All hosts of the tests are
@@ -80,26 +70,15 @@ spec:
     allowedRoutes: {namespaces: {from: All}}
 `
 
-// setup builds the program, starts Traefik beside the control plane, and installs.
-func setup(ctx context.Context, p *testbed.ControlPlane) error {
-	plane, binary = p, filepath.Join(p.Dir, "kubectl-akash_net")
-	var err error
+// setup starts Traefik beside the control plane, and installs.
+func setup(ctx context.Context) (err error) {
 	if pods, err = newNetwork(ctx); err != nil {
 		return err
 	}
 	if ca, err = newAuthority(); err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "../../cmd/kubectl-akash_net").CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("go build: %w\n%s", err, out)
-		}
-		return nil
-	})
-	group.Go(func() error { return startEdge(context.WithoutCancel(ctx), p) })
-	if err := group.Wait(); err != nil {
+	if err := startEdge(ctx); err != nil {
 		return err
 	}
 	for _, r := range routers {
@@ -108,15 +87,12 @@ func setup(ctx context.Context, p *testbed.ControlPlane) error {
 			return err
 		}
 	}
-	return akashNet(context.Background(), "install")
+	return akashNet(ctx, "install")
 }
 
 // startEdge starts Traefik and makes the classes and the Gateway that it serves.
-func startEdge(ctx context.Context, p *testbed.ControlPlane) error {
-	if err := p.StartControllerManager(ctx); err != nil {
-		return err
-	}
-	traefik, err := p.StartTraefik(ctx)
+func startEdge(ctx context.Context) error {
+	traefik, err := harness.Plane.StartTraefik(ctx)
 	if err != nil {
 		return err
 	}
@@ -130,24 +106,10 @@ func startEdge(ctx context.Context, p *testbed.ControlPlane) error {
 
 // akashNet runs the program to its end. It is an error when its exit code is not 0.
 func akashNet(ctx context.Context, args ...string) error {
-	return command(exec.CommandContext(ctx, binary, args...), "")
+	return harness.Succeed(harness.Command(ctx, harness.Plane.Kubeconfig, args...))
 }
 
 // kubectl is the administrator's, with a text on its standard input.
 func kubectl(ctx context.Context, stdin string, args ...string) error {
-	path, err := programs.Path("kubectl")
-	if err != nil {
-		return err
-	}
-	return command(exec.CommandContext(ctx, path, args...), stdin)
-}
-
-// command runs a program on the cluster. The error holds all that it printed.
-func command(cmd *exec.Cmd, stdin string) error {
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig)
-	cmd.Stdin = strings.NewReader(stdin)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
-	}
-	return nil
+	return harness.Kubectl(ctx, stdin, nil, args...)
 }

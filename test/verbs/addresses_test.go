@@ -41,7 +41,7 @@ func TestReservedAddressIsUsed(t *testing.T) {
 	mustRun(t, 0, "reserve", "--config", config, "--lease", id.String(), "--address", subnet+"5")
 	held(t, claimOf(subnet+"5"), "1 (no port yet)")
 	uid := claim(t, claimOf(subnet+"5")).UID
-	mustRun(t, 4, "reserve", "--config", config, "--lease", leaseOf(newOwner(), 9).String(), "--address", subnet+"5").says(t, subnet+"5", id.Owner)
+	mustRun(t, 4, "reserve", "--config", config, "--lease", leaseOf(newOwner(), 9).String(), "--address", subnet+"5").Says(t, subnet+"5", id.Owner)
 
 	mustRun(t, 0, "apply", "--config", config, "-f", define(t, id, leased("game", "public", 7777)))
 	held(t, claimOf(subnet+"5"), "1 7777/tcp")
@@ -60,21 +60,21 @@ func TestNextAddress(t *testing.T) {
 	reserve := func(code int, id lease.ID, endpoint string) result {
 		return mustRun(t, code, "reserve", "--config", config, "--lease", id.String(), "--address", "auto", "--endpoint", endpoint)
 	}
-	reserve(0, leaseOf(owner, 1), "public").prints(t, "address/"+subnet+"0 claimed")
-	reserve(0, leaseOf(owner, 1), "public").prints(t, "unchanged")
-	reserve(0, leaseOf(newOwner(), 2), "public").prints(t, "address/"+subnet+"1 claimed")
-	reserve(0, leaseOf(newOwner(), 3), "public").prints(t, "address/"+subnet+"2 claimed")
-	reserve(0, leaseOf(newOwner(), 4), "public").prints(t, "address/"+subnet+"3 claimed")
+	reserve(0, leaseOf(owner, 1), "public").Prints(t, "address/"+subnet+"0 claimed")
+	reserve(0, leaseOf(owner, 1), "public").Prints(t, "unchanged")
+	reserve(0, leaseOf(newOwner(), 2), "public").Prints(t, "address/"+subnet+"1 claimed")
+	reserve(0, leaseOf(newOwner(), 3), "public").Prints(t, "address/"+subnet+"2 claimed")
+	reserve(0, leaseOf(newOwner(), 4), "public").Prints(t, "address/"+subnet+"3 claimed")
 
 	late := leaseOf(newOwner(), 5)
-	reserve(4, late, "public").says(t, "no address left in "+subnet+"0/30")
-	mustRun(t, 4, "check", "--config", config, "--lease", late.String(), "--address", "auto").says(t, "no address left")
+	reserve(4, late, "public").Says(t, "no address left in "+subnet+"0/30")
+	mustRun(t, 4, "check", "--config", config, "--lease", late.String(), "--address", "auto").Says(t, "no address left")
 	domain := newDomain()
 	mustRun(t, 4, "reserve", "--config", config, "--lease", late.String(), "x."+domain, "--address", "auto")
 	held(t, "x."+domain)
 
 	mustRun(t, 0, "release", "--config", config, leaseOf(owner, 1).String())
-	reserve(0, late, "public").prints(t, "address/"+subnet+"0 claimed")
+	reserve(0, late, "public").Prints(t, "address/"+subnet+"0 claimed")
 }
 
 func TestAddressOutsideTheRanges(t *testing.T) {
@@ -82,9 +82,9 @@ func TestAddressOutsideTheRanges(t *testing.T) {
 	subnet := newNet()
 	config := configure(t, "ip: {ranges: ["+subnet+"0/30]}")
 	id := leaseOf(newOwner(), 1).String()
-	mustRun(t, 3, "reserve", "--config", config, "--lease", id, "--address", subnet+"9").says(t, "ip.ranges")
+	mustRun(t, 3, "reserve", "--config", config, "--lease", id, "--address", subnet+"9").Says(t, "ip.ranges")
 	mustRun(t, 3, "reserve", "--config", config, "--lease", id, "--address", "nonsense")
-	mustRun(t, 3, "reserve", "--lease", id, "--address", "auto").says(t, "ip.ranges")
+	mustRun(t, 3, "reserve", "--lease", id, "--address", "auto").Says(t, "ip.ranges")
 }
 
 // Deployments of an owner that name an endpoint alike share its address, a port each. They come
@@ -103,8 +103,8 @@ func TestCoHolders(t *testing.T) {
 
 	// The same port is withheld.
 	mustRun(t, 0, "apply", "--config", config, "-f", define(t, two, leased("chat", "public", 7002), leased("more", "public", 7001))).
-		prints(t, address+" 7001/tcp withheld")
-	mustRun(t, 0, "explain", "--config", config, address).prints(t, "7001/tcp is withheld from lease", "transfer "+address)
+		Prints(t, address+" 7001/tcp withheld")
+	mustRun(t, 0, "explain", "--config", config, address).Prints(t, "7001/tcp is withheld from lease", "transfer "+address)
 
 	mustRun(t, 0, "release", "--config", config, one.String())
 	if got := holders(t, claimOf(address)); len(got) != 1 || got[0] != "2 7002/tcp" {

@@ -1,8 +1,6 @@
 package verbs
 
-import (
-	"testing"
-)
+import "testing"
 
 // An Ingress that serves a host without a claim, in the lease's own namespace, stops the claim and
 // is named; its owner takes it over with --adopt.
@@ -12,13 +10,13 @@ func TestAdopt(t *testing.T) {
 	makeNamespace(t, id)
 	create(t, ingresses, ingressFor(host, id.Namespace(), nil))
 	for _, verb := range []string{"check", "reserve"} {
-		mustRun(t, 4, verb, "--lease", id.String(), host).says(t, "ingress "+id.Namespace()+"/by-hand-"+host, "--adopt")
+		mustRun(t, 4, verb, "--lease", id.String(), host).Says(t, "ingress "+id.Namespace()+"/by-hand-"+host, "--adopt")
 	}
 	held(t, host)
-	mustRun(t, 0, "explain", host).prints(t, "has no claim, but objects stand for it", "reserve "+host+" --adopt")
+	mustRun(t, 0, "explain", host).Prints(t, "has no claim, but objects stand for it", "reserve "+host+" --adopt")
 	mustRun(t, 4, "reserve", "--adopt", "--lease", leaseOf(newOwner(), 9).String(), host)
 	held(t, host)
-	mustRun(t, 0, "reserve", "--adopt", "--lease", id.String(), host).prints(t, "host/"+host+" claimed")
+	mustRun(t, 0, "reserve", "--adopt", "--lease", id.String(), host).Prints(t, "host/"+host+" claimed")
 	held(t, host, "1 /")
 }
 
@@ -31,7 +29,7 @@ func TestAdoptOfForeignIngress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			host, id := "old."+newDomain(), leaseOf(newOwner(), 1)
 			create(t, ingresses, ingressFor(host, namespace, nil))
-			mustRun(t, 4, "reserve", "--adopt", "--lease", id.String(), host).says(t, namespace+"/by-hand-"+host)
+			mustRun(t, 4, "reserve", "--adopt", "--lease", id.String(), host).Says(t, namespace+"/by-hand-"+host)
 			held(t, host)
 		})
 	}

@@ -73,7 +73,7 @@ func TestReservationsAreNoProblem(t *testing.T) {
 		}
 		o.SetAnnotations(annotations)
 	})
-	mustRun(t, 0, "apply", "--config", config, "-f", definition).prints(t, "unchanged")
+	mustRun(t, 0, "apply", "--config", config, "-f", definition).Prints(t, "unchanged")
 	gone(t, id.Namespace(), host)
 	none(host, "applied by a version that did not note it")
 	mustRun(t, 0, "release", "--config", config, id.Group().String())

@@ -8,27 +8,25 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 const ledger = "akash-net"
 
 var (
-	claims     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	claims     = cluster.Leases
+	namespaces = cluster.Namespaces
+	configMaps = cluster.ConfigMaps
 	ingresses  = kinds.Ingress.Resource()
 	httpRoutes = kinds.HTTPRoute.Resource()
 	hosts      = kinds.ProviderHost.Resource()
@@ -39,56 +37,10 @@ var (
 	dnsEndpoints = kinds.DNSEndpoint.Resource()
 )
 
-func client() dynamic.Interface { return dynamic.NewForConfigOrDie(plane.Config) }
-
-// find is an object, or nil where there is none.
-func find(t *testing.T, resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
-	t.Helper()
-	o, err := client().Resource(resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
-// need is an object that has to exist.
-func need(t *testing.T, resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
-	t.Helper()
-	o := find(t, resource, namespace, name)
-	if o == nil {
-		t.Fatalf("there is no %s %s/%s", resource.Resource, namespace, name)
-	}
-	return o
-}
-
 // create writes an object, in YAML, as somebody does who knows nothing of this program.
 func create(t *testing.T, resource schema.GroupVersionResource, text string) *unstructured.Unstructured {
 	t.Helper()
-	return createAs(t, "somebody", resource, text)
-}
-
-// createAs writes an object under a field manager.
-func createAs(t *testing.T, manager string, resource schema.GroupVersionResource, text string) *unstructured.Unstructured {
-	t.Helper()
-	o := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
-		t.Fatal(err)
-	}
-	body, err := o.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := o.UnmarshalJSON(body); err != nil { // whole numbers become int64
-		t.Fatal(err)
-	}
-	made, err := client().Resource(resource).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{FieldManager: manager})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
+	return harness.Create(t, "somebody", resource, text)
 }
 
 // change reads an object, changes it, and writes it by Update.
@@ -96,23 +48,14 @@ func change(t *testing.T, resource schema.GroupVersionResource, namespace, name 
 	t.Helper()
 	o := need(t, resource, namespace, name)
 	edit(o)
-	if _, err := client().Resource(resource).Namespace(namespace).Update(t.Context(), o, metav1.UpdateOptions{FieldManager: "somebody"}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func remove(t *testing.T, resource schema.GroupVersionResource, namespace, name string) {
-	t.Helper()
-	if err := client().Resource(resource).Namespace(namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	harness.Update(t, "somebody", resource, o)
 }
 
 // removeLater removes an object when the test ends, if it is there then.
 func removeLater(t *testing.T, resource schema.GroupVersionResource, namespace, name string) {
 	t.Helper()
 	t.Cleanup(func() {
-		err := client().Resource(resource).Namespace(namespace).Delete(context.Background(), name, metav1.DeleteOptions{})
+		err := harness.Objects.Resource(resource).Namespace(namespace).Delete(context.Background(), name, metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Error(err)
 		}
@@ -208,7 +151,7 @@ func fingerprint(t *testing.T) map[string]string {
 		if resource == claims {
 			namespace = ledger
 		}
-		list, err := client().Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+		list, err := harness.Objects.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,33 +186,13 @@ func changed(before, after map[string]string) []string {
 	return out
 }
 
-// serverTime is the API server's clock.
-func serverTime(t *testing.T) time.Time {
-	t.Helper()
-	o, err := client().Resource(namespaces).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"generateName": "clock-"},
-	}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o.GetCreationTimestamp().Time
-}
-
 // pass waits until the API server's clock is past a hold's end and its margin.
 func pass(t *testing.T, name string) {
 	t.Helper()
 	c := claim(t, name)
 	eventually(t, "the end of the hold on "+name, func(context.Context) (bool, error) {
-		return c.Ended(serverTime(t)), nil
+		return c.Ended(harness.ServerTime(t)), nil
 	})
-}
-
-// eventually waits for what other programs do.
-func eventually(t *testing.T, what string, check func(context.Context) (bool, error)) {
-	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, check); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }
 
 // lines are the lines of a text that contain another.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // planOf is the plan that a diff prints as data.
@@ -20,7 +20,7 @@ func planOf(t *testing.T, code int, args ...string) plan.Plan {
 	t.Helper()
 	out := mustRun(t, code, append([]string{"diff", "-o", "json"}, args...)...)
 	var p plan.Plan
-	if err := json.Unmarshal([]byte(out.stdout), &p); err != nil {
+	if err := json.Unmarshal([]byte(out.Stdout), &p); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return p
@@ -53,7 +53,7 @@ func TestDiffIsWhatApplyDoes(t *testing.T) {
 			}
 			want = append(want, c.Kind+"/"+c.Name+" "+words[c.Action][0])
 		}
-		for line := range strings.Lines(done.stdout) {
+		for line := range strings.Lines(done.Stdout) {
 			line = strings.TrimSpace(line)
 			if _, action, _ := strings.Cut(line, " "); slices.Contains([]string{"claimed", "created", "configured", "pruned"}, action) {
 				got = append(got, line)
@@ -64,7 +64,7 @@ func TestDiffIsWhatApplyDoes(t *testing.T) {
 		if !slices.Equal(want, got) || len(got) == 0 {
 			t.Errorf("planned:\n%s\ndone:\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
 		}
-		if out := mustRun(t, 0, "diff", "--config", config, "-f", definition); out.stdout != "" {
+		if out := mustRun(t, 0, "diff", "--config", config, "-f", definition); out.Stdout != "" {
 			t.Errorf("after the apply there is still a difference: %s", out)
 		}
 	}
@@ -86,13 +86,13 @@ func TestDiffShowsConflicts(t *testing.T) {
 	id, host := leaseOf(newOwner(), 1), newDomain()
 	definition := define(t, id, web("web", 8080, host))
 	mustRun(t, 0, "apply", "-f", definition)
-	_, err := client().Resource(ingresses).Namespace(id.Namespace()).Patch(t.Context(), host, types.MergePatchType,
+	_, err := harness.Objects.Resource(ingresses).Namespace(id.Namespace()).Patch(t.Context(), host, types.MergePatchType,
 		[]byte(`{"spec":{"ingressClassName":"traefik"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustRun(t, 1, "diff", "-f", definition).prints(t, "ingress/"+host, "!     ingressClassName: traefik   owned by kubectl-edit", "+     ingressClassName: akash-ingress-class")
-	mustRun(t, 1, "apply", "-f", definition).says(t, "kubectl-edit")
+	mustRun(t, 1, "diff", "-f", definition).Prints(t, "ingress/"+host, "!     ingressClassName: traefik   owned by kubectl-edit", "+     ingressClassName: akash-ingress-class")
+	mustRun(t, 1, "apply", "-f", definition).Says(t, "kubectl-edit")
 }
 
 // What another owner holds, or another deployment of the owner, is a difference too.
@@ -100,9 +100,9 @@ func TestDiffOfWhatOthersHold(t *testing.T) {
 	t.Parallel()
 	owner, host := newOwner(), newDomain()
 	mustRun(t, 0, "apply", "-f", define(t, leaseOf(owner, 1), web("web", 8080, host)))
-	mustRun(t, 1, "diff", "-f", define(t, leaseOf(newOwner(), 1), web("web", 8080, host))).prints(t, "refused: host "+host+" is held by lease "+owner)
+	mustRun(t, 1, "diff", "-f", define(t, leaseOf(newOwner(), 1), web("web", 8080, host))).Prints(t, "refused: host "+host+" is held by lease "+owner)
 	second := define(t, leaseOf(owner, 2), web("web", 8080, host))
-	mustRun(t, 1, "diff", "-f", second).prints(t, "host/"+host, "withheld: held by deployment "+owner)
+	mustRun(t, 1, "diff", "-f", second).Prints(t, "host/"+host, "withheld: held by deployment "+owner)
 }
 
 // Exit code 6 tells a diff that failed from one that found differences.
@@ -119,8 +119,8 @@ func TestExternalDiff(t *testing.T) {
 	id, host := leaseOf(newOwner(), 1), newDomain()
 	definition := define(t, id, web("web", 8080, host))
 	t.Setenv("KUBECTL_EXTERNAL_DIFF", "diff -u -N ;rm")
-	out := mustRun(t, 1, "diff", "-f", definition).prints(t, "+kind: Ingress", "+    net.akash.network/definition: ")
-	if !strings.Contains(out.stdout, "ingress."+id.Namespace()+"."+host) {
+	out := mustRun(t, 1, "diff", "-f", definition).Prints(t, "+kind: Ingress", "+    net.akash.network/definition: ")
+	if !strings.Contains(out.Stdout, "ingress."+id.Namespace()+"."+host) {
 		t.Errorf("the Ingress has no file of its own: %s", out)
 	}
 	mustRun(t, 0, "apply", "-f", definition)

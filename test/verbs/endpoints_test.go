@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // An endpoint whose name begins with another's is released by its own name only.
@@ -42,7 +43,7 @@ func TestAkashWritesWhileAnApplyIsRefused(t *testing.T) {
 		spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 		spec["dseq"], spec["service_name"] = int64(next.DSeq), service
 		o.Object["spec"] = spec
-		if _, err := client().Resource(hosts).Namespace("lease").Update(t.Context(), o, metav1.UpdateOptions{FieldManager: akash}); err != nil {
+		if _, err := harness.Objects.Resource(hosts).Namespace("lease").Update(t.Context(), o, metav1.UpdateOptions{FieldManager: akash}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,7 +60,7 @@ func TestAkashWritesWhileAnApplyIsRefused(t *testing.T) {
 	if service, _, _ := unstructured.NestedString(need(t, hosts, "lease", host).Object, "spec", "service_name"); !wrote || service != "other" {
 		t.Errorf("Akash's provider wrote: %v; the ProviderHost names service %q: %s", wrote, service, out)
 	}
-	if !strings.Contains(out.stderr, akash) {
+	if !strings.Contains(out.Stderr, akash) {
 		t.Errorf("the error does not name who has written it: %s", out)
 	}
 }

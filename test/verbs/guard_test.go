@@ -8,13 +8,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // guardPolicies counts the admission policies that are there: of the guard, and of its strict part.
 func guardPolicies(t *testing.T) (all, strict int) {
 	t.Helper()
 	resource := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"}
-	list, err := client().Resource(resource).List(t.Context(), metav1.ListOptions{})
+	list, err := harness.Objects.Resource(resource).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +39,7 @@ func TestInstallGuard(t *testing.T) {
 		t.Helper()
 		path := define(t, id, web("web", 80, host))
 		mustRun(t, 0, "apply", "-f", path)
-		mustRun(t, 0, "apply", "-f", path).prints(t, "unchanged")
+		mustRun(t, 0, "apply", "-f", path).Prints(t, "unchanged")
 		mustRun(t, 0, "transfer", host, "--to", leaseOf(id.Owner, 2).String())
 		mustRun(t, 0, "release", id.String())
 		mustRun(t, 0, "release", leaseOf(id.Owner, 2).String())
@@ -80,7 +82,7 @@ func TestInstallGuard(t *testing.T) {
 		t.Errorf("uninstall leaves %d policies", all)
 	}
 	eventually(t, "the ledger to come back", func(ctx context.Context) (bool, error) {
-		return run(ctx, "install").code == 0 && run(ctx, "reserve", "--lease", id.String(), host).code == 0, nil
+		return run(ctx, "install").Code == 0 && run(ctx, "reserve", "--lease", id.String(), host).Code == 0, nil
 	})
 	mustRun(t, 0, "release", id.String())
 }
@@ -88,6 +90,6 @@ func TestInstallGuard(t *testing.T) {
 // refusesTheft tries to write another owner on a claim.
 func refusesTheft(ctx context.Context, o *unstructured.Unstructured) bool {
 	o.SetLabels(with(o.GetLabels(), "net.akash.network/owner", newOwner()))
-	_, err := client().Resource(claims).Namespace(ledger).Update(ctx, o, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err := harness.Objects.Resource(claims).Namespace(ledger).Update(ctx, o, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 	return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
 }

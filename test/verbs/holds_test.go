@@ -62,7 +62,7 @@ func TestHoldEnds(t *testing.T) {
 	mustRun(t, 0, "reserve", "--lease", id.String(), host, "--expires", "1s")
 	mustRun(t, 4, "reserve", "--lease", next.String(), host)
 	pass(t, host)
-	mustRun(t, 0, "explain", host).prints(t, "ended at", "whoever comes next may take it")
+	mustRun(t, 0, "explain", host).Prints(t, "ended at", "whoever comes next may take it")
 	mustRun(t, 0, "reserve", "--lease", next.String(), host)
 	held(t, host, "9 /")
 }
@@ -94,7 +94,7 @@ func TestRollbackGivesHoldBack(t *testing.T) {
 		return false
 	})
 	r := runAs(t.Context(), p.kubeconfig, "apply", "-f", define(t, id, web("web", 80, first, last)))
-	if r.code != 4 || !stolen {
+	if r.Code != 4 || !stolen {
 		t.Fatalf("want exit code 4: %s", r)
 	}
 	is := claim(t, first)

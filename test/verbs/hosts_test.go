@@ -117,9 +117,9 @@ func TestHostnameRules(t *testing.T) {
 			config := configure(t, "hosts: {blocked: ["+strings.Join(named(test.blocked, domain), ", ")+"]}")
 			for _, s := range test.steps {
 				r := mustRun(t, s.code, s.arguments(leases[s.by], domain, config)...)
-				r.says(t, s.error)
+				r.Says(t, s.error)
 				for _, host := range named(s.on, domain) {
-					told := strings.Contains(r.stdout+r.stderr, "host/"+strings.ToLower(host)+" withheld")
+					told := strings.Contains(r.Stdout+r.Stderr, "host/"+strings.ToLower(host)+" withheld")
 					if want := slices.Contains(named(s.withheld, domain), host); told != want {
 						t.Errorf("%s withheld: %t, want %t: %s", host, told, want, r)
 					}
@@ -167,7 +167,7 @@ func TestReserveKeepsWhatIsServed(t *testing.T) {
 	served, idle, next := "served."+domain, "idle."+domain, "next."+domain
 	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 80, served)))
 	mustRun(t, 0, "reserve", "--lease", id.String(), "--prune=false", idle)
-	mustRun(t, 0, "reserve", "--lease", id.String(), next).prints(t, "host/"+idle+" released", "host/"+next+" claimed")
+	mustRun(t, 0, "reserve", "--lease", id.String(), next).Prints(t, "host/"+idle+" released", "host/"+next+" claimed")
 	held(t, served, "1 /")
 	held(t, idle)
 	held(t, next, "1 /")
@@ -184,8 +184,8 @@ func TestPaths(t *testing.T) {
 			one, two, stranger := leaseOf(owner, 1), leaseOf(owner, 2), leaseOf(newOwner(), 9)
 			mustRun(t, 0, "reserve", "--lease", one.String(), host)
 			mustRun(t, 0, "reserve", "--lease", two.String(), host+"/v2")
-			mustRun(t, 0, "reserve", "--lease", two.String(), host+"/v2", host+"/").prints(t, "withheld")
-			mustRun(t, 4, "reserve", "--lease", stranger.String(), host+"/v3").says(t, host, owner)
+			mustRun(t, 0, "reserve", "--lease", two.String(), host+"/v2", host+"/").Prints(t, "withheld")
+			mustRun(t, 4, "reserve", "--lease", stranger.String(), host+"/v3").Says(t, host, owner)
 			held(t, host, "1 /", "2 /v2")
 
 			goes, stays := leaseOf(owner, first), leaseOf(owner, 3-first)

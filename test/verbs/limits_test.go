@@ -26,12 +26,12 @@ func TestPartsOfAClaimAreBounded(t *testing.T) {
 		t.Helper()
 		return mustRun(t, code, append([]string{"reserve", "--prune=false", "--lease", leaseOf(owner, dseq).String()}, things...)...)
 	}
-	reserve(3, 1, paths(host, 0, 501)...).says(t, "501 paths", "at most 500")
+	reserve(3, 1, paths(host, 0, 501)...).Says(t, "501 paths", "at most 500")
 	held(t, host)
 	reserve(0, 1, paths(host, 0, 400)...)
 	then := claim(t, host).ResourceVersion
-	reserve(4, 2, paths(host, 400, 501)...).says(t, leaseOf(owner, 1).Group().String(), "500 parts")
-	mustRun(t, 4, append([]string{"check", "--lease", leaseOf(owner, 2).String()}, paths(host, 400, 501)...)...).says(t, "500 parts")
+	reserve(4, 2, paths(host, 400, 501)...).Says(t, leaseOf(owner, 1).Group().String(), "500 parts")
+	mustRun(t, 4, append([]string{"check", "--lease", leaseOf(owner, 2).String()}, paths(host, 400, 501)...)...).Says(t, "500 parts")
 	if after := claim(t, host).ResourceVersion; after != then {
 		t.Error("the claim was written")
 	}
@@ -39,7 +39,7 @@ func TestPartsOfAClaimAreBounded(t *testing.T) {
 	if n := len(claim(t, host).Parts); n != 500 {
 		t.Errorf("the claim has %d parts", n)
 	}
-	reserve(4, 2, host+"/one-more").says(t, "500 parts")
+	reserve(4, 2, host+"/one-more").Says(t, "500 parts")
 }
 
 // An interrupt while the answer to a claim's write is lost: the claim is looked at, and given back.
@@ -55,7 +55,7 @@ func TestInterruptedWithALostAnswer(t *testing.T) {
 		return lost
 	}
 	r := runAs(ctx, p.kubeconfig, "reserve", host, "--lease", leaseOf(owner, 1).String())
-	if sent := p.sent("leases"); r.code == 0 || len(sent) == 0 {
+	if sent := p.sent("leases"); r.Code == 0 || len(sent) == 0 {
 		t.Fatalf("nothing was interrupted: %s, %v", r, sent)
 	}
 	held(t, host)
@@ -73,14 +73,14 @@ func TestDryRunOfWildcards(t *testing.T) {
 	passed := before(t, time.Hour)
 	plant(t, state.HostWant{Host: "ended." + domain}.Hold(leaseOf(other, 9)), func(p *state.Part) { p.Expires = passed })
 	then := fingerprint(t)
-	mustRun(t, 0, "reserve", "--dry-run=server", "--config", config, "--lease", lease.String(), "*."+domain).prints(t, "host/*."+domain+" claimed")
+	mustRun(t, 0, "reserve", "--dry-run=server", "--config", config, "--lease", lease.String(), "*."+domain).Prints(t, "host/*."+domain+" claimed")
 	mustRun(t, 0, "apply", "--dry-run=server", "--config", config, "-f", define(t, lease, web("web", 8080, `"*.`+domain+`"`, "a."+domain))).
-		prints(t, "host/*."+domain+" claimed", "ingress/wc--any."+domain+" created")
+		Prints(t, "host/*."+domain+" claimed", "ingress/wc--any."+domain+" created")
 	if d := changed(then, fingerprint(t)); len(d) > 0 {
 		t.Errorf("changed: %v", d)
 	}
 	mustRun(t, 0, "reserve", "--config", config, "--lease", leaseOf(other, 9).String(), "b."+domain)
-	mustRun(t, 4, "reserve", "--dry-run=server", "--config", config, "--lease", lease.String(), "*."+domain).says(t, "b."+domain)
+	mustRun(t, 4, "reserve", "--dry-run=server", "--config", config, "--lease", lease.String(), "*."+domain).Says(t, "b."+domain)
 	mustRun(t, 0, "reserve", "--config", config, "--lease", lease.String(), "*.sub."+domain)
 	mustRun(t, 0, "reserve", "--dry-run=server", "--config", config, "--lease", lease.String(), "*.sub."+domain)
 }

@@ -23,11 +23,11 @@ func TestLiveIsWhatTheRouteSays(t *testing.T) {
 	id, host := leaseOf(newOwner(), 1), "shop."+newDomain()
 	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
 	lead(t, id.Namespace(), host, "other")
-	mustRun(t, 0, "explain", host).prints(t, "Not live: ingress "+id.Namespace()+"/"+host+" routes it to other:80, the claim says web:80.")
-	mustRun(t, 0, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").prints(t, "Pending")
+	mustRun(t, 0, "explain", host).Prints(t, "Not live: ingress "+id.Namespace()+"/"+host+" routes it to other:80, the claim says web:80.")
+	mustRun(t, 0, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").Prints(t, "Pending")
 	lead(t, id.Namespace(), host, "web")
-	mustRun(t, 0, "explain", host).prints(t, "Live: ingress in namespace "+id.Namespace()+" routes it to web:80")
-	mustRun(t, 0, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").prints(t, "Active")
+	mustRun(t, 0, "explain", host).Prints(t, "Live: ingress in namespace "+id.Namespace()+" routes it to web:80")
+	mustRun(t, 0, "state", "hosts", "-n", id.Namespace(), "-o", "jsonpath={.hosts[0].state}").Prints(t, "Active")
 	mustRun(t, 0, "release", id.Group().String())
 }
 
@@ -38,10 +38,10 @@ func TestRepairLeavesALeaseWithoutItsRoute(t *testing.T) {
 	mustRun(t, 0, "apply", "-f", definition)
 	remove(t, ingresses, id.Namespace(), host)
 	r := run(t.Context(), "repair", "--crashed-after", "0s", "--assume-crashed")
-	if r.code != 1 {
+	if r.Code != 1 {
 		t.Errorf("want exit code 1: %s", r)
 	}
-	r.prints(t, "NotServed/"+host+" left (", "): kubectl akash-net repair -f FILE")
+	r.Prints(t, "NotServed/"+host+" left (", "): kubectl akash-net repair -f FILE")
 	need(t, hosts, "lease", host)
 	held(t, host, "1 /")
 	mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "-f", definition)

@@ -105,10 +105,10 @@ func TestMigrateOfAHostThatChangesHands(t *testing.T) {
 	}, func() { mustRun(t, 0, "transfer", m.host, "--to", green.String()) })
 	need(t, ingresses, m.blue.Namespace(), m.host)
 	held(t, m.host, "2 /")
-	if r.code != 1 {
-		t.Errorf("exit code %d: %s", r.code, r)
+	if r.Code != 1 {
+		t.Errorf("exit code %d: %s", r.Code, r)
 	}
-	r.says(t, "host "+m.host+": lease "+green.String()+" has got it meanwhile; its old route stays")
+	r.Says(t, "host "+m.host+": lease "+green.String()+" has got it meanwhile; its old route stays")
 	if m.marked(t) {
 		t.Errorf("the claim has a run's mark: %s", r)
 	}
@@ -120,7 +120,7 @@ func TestMigrateBesideRelease(t *testing.T) {
 		t.Run(at, func(t *testing.T) {
 			m := newMigration(t)
 			r := m.beside(t, func(request string) bool { return request == at+m.host }, func() { mustRun(t, 0, "release", m.blue.Group().String()) })
-			if r.code == 0 && at == "PATCH httproutes/" {
+			if r.Code == 0 && at == "PATCH httproutes/" {
 				t.Errorf("it is done: %s", r)
 			}
 			if find(t, ingresses, m.blue.Namespace(), m.host) != nil || find(t, httpRoutes, m.blue.Namespace(), m.host) != nil {

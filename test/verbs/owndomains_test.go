@@ -28,11 +28,11 @@ func TestAStaticHostIsItsLeasesOwn(t *testing.T) {
 		{"reserve", "-f", theft},
 		{"render", "-f", theft},
 	} {
-		mustRun(t, 3, append(args, "--config", config)...).says(t, theft+":", refusal)
+		mustRun(t, 3, append(args, "--config", config)...).Says(t, theft+":", refusal)
 	}
 	for _, host := range []string{static, domain, "admin." + domain, "*." + domain} {
 		for _, verb := range []string{"check", "reserve"} {
-			mustRun(t, 3, verb, host, "--lease", thief.String(), "--config", config).says(t, host, "the provider's own domain "+domain)
+			mustRun(t, 3, verb, host, "--lease", thief.String(), "--config", config).Says(t, host, "the provider's own domain "+domain)
 		}
 	}
 	if different := changed(before, fingerprint(t)); len(different) > 0 {
@@ -41,18 +41,18 @@ func TestAStaticHostIsItsLeasesOwn(t *testing.T) {
 
 	// Akash's documentation has the domain blocked; the provider's own host is not.
 	definition := define(t, victim, web("web", 80))
-	mustRun(t, 0, "apply", "-f", definition, "--config", blocking, "--require-dns-proof", "--resolver", names.Addr).prints(t, "host/"+static+" claimed")
+	mustRun(t, 0, "apply", "-f", definition, "--config", blocking, "--require-dns-proof", "--resolver", names.Addr).Prints(t, "host/"+static+" claimed")
 	held(t, static, "1 /")
-	if r := run(t.Context(), "state", "--problems", "--config", blocking); strings.Contains(r.stdout, static) {
+	if r := run(t.Context(), "state", "--problems", "--config", blocking); strings.Contains(r.Stdout, static) {
 		t.Errorf("the host that the provider gives is a problem: %s", r)
 	}
-	if r := mustRun(t, 0, "explain", static, "--config", blocking); strings.Contains(r.stdout, "no lease can take it") {
+	if r := mustRun(t, 0, "explain", static, "--config", blocking); strings.Contains(r.Stdout, "no lease can take it") {
 		t.Errorf("the host that the provider gives is explained as refused: %s", r)
 	}
 
 	// Not even another deployment of the owner gets it.
 	green := leaseOf(victim.Owner, 2)
-	mustRun(t, 3, "transfer", static, "--to", green.String(), "--config", config).says(t, refusal)
+	mustRun(t, 3, "transfer", static, "--to", green.String(), "--config", config).Says(t, refusal)
 	held(t, static, "1 /")
 }
 

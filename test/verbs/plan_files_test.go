@@ -17,12 +17,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // save writes the objects of a resource into a folder, as kubectl get -o yaml does.
 func save(t *testing.T, folder string, resource schema.GroupVersionResource, namespace string, edit func(*unstructured.Unstructured)) {
 	t.Helper()
-	list, err := client().Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+	list, err := harness.Objects.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +67,8 @@ func renderedFiles(t *testing.T, id lease.ID, input ...string) string {
 	save(t, folder, claims, ledger, func(o *unstructured.Unstructured) {
 		o.Object["metadata"] = map[string]any{"name": o.GetName(), "namespace": ledger, "labels": o.Object["metadata"].(map[string]any)["labels"], "annotations": o.Object["metadata"].(map[string]any)["annotations"]}
 	})
-	write(t, filepath.Join(folder, "lease.yaml"), mustRun(t, 0, append([]string{"render", "--ledger", "cluster"}, input...)...).stdout)
-	write(t, filepath.Join(folder, "pools.yaml"), mustRun(t, 0, append([]string{"render", "pools", "--ledger", "cluster"}, input[:len(input)-2]...)...).stdout)
+	write(t, filepath.Join(folder, "lease.yaml"), mustRun(t, 0, append([]string{"render", "--ledger", "cluster"}, input...)...).Stdout)
+	write(t, filepath.Join(folder, "pools.yaml"), mustRun(t, 0, append([]string{"render", "pools", "--ledger", "cluster"}, input[:len(input)-2]...)...).Stdout)
 	return folder
 }
 
@@ -75,7 +76,7 @@ func renderedFiles(t *testing.T, id lease.ID, input ...string) string {
 func onFiles(t *testing.T, folder string, args ...string) result {
 	t.Helper()
 	r := runAs(t.Context(), "/no/such/kubeconfig", append([]string{"diff", "--ledger", folder}, args...)...)
-	if r.code != 1 {
+	if r.Code != 1 {
 		t.Fatalf("want exit code 1: %s", r)
 	}
 	return r
@@ -97,7 +98,7 @@ func TestDiffOnFilesIsThatOnTheCluster(t *testing.T) {
 		"refused":  define(t, leaseOf(newOwner(), 1), web("web", 8080, one)),
 	} {
 		want := mustRun(t, 1, "diff", "--config", config, "-f", definition)
-		if got := onFiles(t, folder, "--config", config, "-f", definition); got.stdout != want.stdout || got.stderr != "" {
+		if got := onFiles(t, folder, "--config", config, "-f", definition); got.Stdout != want.Stdout || got.Stderr != "" {
 			t.Errorf("%s: on files:\n%s\non the cluster:\n%s", name, got, want)
 		}
 	}
@@ -116,7 +117,7 @@ func TestPlanOfFilesIsCarriedOut(t *testing.T) {
 			now := define(t, id, web("web", 8080, one, two), leased("game", "public", 7001))
 			mustRun(t, 0, "apply", "--config", config, "-f", now)
 			next := define(t, id, strings.Replace(web("web", 8080, one, three), "hosts:", "http: {maxBodySize: 2097152}, hosts:", 1), leased("game", "public", 7002))
-			made := onFiles(t, folderOf(t, id, "--config", config, "-f", now), "--config", config, "-f", next, "-o", "json").stdout
+			made := onFiles(t, folderOf(t, id, "--config", config, "-f", now), "--config", config, "-f", next, "-o", "json").Stdout
 			var p plan.Plan
 			if err := json.Unmarshal([]byte(made), &p); err != nil {
 				t.Fatal(err)
@@ -144,7 +145,7 @@ func TestStalePlanOfFiles(t *testing.T) {
 	t.Parallel()
 	edit := func(t *testing.T, id lease.ID, host, patch string) {
 		t.Helper()
-		_, err := client().Resource(ingresses).Namespace(id.Namespace()).Patch(t.Context(), host, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "kubectl-edit"})
+		_, err := harness.Objects.Resource(ingresses).Namespace(id.Namespace()).Patch(t.Context(), host, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "kubectl-edit"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,14 +181,14 @@ func TestStalePlanOfFiles(t *testing.T) {
 				now := define(t, id, web("web", 8080, stays, goes))
 				mustRun(t, 0, "apply", "--config", config, "-f", now)
 				next := define(t, id, strings.Replace(web("web", 8080, stays), "hosts:", "http: {maxBodySize: 2097152}, hosts:", 1))
-				saved := file(t, onFiles(t, folderOf(t, id, "--config", config, "-f", now), "--config", config, "-f", next, "-o", "yaml").stdout)
+				saved := file(t, onFiles(t, folderOf(t, id, "--config", config, "-f", now), "--config", config, "-f", next, "-o", "yaml").Stdout)
 				moved := move(t, id, stays, goes)
 				p := startProxy(t, func(string) bool { return false })
-				out := mustRun(t, 1, "apply", "--plan", saved, "--config", config, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date", moved)
+				out := mustRun(t, 1, "apply", "--plan", saved, "--config", config, "--kubeconfig", p.kubeconfig).Says(t, "the plan is out of date", moved)
 				if writes := p.sent(everything...); len(writes) > 0 {
 					t.Errorf("it wrote %q", writes)
 				}
-				if names := strings.Count(out.stderr, id.Namespace()+"/"); name == "an object that would go" && names != 1 {
+				if names := strings.Count(out.Stderr, id.Namespace()+"/"); name == "an object that would go" && names != 1 {
 					t.Errorf("more is named than what moved: %s", out)
 				}
 				if name != "a claim that was given up" && !slices.Contains(ownedBy(t, id), "ingresses/"+goes) {

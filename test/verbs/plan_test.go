@@ -6,9 +6,10 @@ import (
 	"sync"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // everything are the resources of which a plan may change something.
@@ -17,7 +18,7 @@ var everything = []string{"ingresses", "services", "providerhosts", "providerlea
 // savePlan writes the plan of a definition into a file.
 func savePlan(t *testing.T, format string, args ...string) string {
 	t.Helper()
-	return file(t, mustRun(t, 1, append([]string{"diff", "-o", format}, args...)...).stdout)
+	return file(t, mustRun(t, 1, append([]string{"diff", "-o", format}, args...)...).Stdout)
 }
 
 // A plan is carried out as it was saved, from an SDL's definition too, and once.
@@ -35,7 +36,7 @@ func TestPlanIsCarriedOut(t *testing.T) {
 			mustRun(t, 0, "apply", "--plan", saved, "--config", config, "--wait=false")
 			mustRun(t, 0, "diff", "--config", config, "-f", definition)
 			p := startProxy(t, func(string) bool { return false })
-			mustRun(t, 1, "apply", "--plan", saved, "--config", config, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date")
+			mustRun(t, 1, "apply", "--plan", saved, "--config", config, "--kubeconfig", p.kubeconfig).Says(t, "the plan is out of date")
 			if writes := p.sent(everything...); len(writes) > 0 {
 				t.Errorf("a plan that is out of date wrote %q", writes)
 			}
@@ -68,7 +69,7 @@ func TestStalePlan(t *testing.T) {
 			saved := savePlan(t, "json", "-f", definition(8081, host, "b."+host))
 			moved := move(t, host, definition)
 			p := startProxy(t, func(string) bool { return false })
-			mustRun(t, 1, "apply", "--plan", saved, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date", moved)
+			mustRun(t, 1, "apply", "--plan", saved, "--kubeconfig", p.kubeconfig).Says(t, "the plan is out of date", moved)
 			if writes := p.sent(everything...); len(writes) > 0 {
 				t.Errorf("it wrote %q", writes)
 			}
@@ -88,14 +89,14 @@ func TestObjectMovesWhileAPlanIsCarriedOut(t *testing.T) {
 	p.before = func(request string) {
 		if request == "PATCH ingresses/"+host && !moved {
 			moved = true
-			_, err := client().Resource(ingresses).Namespace(id.Namespace()).Patch(t.Context(), host, types.MergePatchType,
+			_, err := harness.Objects.Resource(ingresses).Namespace(id.Namespace()).Patch(t.Context(), host, types.MergePatchType,
 				[]byte(`{"metadata":{"annotations":{"nginx.ingress.kubernetes.io/proxy-body-size":"7"}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
 			if err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	mustRun(t, 1, "apply", "--plan", saved, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date: ingress/"+id.Namespace()+"/"+host)
+	mustRun(t, 1, "apply", "--plan", saved, "--kubeconfig", p.kubeconfig).Says(t, "the plan is out of date: ingress/"+id.Namespace()+"/"+host)
 	if !moved {
 		t.Fatal("the Ingress was never written")
 	}
@@ -125,7 +126,7 @@ func TestHostIsTakenBeforeAPlanIsCarriedOut(t *testing.T) {
 			mustRun(t, 0, "reserve", "b."+domain, "--lease", sibling.String())
 		}
 	}
-	mustRun(t, 1, "apply", "--plan", saved, "--kubeconfig", p.kubeconfig).says(t, "the plan is out of date", "b."+domain)
+	mustRun(t, 1, "apply", "--plan", saved, "--kubeconfig", p.kubeconfig).Says(t, "the plan is out of date", "b."+domain)
 	if lists < 2 {
 		t.Fatalf("the claims were listed %d times", lists)
 	}
@@ -140,8 +141,8 @@ func TestPlansThatAreNone(t *testing.T) {
 	t.Parallel()
 	definition := define(t, leaseOf(newOwner(), 1), web("web", 8080, newDomain()))
 	saved := savePlan(t, "json", "-f", definition)
-	mustRun(t, 2, "apply", "--plan", saved, "-f", definition).says(t, "--filename cannot be used with --plan")
-	mustRun(t, 2, "apply", "--plan", saved, "--prune=false").says(t, "--prune cannot be used with --plan")
+	mustRun(t, 2, "apply", "--plan", saved, "-f", definition).Says(t, "--filename cannot be used with --plan")
+	mustRun(t, 2, "apply", "--plan", saved, "--prune=false").Says(t, "--prune cannot be used with --plan")
 	for _, text := range []string{"", "{}", "[]", "7", `{"apiVersion": "v1", "kind": "List"}`, "apiVersion: net.akash.network/v1alpha1\nkind: Plan\nleases: [{lease: a/1/1/1/b}]\n", "a: [\n"} {
 		mustRun(t, 3, "apply", "--plan", file(t, text))
 	}

@@ -11,13 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // installs puts a configuration into the cluster until the test ends.
 func installs(t *testing.T, lines ...string) {
 	t.Helper()
 	t.Cleanup(func() {
-		_ = client().Resource(configMaps).Namespace(ledger).Delete(context.Background(), "config", metav1.DeleteOptions{})
+		_ = harness.Objects.Resource(configMaps).Namespace(ledger).Delete(context.Background(), "config", metav1.DeleteOptions{})
 		run(context.Background(), "install")
 	})
 	mustRun(t, 0, "install", "--config", configure(t, lines...))
@@ -47,13 +48,13 @@ func addressesOf(t *testing.T, pool string) []string {
 func removePools(t *testing.T, subnet string) {
 	t.Helper()
 	t.Cleanup(func() {
-		list, err := client().Resource(pools).List(context.Background(), metav1.ListOptions{})
+		list, err := harness.Objects.Resource(pools).List(context.Background(), metav1.ListOptions{})
 		if err != nil {
 			return
 		}
 		for _, o := range list.Items {
 			if strings.HasPrefix(o.GetName(), rangePool(subnet, "")) || strings.HasPrefix(o.GetName(), "akash-ip-"+strings.ReplaceAll(subnet, ".", "-")) {
-				_ = client().Resource(pools).Namespace(metalLB).Delete(context.Background(), o.GetName(), metav1.DeleteOptions{})
+				_ = harness.Objects.Resource(pools).Namespace(metalLB).Delete(context.Background(), o.GetName(), metav1.DeleteOptions{})
 			}
 		}
 	})
@@ -67,20 +68,20 @@ func TestWidenedRange(t *testing.T) {
 	installs(t, "ip: {ranges: ["+subnet+"0/31]}")
 	first, second, third := released(t), released(t), released(t)
 	definition := define(t, first, leased("game", "public", 7001))
-	mustRun(t, 0, "apply", "-f", definition).prints(t, "granted "+subnet+"0")
-	mustRun(t, 0, "apply", "-f", define(t, second, leased("game", "public", 7001))).prints(t, "granted "+subnet+"1")
+	mustRun(t, 0, "apply", "-f", definition).Prints(t, "granted "+subnet+"0")
+	mustRun(t, 0, "apply", "-f", define(t, second, leased("game", "public", 7001))).Prints(t, "granted "+subnet+"1")
 	mustRun(t, 4, "apply", "-f", define(t, third, leased("game", "public", 7001)))
 
 	mustRun(t, 0, "install", "--config", configure(t, "ip: {ranges: ["+subnet+"0/29]}"))
 	was := fingerprint(t)
-	mustRun(t, 0, "apply", "-f", definition).prints(t, subnet+"0", "unchanged")
+	mustRun(t, 0, "apply", "-f", definition).Prints(t, subnet+"0", "unchanged")
 	if now := changed(was, fingerprint(t)); len(now) > 0 {
 		t.Errorf("the unchanged lease has written %q", now)
 	}
 	mustRun(t, 0, "state", "--problems")
 	next := define(t, third, leased("game", "public", 7001))
 	mustRun(t, 0, "check", "-f", next)
-	mustRun(t, 0, "apply", "-f", next).prints(t, "granted "+subnet+"2")
+	mustRun(t, 0, "apply", "-f", next).Prints(t, "granted "+subnet+"2")
 	grants(t, first, "game-ip-7001-tcp", subnet+"0")
 	grants(t, second, "game-ip-7001-tcp", subnet+"1")
 	grants(t, third, "game-ip-7001-tcp", subnet+"2")
@@ -90,19 +91,19 @@ func TestWidenedRange(t *testing.T) {
 	if got := addressesOf(t, rangePool(subnet, "0-29")); !slices.Equal(got, []string{subnet + "2-" + subnet + "7"}) {
 		t.Errorf("the pool of the rest has %q", got)
 	}
-	if got := strings.Join(strings.Fields(mustRun(t, 0, "state", "pools").stdout), " "); !strings.Contains(got, subnet+"0/29 8 3 5") {
+	if got := strings.Join(strings.Fields(mustRun(t, 0, "state", "pools").Stdout), " "); !strings.Contains(got, subnet+"0/29 8 3 5") {
 		t.Errorf("state pools counts %q", got)
 	}
 	mustRun(t, 0, "state", "--problems")
 
 	// Each address is said to be in the pool that serves it, also where ip.ranges gives it another.
-	mustRun(t, 0, "explain", subnet+"0").prints(t, "Pool "+rangePool(subnet, "0-31")+" serves it. By ip.ranges it would be in pool "+rangePool(subnet, "0-29"))
-	mustRun(t, 0, "explain", subnet+"2").prints(t, "Pool "+rangePool(subnet, "0-29")+" serves it.\n")
+	mustRun(t, 0, "explain", subnet+"0").Prints(t, "Pool "+rangePool(subnet, "0-31")+" serves it. By ip.ranges it would be in pool "+rangePool(subnet, "0-29"))
+	mustRun(t, 0, "explain", subnet+"2").Prints(t, "Pool "+rangePool(subnet, "0-29")+" serves it.\n")
 	mustRun(t, 0, "release", first.Group().String()) // a reservation has no grant that names the pool
 	mustRun(t, 0, "reserve", "--address", subnet+"0", "--endpoint", "public", "--lease", first.String())
 	for address, pool := range map[string]string{"0": "0-31", "1": "0-31", "2": "0-29"} {
 		r := mustRun(t, 0, "state", "ips", subnet+address, "-o", "custom-columns=POOL:.pool", "--no-headers")
-		if got := strings.TrimSpace(r.stdout); got != rangePool(subnet, pool) {
+		if got := strings.TrimSpace(r.Stdout); got != rangePool(subnet, pool) {
 			t.Errorf("state names pool %s for %s%s, want %s", got, subnet, address, rangePool(subnet, pool))
 		}
 	}
@@ -110,9 +111,9 @@ func TestWidenedRange(t *testing.T) {
 	before := addressesOf(t, rangePool(subnet, "0-29"))
 	r := mustRun(t, 0, "render", "pools", "--ledger", "cluster")
 	for _, text := range append(before, rangePool(subnet, "0-31"), subnet+"0/31") {
-		r.prints(t, text)
+		r.Prints(t, text)
 	}
-	if strings.Contains(r.stdout, subnet+"0/29") {
+	if strings.Contains(r.Stdout, subnet+"0/29") {
 		t.Errorf("the whole range is rendered beside the former pool: %s", r)
 	}
 }
@@ -125,10 +126,10 @@ func TestChangedMode(t *testing.T) {
 	ranges := "ranges: [" + subnet + "0/30]"
 	installs(t, "ip: {"+ranges+"}")
 	first, second, third := released(t), released(t), released(t)
-	mustRun(t, 0, "apply", "-f", define(t, first, leased("game", "public", 7001))).prints(t, "granted "+subnet+"0")
+	mustRun(t, 0, "apply", "-f", define(t, first, leased("game", "public", 7001))).Prints(t, "granted "+subnet+"0")
 	mustRun(t, 0, "install", "--config", configure(t, "ip: {mode: dedicated, "+ranges+"}"))
-	mustRun(t, 0, "apply", "-f", define(t, first, leased("game", "public", 7001))).prints(t, subnet+"0", "unchanged")
-	mustRun(t, 0, "apply", "-f", define(t, second, leased("game", "public", 7001))).prints(t, "granted "+subnet+"1")
+	mustRun(t, 0, "apply", "-f", define(t, first, leased("game", "public", 7001))).Prints(t, subnet+"0", "unchanged")
+	mustRun(t, 0, "apply", "-f", define(t, second, leased("game", "public", 7001))).Prints(t, "granted "+subnet+"1")
 	mustRun(t, 0, "state", "--problems")
 
 	other := newNet()
@@ -138,9 +139,9 @@ func TestChangedMode(t *testing.T) {
 	named := fmt.Sprintf("akash-ip-%s0", strings.ReplaceAll(other, ".", "-"))
 	makePool(t, named, other+"0/32", lease.LabelOurs)
 	mustRun(t, 0, "install", "--config", configure(t, "ip: {ranges: ["+subnet+"0/31, "+other+"0/30]}"))
-	mustRun(t, 0, "apply", "-f", define(t, third, leased("game", "public", 7001))).prints(t, "granted "+other+"0")
+	mustRun(t, 0, "apply", "-f", define(t, third, leased("game", "public", 7001))).Prints(t, "granted "+other+"0")
 	fourth := released(t)
-	mustRun(t, 0, "apply", "-f", define(t, fourth, leased("game", "public", 7001))).prints(t, "granted "+other+"1")
+	mustRun(t, 0, "apply", "-f", define(t, fourth, leased("game", "public", 7001))).Prints(t, "granted "+other+"1")
 	grants(t, first, "game-ip-7001-tcp", subnet+"0")
 	grants(t, second, "game-ip-7001-tcp", subnet+"1")
 }
@@ -160,10 +161,10 @@ func TestInstallKeepsAddressesInUse(t *testing.T) {
 			config, was := configure(t, lines), need(t, configMaps, ledger, "config").GetResourceVersion()
 			for _, args := range [][]string{{"install", "--config", config}, {"install", "--dry-run=client", "--config", config}} {
 				r := run(t.Context(), args...)
-				if r.code != 4 {
-					t.Errorf("exit code %d: %s", r.code, r)
+				if r.Code != 4 {
+					t.Errorf("exit code %d: %s", r.Code, r)
 				}
-				if !strings.Contains(r.stderr, subnet+"0, used by lease "+id.String()) {
+				if !strings.Contains(r.Stderr, subnet+"0, used by lease "+id.String()) {
 					t.Errorf("the error does not name the lease: %s", r)
 				}
 			}

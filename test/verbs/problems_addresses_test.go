@@ -12,6 +12,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 const metalLB = "metallb-system"
@@ -117,7 +118,7 @@ func addressProblems() []madeProblem {
 			return produced{
 				thing: address, touched: []string{"services " + s.id.Namespace() + "/" + service},
 				after: func(t *testing.T) {
-					mustRun(t, 0, "apply", "--config", s.plain, "-f", define(t, s.id, leased("game", "public", 7001))).prints(t, "unchanged")
+					mustRun(t, 0, "apply", "--config", s.plain, "-f", define(t, s.id, leased("game", "public", 7001))).Prints(t, "unchanged")
 				},
 			}
 		}},
@@ -135,7 +136,7 @@ func addressProblems() []madeProblem {
 			again.SetName(o.GetName())
 			again.SetLabels(o.GetLabels())
 			again.SetAnnotations(map[string]string{"metallb.universe.tf/allow-shared-ip": o.GetAnnotations()["metallb.universe.tf/allow-shared-ip"]})
-			if _, err := client().Resource(services).Namespace(o.GetNamespace()).Create(t.Context(), again, metav1.CreateOptions{FieldManager: "provider-services"}); err != nil {
+			if _, err := harness.Objects.Resource(services).Namespace(o.GetNamespace()).Create(t.Context(), again, metav1.CreateOptions{FieldManager: "provider-services"}); err != nil {
 				t.Fatal(err)
 			}
 			return produced{thing: address, definition: define(t, s.id, leased("game", "public", 7001)), touched: []string{"services " + s.id.Namespace() + "/" + service}}
@@ -169,9 +170,9 @@ func addressProblems() []madeProblem {
 				thing: ours, config: configure(t, ranges+"]}"), touched: []string{"ipaddresspools " + metalLB + "/" + ours},
 				after: func(t *testing.T) {
 					config := configure(t, ranges+`, "!`+s.other+`0/31"]}`)
-					mustRun(t, 0, "apply", "--config", config, "-f", definition).prints(t, s.other+"0", "unchanged")
+					mustRun(t, 0, "apply", "--config", config, "-f", definition).Prints(t, s.other+"0", "unchanged")
 					next := leaseOf(newOwner(), 1)
-					mustRun(t, 0, "apply", "--config", config, "-f", define(t, next, leased("game", "public", 7001))).prints(t, "granted "+s.other+"2")
+					mustRun(t, 0, "apply", "--config", config, "-f", define(t, next, leased("game", "public", 7001))).Prints(t, "granted "+s.other+"2")
 					mustRun(t, 0, "state", "--problems", "--config", config)
 					mustRun(t, 0, "release", "--config", config, next.Group().String())
 				},
@@ -249,7 +250,7 @@ func makePool(t *testing.T, name, addresses, label string) {
 // addressOf is the address that an owner holds.
 func addressOf(t *testing.T, owner string) string {
 	t.Helper()
-	list, err := client().Resource(claims).Namespace(ledger).List(t.Context(), metav1.ListOptions{LabelSelector: "net.akash.network/kind=address,net.akash.network/owner=" + owner})
+	list, err := harness.Objects.Resource(claims).Namespace(ledger).List(t.Context(), metav1.ListOptions{LabelSelector: "net.akash.network/kind=address,net.akash.network/owner=" + owner})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("%d addresses: %v", len(list.Items), err)
 	}
@@ -259,7 +260,7 @@ func addressOf(t *testing.T, owner string) string {
 // poolsOf are the pools with addresses of a subnet.
 func poolsOf(t *testing.T, subnet string) (names []string) {
 	t.Helper()
-	list, err := client().Resource(pools).List(t.Context(), metav1.ListOptions{})
+	list, err := harness.Objects.Resource(pools).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +287,7 @@ spec: {type: LoadBalancer, loadBalancerClass: example.com/other, ports: [{port: 
 	if err := unstructured.SetNestedSlice(o.Object, []any{map[string]any{"ip": s.subnet + granted}}, "status", "loadBalancer", "ingress"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client().Resource(services).Namespace(s.id.Namespace()).UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+	if _, err := harness.Objects.Resource(services).Namespace(s.id.Namespace()).UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	removeLater(t, services, s.id.Namespace(), name)

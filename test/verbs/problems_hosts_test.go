@@ -74,7 +74,7 @@ func hostProblems() []madeProblem {
 			s.apply(t, web("web", 8080, s.host))
 			change(t, claims, ledger, s.host, func(o *object) { o.SetFinalizers([]string{"example.com/stays"}) })
 			mustRun(t, 0, "release", "--config", s.plain, s.id.Group().String())
-			mustRun(t, 0, "explain", "--config", s.plain, s.host).prints(t, "kept by its finalizers example.com/stays")
+			mustRun(t, 0, "explain", "--config", s.plain, s.host).Prints(t, "kept by its finalizers example.com/stays")
 			return produced{thing: s.host, after: func(t *testing.T) {
 				change(t, claims, ledger, s.host, func(o *object) { o.SetFinalizers(nil) })
 				mustRun(t, 0, "reserve", "--lease", leaseOf(newOwner(), 1).String(), s.host)

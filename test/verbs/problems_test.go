@@ -17,10 +17,10 @@ func problemsOf(t *testing.T, config, thing string) []string {
 	t.Helper()
 	r := run(t.Context(), "state", "--problems", "--crashed-after", "0s", "-o", "json", "--config", config)
 	var book struct{ Problems []state.Problem }
-	if err := json.Unmarshal([]byte(r.stdout), &book); err != nil {
+	if err := json.Unmarshal([]byte(r.Stdout), &book); err != nil {
 		t.Fatalf("%v: %s", err, r)
 	}
-	if found := len(book.Problems) > 0; found != (r.code == 1) || r.code > 1 {
+	if found := len(book.Problems) > 0; found != (r.Code == 1) || r.Code > 1 {
 		t.Fatalf("%d problems: %s", len(book.Problems), r)
 	}
 	kinds := []string{}
@@ -114,7 +114,7 @@ func mends(t *testing.T, kind string, how way, p produced) {
 	if how == byName || how == byDefinition || how == byOthers {
 		left := run(t.Context(), append([]string{"repair"}, flags...)...)
 		command := map[way]string{byName: "): kubectl akash-net repair " + name, byDefinition: "): kubectl akash-net repair -f FILE", byOthers: "): kubectl -n "}[how]
-		if got := lines(left.stdout, name+" left ("); len(got) != 1 || !strings.Contains(got[0], command) || how != byOthers && !strings.HasSuffix(got[0], command) {
+		if got := lines(left.Stdout, name+" left ("); len(got) != 1 || !strings.Contains(got[0], command) || how != byOthers && !strings.HasSuffix(got[0], command) {
 			t.Errorf("want one line %s left (…%s: %s", name, command, left)
 		}
 	}
@@ -135,7 +135,7 @@ func mends(t *testing.T, kind string, how way, p produced) {
 	}
 	done := mustRun(t, 0, append([]string{"repair"}, flags...)...)
 	for _, r := range []result{plan, done} {
-		if got := lines(r.stdout, name+" repaired ("); len(got) != 1 || p.definition != "" && !strings.Contains(got[0], p.definition+":") {
+		if got := lines(r.Stdout, name+" repaired ("); len(got) != 1 || p.definition != "" && !strings.Contains(got[0], p.definition+":") {
 			t.Errorf("want one line %s repaired (…: %s", name, r)
 		}
 	}

@@ -33,15 +33,15 @@ func TestCheckProves(t *testing.T) {
 		"host/" + given + " proved (the provider gives it)",
 		"host/" + byText + " free", "host/" + byAlias + " free", "host/" + given + " free",
 	} {
-		if !slices.Contains(strings.Split(r.stdout, "\n"), line) {
+		if !slices.Contains(strings.Split(r.Stdout, "\n"), line) {
 			t.Errorf("no line %q: %s", line, r)
 		}
 	}
-	if got := strings.Fields(mustRun(t, 0, append(arguments, "-o", "name")...).stdout); len(got) != 3 {
+	if got := strings.Fields(mustRun(t, 0, append(arguments, "-o", "name")...).Stdout); len(got) != 3 {
 		t.Errorf("-o name names %q, want three hosts, once each", got)
 	}
 	names.Serve(t)
-	mustRun(t, 3, arguments...).prints(t, "host/"+byText+" unproved\n", "host/"+byText+" free")
+	mustRun(t, 3, arguments...).Prints(t, "host/"+byText+" unproved\n", "host/"+byText+" free")
 	if different := changed(before, fingerprint(t)); len(different) > 0 {
 		t.Errorf("the check has written %q", different)
 	}
@@ -58,7 +58,7 @@ func TestApplyRequiresProof(t *testing.T) {
 	flags := []string{"--require-dns-proof", "--resolver", names.Addr, "--config", configure(t, "ingress: {domain: ingress.provider.com}")}
 	definition := define(t, tenant, web("web", 80, shop))
 	r := mustRun(t, 3, append([]string{"apply", "-f", definition, "-f", define(t, stranger, web("web", 80, blog))}, flags...)...)
-	r.says(t, "Error: "+shop+" is not proved to belong to "+tenant.Owner, names.Addr, `found "`+stranger.Owner+`"`,
+	r.Says(t, "Error: "+shop+" is not proved to belong to "+tenant.Owner, names.Addr, `found "`+stranger.Owner+`"`,
 		"the TXT record names another owner", "\n  "+challenge(shop, tenant.Owner)+"\n", "Nothing was changed for lease "+tenant.String())
 	held(t, shop)
 	held(t, blog, "1 /")
@@ -67,18 +67,18 @@ func TestApplyRequiresProof(t *testing.T) {
 	}
 
 	var line string
-	for l := range strings.Lines(r.stderr) {
+	for l := range strings.Lines(r.Stderr) {
 		if strings.HasPrefix(l, "  _akash-challenge.") {
 			line = strings.TrimSpace(l)
 		}
 	}
 	names.Serve(t, line)
-	mustRun(t, 0, append([]string{"apply", "-f", definition}, flags...)...).prints(t, "host/"+shop+" proved (TXT _akash-challenge."+shop+")", "host/"+shop+" claimed")
+	mustRun(t, 0, append([]string{"apply", "-f", definition}, flags...)...).Prints(t, "host/"+shop+" proved (TXT _akash-challenge."+shop+")", "host/"+shop+" claimed")
 	held(t, shop, "1 /")
 
 	// What a lease has it keeps when the proof is gone; only this run ends.
 	names.Serve(t)
-	mustRun(t, 3, append([]string{"apply", "-f", definition}, flags...)...).says(t, "no such name (NXDOMAIN)")
+	mustRun(t, 3, append([]string{"apply", "-f", definition}, flags...)...).Says(t, "no such name (NXDOMAIN)")
 	held(t, shop, "1 /")
 	need(t, ingresses, tenant.Namespace(), shop)
 	mustRun(t, 0, "apply", "-f", definition)
@@ -92,8 +92,8 @@ func TestReserveRequiresProof(t *testing.T) {
 	names := nameserver.Start(t, challenge(host, id.Owner))
 	reserve := []string{"reserve", "--lease", id.String(), "--config", configure(t, "hosts: {wildcards: true}"), "--require-dns-proof", "--resolver", names.Addr}
 	r := mustRun(t, 3, append(reserve, wildcard, host, host+"/v2")...)
-	r.says(t, wildcard+" is not proved", challenge(wildcard, id.Owner)).prints(t, "host/"+wildcard+" unproved\n", "host/"+host+" proved")
-	if got := lines(r.stdout, host+" proved"); len(got) != 1 {
+	r.Says(t, wildcard+" is not proved", challenge(wildcard, id.Owner)).Prints(t, "host/"+wildcard+" unproved\n", "host/"+host+" proved")
+	if got := lines(r.Stdout, host+" proved"); len(got) != 1 {
 		t.Errorf("a host with two paths is told of %d times", len(got))
 	}
 	held(t, host)
@@ -111,7 +111,7 @@ func TestCheckTellsHeldAndUnproved(t *testing.T) {
 	names := nameserver.Start(t)
 	mustRun(t, 0, "reserve", "--lease", holder.String(), host)
 	mustRun(t, 4, "check", "--lease", id.String(), host, "--dns", "--resolver", names.Addr).
-		says(t, host+" is not proved to belong to "+id.Owner, host+" is held by another lease")
+		Says(t, host+" is not proved to belong to "+id.Owner, host+" is held by another lease")
 	mustRun(t, 3, "reserve", "--lease", id.String(), host, "--require-dns-proof", "--resolver", names.Addr)
 }
 
@@ -127,7 +127,7 @@ func TestNameServersAreTriedInTurn(t *testing.T) {
 	check := []string{"check", "--lease", id.String(), host, "--dns"}
 	mustRun(t, 0, append(check, "--resolver", lame.Addr, "--resolver", good.Addr)...)
 	mustRun(t, 3, append(check, "--dns-timeout", "1s", "--resolver", silent.Addr+","+lame.Addr)...).
-		says(t, silent.Addr, "no answer in time", lame.Addr, "refused (REFUSED)", "it is not known whose the host is")
+		Says(t, silent.Addr, "no answer in time", lame.Addr, "refused (REFUSED)", "it is not known whose the host is")
 }
 
 // Events say of each host whether it is proved, with the reason, and the failure of the lease.
@@ -137,7 +137,7 @@ func TestEventsOfProofs(t *testing.T) {
 	names := nameserver.Start(t, challenge("a."+domain, id.Owner))
 	r := mustRun(t, 3, "apply", "-f", define(t, id, web("web", 80, "a."+domain, "b."+domain)), "--require-dns-proof", "--resolver", names.Addr, "-o", "events")
 	var got []string
-	for text := range strings.Lines(r.stdout) {
+	for text := range strings.Lines(r.Stdout) {
 		var line struct{ Action, Kind, Name, Message, Error, Lease string }
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
 			t.Fatal(err)

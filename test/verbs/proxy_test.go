@@ -3,18 +3,17 @@ package verbs
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // proxy stands before the API server. It keeps the writes, as text ("PATCH ingresses/shop.example.com"),
@@ -38,34 +37,17 @@ type proxy struct {
 
 func startProxy(t *testing.T, after func(write string) (cut bool)) *proxy {
 	t.Helper()
-	return startProxyOf(t, plane.Config, after)
+	return startProxyOf(t, harness.Plane.Config, after)
 }
 
 // startProxyOf stands before the API server of a control plane.
 func startProxyOf(t *testing.T, config *rest.Config, after func(write string) (cut bool)) *proxy {
 	t.Helper()
 	p := &proxy{after: after}
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := url.Parse(config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(server) },
-		Transport:     line{p, transport},
-		FlushInterval: -1,
-		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-	})
-	t.Cleanup(func() {
-		web.CloseClientConnections()
-		web.Close()
-	})
-	p.kubeconfig = file(t, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,
-  clusters: [{name: test, cluster: {server: %q}}],
-  contexts: [{name: test, context: {cluster: test}}]}`, web.URL))
+	p.kubeconfig = harness.Kubeconfig(t, harness.Proxy(t, config, func(r *httputil.ReverseProxy) {
+		r.Transport = line{p, r.Transport}
+		r.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
+	}))
 	return p
 }
 

@@ -1,8 +1,6 @@
 package verbs
 
-import (
-	"testing"
-)
+import "testing"
 
 // A problem that is still there after the mend is left, not repaired: here one of Akash's operators has the
 // Service, and the application of the definition does not write it.
@@ -17,8 +15,8 @@ func TestRepairSaysWhatIsStillThere(t *testing.T) {
 	if kinds := problemsOf(t, config, id.Group().String()); len(kinds) != 1 {
 		t.Fatalf("the problems are %q", kinds)
 	}
-	mustRun(t, 0, "repair", "--dry-run", "--config", config, "--operators=on", "-f", more, name).prints(t, name+" repaired (")
-	mustRun(t, 1, "repair", "--config", config, "--operators=on", "-f", more, name).prints(t, name+" left (it is still there after this: apply the definition")
-	mustRun(t, 0, "repair", "--config", config, "-f", more, name).prints(t, name+" repaired (")
+	mustRun(t, 0, "repair", "--dry-run", "--config", config, "--operators=on", "-f", more, name).Prints(t, name+" repaired (")
+	mustRun(t, 1, "repair", "--config", config, "--operators=on", "-f", more, name).Prints(t, name+" left (it is still there after this: apply the definition")
+	mustRun(t, 0, "repair", "--config", config, "-f", more, name).Prints(t, name+" repaired (")
 	mustRun(t, 0, "release", "--config", config, id.Group().String())
 }

@@ -32,12 +32,12 @@ func TestRepairLeavesARunThatWorks(t *testing.T) {
 	})
 	p := startProxy(t, nil)
 	p.ahead = ahead
-	runAs(t.Context(), p.kubeconfig, "repair").prints(t, "CrashedRun/"+dead+" repaired")
+	runAs(t.Context(), p.kubeconfig, "repair").Prints(t, "CrashedRun/"+dead+" repaired")
 	held(t, first, "1 /")
 	held(t, latest, "1 /")
 	held(t, dead)
 
-	runAs(t.Context(), p.kubeconfig, "repair", "--crashed-after=1h").prints(t)
-	mustRun(t, 2, "repair", "--crashed-after=59s").says(t, "--crashed-after must be at least 1m, not 59s", "--assume-crashed")
+	runAs(t.Context(), p.kubeconfig, "repair", "--crashed-after=1h").Prints(t)
+	mustRun(t, 2, "repair", "--crashed-after=59s").Says(t, "--crashed-after must be at least 1m, not 59s", "--assume-crashed")
 	held(t, first, "1 /")
 }

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // Where our pool gives way to another the cluster's configuration excludes the addresses, so that the
@@ -20,7 +22,7 @@ func TestRepairExcludesWhatOverlaps(t *testing.T) {
 	config := configure(t, "ip:", "  # ours", "  ranges: ["+subnet+"0/29]")
 	mustRun(t, 0, "install", "--config", config)
 	t.Cleanup(func() {
-		_ = client().Resource(configMaps).Namespace(ledger).Delete(context.Background(), "config", metav1.DeleteOptions{})
+		_ = harness.Objects.Resource(configMaps).Namespace(ledger).Delete(context.Background(), "config", metav1.DeleteOptions{})
 		run(context.Background(), "install")
 	})
 	id, next := leaseOf(newOwner(), 1), leaseOf(newOwner(), 1)
@@ -30,10 +32,10 @@ func TestRepairExcludesWhatOverlaps(t *testing.T) {
 	makePool(t, "admin", subnet+"0/31", "")
 
 	cut := startProxy(t, func(write string) bool { return write == "PATCH configmaps/config" })
-	if r := runAs(t.Context(), cut.kubeconfig, "repair", "--request-timeout=1s"); r.code != 1 {
+	if r := runAs(t.Context(), cut.kubeconfig, "repair", "--request-timeout=1s"); r.Code != 1 {
 		t.Errorf("the line was cut: %s", r)
 	}
-	mustRun(t, 0, "repair").prints(t, "PoolOverlap/"+ours+" repaired (take "+subnet+"0/31 out of pool "+ours+": pool admin serves it")
+	mustRun(t, 0, "repair").Prints(t, "PoolOverlap/"+ours+" repaired (take "+subnet+"0/31 out of pool "+ours+": pool admin serves it")
 	document, _, _ := unstructured.NestedString(need(t, configMaps, ledger, "config").Object, "data", "config.yaml")
 	if strings.Count(document, `"!`+subnet+`0/31"`) != 1 || !strings.Contains(document, "# ours") {
 		t.Errorf("the configuration is\n%s", document)
@@ -43,8 +45,8 @@ func TestRepairExcludesWhatOverlaps(t *testing.T) {
 		t.Errorf("pool %s has %s", ours, got)
 	}
 	mustRun(t, 0, "state", "--problems")
-	mustRun(t, 0, "apply", "-f", definition).prints(t, subnet+"0", "unchanged")
-	mustRun(t, 0, "apply", "-f", define(t, next, leased("game", "public", 7001))).prints(t, "granted "+subnet+"2")
+	mustRun(t, 0, "apply", "-f", definition).Prints(t, subnet+"0", "unchanged")
+	mustRun(t, 0, "apply", "-f", define(t, next, leased("game", "public", 7001))).Prints(t, "granted "+subnet+"2")
 	grants(t, id, "game-ip-7001-tcp", subnet+"0")
 	mustRun(t, 0, "install", "--config", config) // the configuration is still install's to write
 }
@@ -55,7 +57,7 @@ func TestRepairWithoutTheConfiguration(t *testing.T) {
 	ours := "akash-net-" + strings.ReplaceAll(subnet, ".", "-") + "0-29"
 	mustRun(t, 0, "install", "--config", configure(t, "ip: {ranges: ["+subnet+"0/29]}"))
 	t.Cleanup(func() {
-		_ = client().Resource(configMaps).Namespace(ledger).Delete(context.Background(), "config", metav1.DeleteOptions{})
+		_ = harness.Objects.Resource(configMaps).Namespace(ledger).Delete(context.Background(), "config", metav1.DeleteOptions{})
 		run(context.Background(), "install")
 	})
 	id := leaseOf(newOwner(), 1)
@@ -67,29 +69,29 @@ func TestRepairWithoutTheConfiguration(t *testing.T) {
 	operator := operatorUser(t)
 	// To take a grant out of a Service's status is not for every operator: the answer names the role.
 	r := runAs(t.Context(), operator, "repair")
-	if r.code != 1 {
+	if r.Code != 1 {
 		t.Errorf("%s", r)
 	}
-	r.prints(t, `add "!`+subnet+`0/31" to spec.ip.ranges of configmap akash-net/config, which is not yours to write`,
+	r.Prints(t, `add "!`+subnet+`0/31" to spec.ip.ranges of configmap akash-net/config, which is not yours to write`,
 		"not allowed to patch services/status", "--clusterrole=akash-net-grants")
 	bindRole(t, "operator-grants", "akash-net-grants")
 	eventually(t, "the role for grants is bound", func(ctx context.Context) (bool, error) {
 		r = runAs(ctx, operator, "repair")
-		return r.code == 0, nil
+		return r.Code == 0, nil
 	})
-	r.prints(t, "GrantDiffers/"+subnet+"6 repaired (")
+	r.Prints(t, "GrantDiffers/"+subnet+"6 repaired (")
 	mustRun(t, 0, "state", "--problems")
 }
 
 // operatorUser is a kubeconfig of a user with the operator's role.
 func operatorUser(t *testing.T) string {
 	t.Helper()
-	_, path, err := plane.AddUser("operator")
+	_, path, err := harness.Plane.AddUser("operator")
 	if err != nil {
 		t.Fatal(err)
 	}
 	bindRole(t, "operator", "akash-net-operator")
-	rbac := kubernetes.NewForConfigOrDie(plane.Config).RbacV1()
+	rbac := kubernetes.NewForConfigOrDie(harness.Plane.Config).RbacV1()
 	meta, subjects := metav1.ObjectMeta{Name: "operator"}, []rbacv1.Subject{{Kind: "User", Name: "operator", APIGroup: rbacv1.GroupName}}
 	if _, err = rbac.RoleBindings(ledger).Create(t.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: meta, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "akash-net-operator"},
@@ -97,7 +99,7 @@ func operatorUser(t *testing.T) string {
 		t.Fatal(err)
 	}
 	eventually(t, "the roles are bound", func(ctx context.Context) (bool, error) {
-		return runAs(ctx, path, "state", "--problems").code == 1, nil
+		return runAs(ctx, path, "state", "--problems").Code == 1, nil
 	})
 	return path
 }
@@ -105,7 +107,7 @@ func operatorUser(t *testing.T) string {
 // bindRole gives the user of operatorUser a role in the whole cluster.
 func bindRole(t *testing.T, name, role string) {
 	t.Helper()
-	_, err := kubernetes.NewForConfigOrDie(plane.Config).RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+	_, err := kubernetes.NewForConfigOrDie(harness.Plane.Config).RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "operator", APIGroup: rbacv1.GroupName}},
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 	}, metav1.CreateOptions{})

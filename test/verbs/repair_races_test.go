@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // What has changed since repair has looked is left as it is, and the line says so.
@@ -91,7 +92,7 @@ func TestRepairLeavesWhatHasChanged(t *testing.T) {
 			}
 			r := runAs(t.Context(), p.kubeconfig, args...)
 			test.stays(t, s)
-			if got := lines(r.stdout, test.kind+"/"+s.host+" "); len(got) != 1 {
+			if got := lines(r.Stdout, test.kind+"/"+s.host+" "); len(got) != 1 {
 				t.Errorf("want one line %s/%s …: %s", test.kind, s.host, r)
 			}
 		})
@@ -104,11 +105,11 @@ func TestRepairOfNoProblem(t *testing.T) {
 	plant(t, state.HostWant{Host: s.host}.Hold(s.id), func(p *state.Part) { p.Run = "crashed" })
 	was := fingerprint(t)
 	mustRun(t, 1, "repair", "--crashed-after", "0s", "--assume-crashed", "CrashedRun/"+s.host, "BlockedHost/"+s.host).
-		says(t, "BlockedHost/"+s.host+" is no problem of this cluster now, and nothing was changed")
+		Says(t, "BlockedHost/"+s.host+" is no problem of this cluster now, and nothing was changed")
 	if now := changed(was, fingerprint(t)); len(now) > 0 {
 		t.Errorf("it changed %q", now)
 	}
-	run(t.Context(), "__complete", "--kubeconfig", plane.Kubeconfig, "repair", "--crashed-after", "0s", "--assume-crashed", "").prints(t, "CrashedRun/"+s.host+"\ta run took it and did not end\n")
+	run(t.Context(), "__complete", "--kubeconfig", harness.Plane.Kubeconfig, "repair", "--crashed-after", "0s", "--assume-crashed", "").Prints(t, "CrashedRun/"+s.host+"\ta run took it and did not end\n")
 	mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "CrashedRun/"+s.host)
 	held(t, s.host)
 }

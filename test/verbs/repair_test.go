@@ -6,6 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // Two ports of an address that nobody claims are both claimed again.
@@ -43,7 +45,7 @@ func removeNamespace(t *testing.T, name string) {
 	remove(t, namespaces, "", name)
 	if o := find(t, namespaces, "", name); o != nil {
 		_ = unstructured.SetNestedSlice(o.Object, nil, "spec", "finalizers")
-		_, err := client().Resource(namespaces).Update(t.Context(), o, metav1.UpdateOptions{}, "finalize") //nolint:misspell // Kubernetes spells its subresource so
+		_, err := harness.Objects.Resource(namespaces).Update(t.Context(), o, metav1.UpdateOptions{}, "finalize") //nolint:misspell // Kubernetes spells its subresource so
 		if now := find(t, namespaces, "", name); now != nil && err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +63,7 @@ func reports(t *testing.T, namespace, name, parents string) {
 	if err := unstructured.SetNestedSlice(o.Object, list, "status", "parents"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client().Resource(httpRoutes).Namespace(namespace).UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+	if _, err := harness.Objects.Resource(httpRoutes).Namespace(namespace).UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // restore deletes an object and makes it again as a restore from a backup does: nobody has applied
@@ -21,7 +22,7 @@ func restore(t *testing.T, resource schema.GroupVersionResource, namespace, name
 	o.SetManagedFields(nil)
 	o.SetResourceVersion("")
 	o.SetUID("")
-	made, err := client().Resource(resource).Namespace(namespace).Create(t.Context(), o, metav1.CreateOptions{FieldManager: "velero-server"})
+	made, err := harness.Objects.Resource(resource).Namespace(namespace).Create(t.Context(), o, metav1.CreateOptions{FieldManager: "velero-server"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,10 +37,10 @@ func TestReleaseOfRestoredClaim(t *testing.T) {
 	mustRun(t, 0, "reserve", "--lease", blue.String(), host)
 	mustRun(t, 0, "reserve", "--lease", green.String(), host+"/v2")
 	restore(t, claims, ledger, host)
-	mustRun(t, 0, "release", blue.Group().String()).prints(t, "host/"+host+" released")
+	mustRun(t, 0, "release", blue.Group().String()).Prints(t, "host/"+host+" released")
 	held(t, host, "2 /v2")
-	mustRun(t, 0, "release", blue.Group().String()).prints(t, "holds nothing")
-	mustRun(t, 0, "release", green.Group().String()).prints(t, "host/"+host+" released")
+	mustRun(t, 0, "release", blue.Group().String()).Prints(t, "holds nothing")
+	mustRun(t, 0, "release", green.Group().String()).Prints(t, "host/"+host+" released")
 	held(t, host)
 }
 
@@ -48,7 +49,7 @@ func TestRestoredClaimIsUsed(t *testing.T) {
 	t.Parallel()
 	for name, work := range map[string]func(t *testing.T, id lease.ID, host string){
 		"a run that crashed is ended": func(t *testing.T, id lease.ID, host string) {
-			mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", state.CrashedRun+"/"+host).prints(t, "repaired")
+			mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", state.CrashedRun+"/"+host).Prints(t, "repaired")
 			held(t, host)
 		},
 		"apply ends the run": func(t *testing.T, id lease.ID, host string) {
@@ -81,6 +82,6 @@ func TestRestoredClaimIsHeld(t *testing.T) {
 	id, host := leaseOf(newOwner(), 1), newDomain()
 	mustRun(t, 0, "reserve", "--lease", id.String(), host)
 	restore(t, claims, ledger, host)
-	mustRun(t, 4, "reserve", "--lease", leaseOf(newOwner(), 1).String(), host).says(t, id.Group().String())
+	mustRun(t, 4, "reserve", "--lease", leaseOf(newOwner(), 1).String(), host).Says(t, id.Group().String())
 	mustRun(t, 0, "release", id.Group().String())
 }

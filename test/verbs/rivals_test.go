@@ -27,15 +27,15 @@ func TestTwoOwnersInOneInput(t *testing.T) {
 			both := file(t, endpoint(read(t, define(t, first, mine)))+"---\n"+endpoint(read(t, define(t, second, theirs))))
 			for _, args := range [][]string{{"check"}, {"apply", "--dry-run=client"}, {"reserve", "--dry-run=client"}, {"apply", "--wait=false"}} {
 				r := mustRun(t, 4, append(args, "-f", both, "--config", cfg)...)
-				r.says(t, "is wanted by two owners of this input: first by lease "+first.String(), "then by lease "+second.String(), "Nothing was changed for lease "+second.String())
-				if strings.Contains(r.stderr, "Nothing was changed for lease "+first.String()) {
+				r.Says(t, "is wanted by two owners of this input: first by lease "+first.String(), "then by lease "+second.String(), "Nothing was changed for lease "+second.String())
+				if strings.Contains(r.Stderr, "Nothing was changed for lease "+first.String()) {
 					t.Errorf("the first is refused as well: %s", r)
 				}
 			}
-			mustRun(t, 4, "render", "-f", both, "--config", cfg).says(t, "wanted by two owners of this input")
+			mustRun(t, 4, "render", "-f", both, "--config", cfg).Says(t, "wanted by two owners of this input")
 			// What the ledger has counts for more than the order of the input.
 			turned := file(t, endpoint(read(t, define(t, second, theirs)))+"---\n"+endpoint(read(t, define(t, first, mine))))
-			mustRun(t, 4, "apply", "--wait=false", "-f", turned, "--config", cfg).says(t, "Nothing was changed for lease "+second.String())
+			mustRun(t, 4, "apply", "--wait=false", "-f", turned, "--config", cfg).Says(t, "Nothing was changed for lease "+second.String())
 		})
 	}
 }

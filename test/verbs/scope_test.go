@@ -15,24 +15,24 @@ func TestNamespaceLimits(t *testing.T) {
 	mustRun(t, 0, "reserve", hosts[0], "--lease", mine.String())
 	mustRun(t, 0, "reserve", hosts[1], "--lease", other.String())
 
-	mustRun(t, 2, "release", mine.Group().String(), "-n", other.Namespace()).says(t, "--namespace: it goes with --all and --selector")
-	mustRun(t, 2, "explain", hosts[0], "-n", mine.Namespace()).says(t, "--namespace does not limit explain")
+	mustRun(t, 2, "release", mine.Group().String(), "-n", other.Namespace()).Says(t, "--namespace: it goes with --all and --selector")
+	mustRun(t, 2, "explain", hosts[0], "-n", mine.Namespace()).Says(t, "--namespace does not limit explain")
 	held(t, hosts[0], "1 /")
 
 	r := mustRun(t, 0, "release", "--all", "-y", "-n", mine.Namespace())
-	if strings.Contains(r.stdout, hosts[1]) {
+	if strings.Contains(r.Stdout, hosts[1]) {
 		t.Errorf("a lease of another namespace is released: %s", r)
 	}
 	held(t, hosts[0])
 	held(t, hosts[1], "1 /")
-	mustRun(t, 0, "release", "--all", "-y", "-n", mine.Namespace()).says(t, "No lease holds anything")
+	mustRun(t, 0, "release", "--all", "-y", "-n", mine.Namespace()).Says(t, "No lease holds anything")
 
 	// A blocked host is a problem of its lease's namespace, and of no other.
 	cfg := configure(t, "hosts: {blocked: ["+hosts[1]+"]}")
-	mustRun(t, 0, "state", "--problems", "-n", mine.Namespace(), "--config", cfg).says(t, "No problems")
-	mustRun(t, 1, "state", "--problems", "-n", other.Namespace(), "--config", cfg, "-o", "name").prints(t, "BlockedHost/"+hosts[1])
-	mustRun(t, 0, "repair", "-n", mine.Namespace(), "--config", cfg).says(t, "No problems")
-	mustRun(t, 1, "repair", "-n", other.Namespace(), "--config", cfg).prints(t, hosts[1])
+	mustRun(t, 0, "state", "--problems", "-n", mine.Namespace(), "--config", cfg).Says(t, "No problems")
+	mustRun(t, 1, "state", "--problems", "-n", other.Namespace(), "--config", cfg, "-o", "name").Prints(t, "BlockedHost/"+hosts[1])
+	mustRun(t, 0, "repair", "-n", mine.Namespace(), "--config", cfg).Says(t, "No problems")
+	mustRun(t, 1, "repair", "-n", other.Namespace(), "--config", cfg).Prints(t, hosts[1])
 }
 
 // A lease whose claim is gone is found by what it still serves: else repair would claim the host for it again.
@@ -49,16 +49,16 @@ func TestReleaseFindsLeasesWithoutClaims(t *testing.T) {
 			remove(t, claims, ledger, host)
 			command := append([]string{"release"}, choose(id)...)
 
-			mustRun(t, 0, append(command, "--dry-run")...).prints(t, "ingress/"+host+" deleted")
+			mustRun(t, 0, append(command, "--dry-run")...).Prints(t, "ingress/"+host+" deleted")
 			need(t, ingresses, id.Namespace(), host)
-			mustRun(t, 0, "release", "--all", "-y", "-n", leaseOf(newOwner(), 1).Namespace()).says(t, "No lease holds anything")
+			mustRun(t, 0, "release", "--all", "-y", "-n", leaseOf(newOwner(), 1).Namespace()).Says(t, "No lease holds anything")
 			need(t, ingresses, id.Namespace(), host)
-			mustRun(t, 0, command...).prints(t, "ingress/"+host+" deleted")
+			mustRun(t, 0, command...).Prints(t, "ingress/"+host+" deleted")
 			if left := ownedBy(t, id); len(left) > 0 {
 				t.Errorf("after the release there are %q", left)
 			}
 			held(t, host)
-			mustRun(t, 0, command...).says(t, "No lease holds anything")
+			mustRun(t, 0, command...).Says(t, "No lease holds anything")
 		})
 	}
 }

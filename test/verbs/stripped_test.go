@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // akash is the field manager of Akash's provider and of its operators.
@@ -21,7 +22,7 @@ func strip(t *testing.T, resource schema.GroupVersionResource, namespace, name s
 	o := need(t, resource, namespace, name)
 	o.SetAnnotations(map[string]string{"akash.network/lease.updated_at": "2026-11-22T10:00:00Z"})
 	o.SetManagedFields(nil)
-	if _, err := client().Resource(resource).Namespace(namespace).Update(t.Context(), o, metav1.UpdateOptions{FieldManager: akash}); err != nil {
+	if _, err := harness.Objects.Resource(resource).Namespace(namespace).Update(t.Context(), o, metav1.UpdateOptions{FieldManager: akash}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -44,7 +45,7 @@ func declare(t *testing.T, id lease.ID, host string) {
 				{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]}}`,
 			host, id.Namespace(), toText(t, id.Labels()), host)},
 	} {
-		createAs(t, akash, o.resource, o.text)
+		harness.Create(t, akash, o.resource, o.text)
 	}
 	removeLater(t, hosts, "lease", host)
 	removeLater(t, ingresses, id.Namespace(), host)
@@ -54,7 +55,7 @@ func declare(t *testing.T, id lease.ID, host string) {
 func ownedBy(t *testing.T, id lease.ID) (names []string) {
 	t.Helper()
 	for _, resource := range []schema.GroupVersionResource{hosts, leasedIPs, ingresses, services} {
-		list, err := client().Resource(resource).List(t.Context(), metav1.ListOptions{LabelSelector: fmt.Sprintf("%s=%s,%s=%d", lease.LabelOwner, id.Owner, lease.LabelDSeq, id.DSeq)})
+		list, err := harness.Objects.Resource(resource).List(t.Context(), metav1.ListOptions{LabelSelector: fmt.Sprintf("%s=%s,%s=%d", lease.LabelOwner, id.Owner, lease.LabelDSeq, id.DSeq)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +80,7 @@ func TestReleaseOfStrippedObjects(t *testing.T) {
 	strip(t, ingresses, id.Namespace(), host)
 	strip(t, leasedIPs, "lease", lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.TCP, 7001))
 	strip(t, services, id.Namespace(), "game-ip-7001-tcp")
-	mustRun(t, 0, "release", "--config", config, id.Group().String()).prints(t,
+	mustRun(t, 0, "release", "--config", config, id.Group().String()).Prints(t,
 		"ingress/"+host+" deleted", "service/game-ip-7001-tcp deleted", "providerhost/"+host+" deleted", "host/"+host+" released", "address/"+subnet+"0 released")
 	if left := ownedBy(t, id); len(left) > 0 {
 		t.Errorf("after the release there are %q", left)
@@ -95,7 +96,7 @@ func TestReleaseOfWhatAkashDeclares(t *testing.T) {
 	strip(t, hosts, "lease", host)
 	strip(t, ingresses, id.Namespace(), host)
 	for range 2 {
-		mustRun(t, 4, "release", id.Group().String()).says(t, host, "Akash's provider declares it", "providerhost lease/"+host)
+		mustRun(t, 4, "release", id.Group().String()).Says(t, host, "Akash's provider declares it", "providerhost lease/"+host)
 		if left := ownedBy(t, id); !slices.Equal(left, []string{"providerhosts/" + host, "ingresses/" + host}) {
 			t.Errorf("after the release there are %q", left)
 		}
@@ -107,7 +108,7 @@ func TestReleaseOfWhatAkashDeclares(t *testing.T) {
 	}
 	remove(t, hosts, "lease", host)
 	remove(t, ingresses, id.Namespace(), host)
-	mustRun(t, 0, "release", id.Group().String()).prints(t, "host/"+host+" released")
+	mustRun(t, 0, "release", id.Group().String()).Prints(t, "host/"+host+" released")
 	held(t, host)
 }
 
@@ -120,11 +121,11 @@ func TestReleaseLeavesRouteOfAkashsHost(t *testing.T) {
 	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
 	strip(t, ingresses, id.Namespace(), host)
 	before := need(t, ingresses, id.Namespace(), host)
-	mustRun(t, 4, "release", id.Group().String()).says(t, "providerhost lease/"+host)
+	mustRun(t, 4, "release", id.Group().String()).Says(t, "providerhost lease/"+host)
 	if now := need(t, ingresses, id.Namespace(), host); toText(t, now.Object["spec"]) != toText(t, before.Object["spec"]) {
 		t.Errorf("the Ingress is now %v", now.Object)
 	}
 	held(t, host, "1 /")
 	remove(t, hosts, "lease", host)
-	mustRun(t, 0, "release", id.Group().String()).prints(t, "ingress/"+host+" deleted", "host/"+host+" released")
+	mustRun(t, 0, "release", id.Group().String()).Prints(t, "ingress/"+host+" deleted", "host/"+host+" released")
 }

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
@@ -36,7 +35,7 @@ func newBlueGreen(t *testing.T, target string) blueGreen {
 	b.hands = []string{"transfer", b.host, "--to", b.green.String(), "--config", b.config, "--assume-serving"}
 	b.greenFile = define(t, b.green, "{name: green, expose: [{port: 9090, as: 80, global: true, hosts: ["+b.host+"], http: {maxBodySize: 7777777}}]}")
 	mustRun(t, 0, "apply", "--config", b.config, "-f", define(t, b.blue, web("blue", 8080, b.host)))
-	mustRun(t, 0, "apply", "--config", b.config, "-f", b.greenFile).prints(t, "host/"+b.host+" withheld")
+	mustRun(t, 0, "apply", "--config", b.config, "-f", b.greenFile).Prints(t, "host/"+b.host+" withheld")
 	return b
 }
 
@@ -78,7 +77,7 @@ func TestBlueGreen(t *testing.T) {
 			b := newBlueGreen(t, target)
 			uid := claim(t, b.host).UID
 			mustRun(t, 0, "explain", "--config", b.config, b.host).
-				prints(t, b.host+" is held by "+b.blue.Group().String(), "Withheld from lease "+b.green.String(), "transfer "+b.host+" --to "+b.green.String())
+				Prints(t, b.host+" is held by "+b.blue.Group().String(), "Withheld from lease "+b.green.String(), "transfer "+b.host+" --to "+b.green.String())
 
 			untouched := fingerprint(t)
 			for _, mode := range []string{"client", "server"} {
@@ -89,7 +88,7 @@ func TestBlueGreen(t *testing.T) {
 			}
 
 			p := startProxy(t, nil)
-			if r := runAs(t.Context(), p.kubeconfig, b.hands...); r.code != 0 {
+			if r := runAs(t.Context(), p.kubeconfig, b.hands...); r.Code != 0 {
 				t.Fatal(r)
 			}
 			var want []string
@@ -108,7 +107,7 @@ func TestBlueGreen(t *testing.T) {
 			}
 			b.isGreen(t)
 
-			mustRun(t, 0, "apply", "--config", b.config, "-f", define(t, b.blue, web("blue", 8080, b.host))).prints(t, "host/"+b.host+" withheld")
+			mustRun(t, 0, "apply", "--config", b.config, "-f", define(t, b.blue, web("blue", 8080, b.host))).Prints(t, "host/"+b.host+" withheld")
 			b.isStillGreen(t)
 		})
 	}
@@ -131,10 +130,10 @@ func TestTransferIsAllOrNothing(t *testing.T) {
 	mustRun(t, 0, "reserve", "--lease", leaseOf(other, 9).String(), "m."+domain)
 	p := startProxy(t, nil)
 	r := runAs(t.Context(), p.kubeconfig, "transfer", "a."+domain, "m."+domain, "z."+domain, "--to", leaseOf(owner, 2).String())
-	if r.code != 4 || len(p.sent("leases")) > 0 {
+	if r.Code != 4 || len(p.sent("leases")) > 0 {
 		t.Errorf("want exit code 4 and no writes, not %q: %s", p.sent("leases"), r)
 	}
-	r.says(t, "m."+domain, other)
+	r.Says(t, "m."+domain, other)
 }
 
 // One claim of several goes to another owner while the transfer goes on: what was transferred is handed
@@ -154,10 +153,10 @@ func TestTransferHandsBack(t *testing.T) {
 		return false
 	})
 	r := runAs(t.Context(), p.kubeconfig, "transfer", first, last, "--to", leaseOf(owner, 2).String())
-	if r.code != 4 {
+	if r.Code != 4 {
 		t.Errorf("want exit code 4: %s", r)
 	}
-	r.says(t, last, other)
+	r.Says(t, last, other)
 	held(t, first, "1 /")
 	for manager := range ours(t, first) {
 		if manager == leaseOf(owner, 2).Group().FieldManager() {
@@ -188,7 +187,7 @@ func TestTransferCompletesAfterCrash(t *testing.T) {
 		select {
 		case <-isCut: // what is left of the run reaches nobody any more
 		case r := <-ended: // it had no more writes
-			if r.code != 0 || cut < 4 {
+			if r.Code != 0 || cut < 4 {
 				t.Errorf("it ended after %d writes: %s", cut-1, r)
 			}
 			return
@@ -211,7 +210,7 @@ func TestTransferOfAddress(t *testing.T) {
 	config := configure(t, "ip: {ranges: ["+subnet+"0/29]}")
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
 	mustRun(t, 0, "apply", "--config", config, "-f", define(t, blue, leased("game", "public", 7001)))
-	mustRun(t, 0, "apply", "--config", config, "-f", define(t, green, leased("next", "public", 7001))).prints(t, "7001/tcp withheld")
+	mustRun(t, 0, "apply", "--config", config, "-f", define(t, green, leased("next", "public", 7001))).Prints(t, "7001/tcp withheld")
 	mustRun(t, 0, "transfer", "--config", config, "public", "--to", green.String())
 	held(t, claimOf(subnet+"0"), "2 7001/tcp")
 	grants(t, green, lease.IPServiceName("next", 7001, lease.TCP), subnet+"0")

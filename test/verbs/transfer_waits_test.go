@@ -25,7 +25,7 @@ func newHandedOn(t *testing.T) handedOn {
 	mustRun(t, 0, "apply", "--config", h.config, "-f", h.blueFile)
 	h.address = addressOf(t, owner)
 	mustRun(t, 0, "transfer", h.host, "public", "--to", h.green.String(), "--config", h.config).
-		prints(t, "host/"+h.host+" left (its routes follow with the next apply of the lease; until then the old ones serve)")
+		Prints(t, "host/"+h.host+" left (its routes follow with the next apply of the lease; until then the old ones serve)")
 	return h
 }
 
@@ -44,13 +44,13 @@ func TestTransferThatWaitsForItsRoutes(t *testing.T) {
 	mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "--config", h.config)
 	h.blueServes(t)
 	mustRun(t, 0, "explain", h.host, "--config", h.config).
-		prints(t, "Transferring: it was handed to lease "+h.green.String()+"; the ingress of deployment "+h.blue.Group().String()+" serves it until that lease is applied")
+		Prints(t, "Transferring: it was handed to lease "+h.green.String()+"; the ingress of deployment "+h.blue.Group().String()+" serves it until that lease is applied")
 	mustRun(t, 0, "state", "hosts", "ips", "-n", h.green.Namespace(), "--config", h.config, "-o", "jsonpath={.hosts[*].state} {.hosts[*].from} {.ips[*].state}").
-		prints(t, "Transferring "+h.blue.Group().String()+" Transferring")
+		Prints(t, "Transferring "+h.blue.Group().String()+" Transferring")
 
-	mustRun(t, 0, "apply", "--config", h.config, "-f", h.blueFile).prints(t, "host/"+h.host+" withheld", "ingress/"+h.host+" left (it serves for lease "+h.green.Group().String()+" until that is applied)")
+	mustRun(t, 0, "apply", "--config", h.config, "-f", h.blueFile).Prints(t, "host/"+h.host+" withheld", "ingress/"+h.host+" left (it serves for lease "+h.green.Group().String()+" until that is applied)")
 	h.blueServes(t)
-	mustRun(t, 0, "release", h.blue.Group().String(), "--config", h.config).prints(t, "ingress/"+h.host+" left (it serves for lease "+h.green.Group().String()+" until that is applied)")
+	mustRun(t, 0, "release", h.blue.Group().String(), "--config", h.config).Prints(t, "ingress/"+h.host+" left (it serves for lease "+h.green.Group().String()+" until that is applied)")
 	h.blueServes(t)
 
 	mustRun(t, 0, "apply", "--config", h.config, "-f", h.greenFile)
@@ -63,14 +63,14 @@ func TestTransferThatWaitsForItsRoutes(t *testing.T) {
 		t.Errorf("the claim says that %s serves it", from)
 	}
 	mustRun(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
-	mustRun(t, 0, "apply", "--config", h.config, "-f", h.greenFile).prints(t, "unchanged")
+	mustRun(t, 0, "apply", "--config", h.config, "-f", h.greenFile).Prints(t, "unchanged")
 	mustRun(t, 0, "release", h.green.Group().String(), "--config", h.config)
 }
 
 // Who gives up what was handed to it takes what serves it down first: nothing is served without a claim.
 func TestReleaseOfWhatWaitsForItsRoutes(t *testing.T) {
 	h := newHandedOn(t)
-	mustRun(t, 0, "release", h.green.Group().String(), "--config", h.config).prints(t, "ingress/"+h.host+" deleted", "host/"+h.host+" released")
+	mustRun(t, 0, "release", h.green.Group().String(), "--config", h.config).Prints(t, "ingress/"+h.host+" deleted", "host/"+h.host+" released")
 	if find(t, ingresses, h.blue.Namespace(), h.host) != nil || find(t, services, h.blue.Namespace(), h.service) != nil {
 		t.Error("it is served without a claim")
 	}
@@ -83,7 +83,7 @@ func TestTransferThereAndBack(t *testing.T) {
 	h := newHandedOn(t)
 	mustRun(t, 0, "transfer", h.host, "public", "--to", h.blue.String(), "--config", h.config)
 	mustRun(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
-	mustRun(t, 0, "explain", h.host, "--config", h.config).prints(t, "Live: ingress")
+	mustRun(t, 0, "explain", h.host, "--config", h.config).Prints(t, "Live: ingress")
 	mustRun(t, 0, "apply", "--config", h.config, "-f", h.blueFile)
 	mustRun(t, 0, "release", h.blue.Group().String(), "--config", h.config)
 	held(t, h.host)
@@ -102,7 +102,7 @@ func TestTransferBackWhileTheOldRouteServes(t *testing.T) {
 	mustRun(t, 0, "apply", "--config", config, "-f", blueFile)
 	mustRun(t, 0, "transfer", host, "public", "--to", green.String(), "--config", config)
 	mustRun(t, 0, "apply", "--wait=false", "--config", config, "-f", greenFile).
-		prints(t, "httproute/"+host+" left (it stays", "service/"+lease.IPServiceName("game", 7001, lease.TCP)+" pruned")
+		Prints(t, "httproute/"+host+" left (it stays", "service/"+lease.IPServiceName("game", 7001, lease.TCP)+" pruned")
 	from := func(hostFrom, portFrom string) {
 		t.Helper()
 		if got, want := claim(t, host).Parts[0].From+" "+claim(t, address).Parts[0].From, hostFrom+" "+portFrom; got != want {
@@ -115,7 +115,7 @@ func TestTransferBackWhileTheOldRouteServes(t *testing.T) {
 	mustRun(t, 0, "transfer", host, "public", "--to", blue.String(), "--config", config)
 	from("", green.Group().String())
 	need(t, httpRoutes, blue.Namespace(), host)
-	mustRun(t, 0, "apply", "--assume-serving", "--config", config, "-f", blueFile).prints(t, "httproute/"+host+" pruned")
+	mustRun(t, 0, "apply", "--assume-serving", "--config", config, "-f", blueFile).Prints(t, "httproute/"+host+" pruned")
 	need(t, httpRoutes, blue.Namespace(), host)
 	if find(t, httpRoutes, green.Namespace(), host) != nil || find(t, services, green.Namespace(), lease.IPServiceName("game", 7001, lease.TCP)) != nil {
 		t.Error("the other lease serves beside the one that holds it")

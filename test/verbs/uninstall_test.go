@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -9,29 +8,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/akash-net/kubectl-akash-net/hack/testbed"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // uninstall and runs that take claims see each other, whichever is first: nothing serves without a claim
 // afterwards.
 func TestUninstallBesideApply(t *testing.T) {
 	t.Parallel()
-	bare, err := testbed.Start(context.WithoutCancel(t.Context()))
-	t.Cleanup(func() {
-		if err := bare.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bare := harness.Bare(t)
 	do := func(code int, kubeconfig string, args ...string) result {
 		t.Helper()
-		r := runAs(t.Context(), kubeconfig, args...)
-		if r.code != code {
-			t.Fatalf("want exit code %d: %s", code, r)
-		}
-		return r
+		return runAs(t.Context(), kubeconfig, args...).Exits(t, code)
 	}
 	do(0, bare.Kubeconfig, "install")
 	id, host := leaseOf(newOwner(), 1), newDomain()
@@ -43,20 +30,20 @@ func TestUninstallBesideApply(t *testing.T) {
 	apply.before = func(request string) {
 		if strings.HasPrefix(request, "PATCH providerhosts/") {
 			once.Do(func() {
-				if r := runAs(t.Context(), bare.Kubeconfig, "uninstall"); r.code != 1 || !strings.Contains(r.stderr, "1 claim exists") {
+				if r := runAs(t.Context(), bare.Kubeconfig, "uninstall"); r.Code != 1 || !strings.Contains(r.Stderr, "1 claim exists") {
 					t.Errorf("beside a run that has taken a claim: %s", r)
 				}
 			})
 		}
 	}
 	do(0, apply.kubeconfig, "apply", "-f", definition)
-	do(0, bare.Kubeconfig, "apply", "-f", definition).prints(t, "unchanged")
+	do(0, bare.Kubeconfig, "apply", "-f", definition).Prints(t, "unchanged")
 	do(0, bare.Kubeconfig, "release", id.Group().String())
 
 	// An uninstall that dies with the ledger closed leaves it closed until install, and refuses at once.
 	crashed := startProxyOf(t, bare.Config, func(write string) bool { return strings.HasPrefix(write, "PATCH namespaces/") })
 	do(1, crashed.kubeconfig, "uninstall", "--request-timeout=1s")
-	do(1, bare.Kubeconfig, "reserve", host, "--lease", id.String()).says(t, "is being uninstalled", "kubectl akash-net install")
+	do(1, bare.Kubeconfig, "reserve", host, "--lease", id.String()).Says(t, "is being uninstalled", "kubectl akash-net install")
 	do(0, bare.Kubeconfig, "install")
 	do(0, bare.Kubeconfig, "reserve", host, "--lease", id.String())
 	do(0, bare.Kubeconfig, "release", id.Group().String())
@@ -71,7 +58,7 @@ func TestUninstallBesideApply(t *testing.T) {
 				reopening.Do(func() { do(0, bare.Kubeconfig, "install") })
 			}
 		}
-		do(1, reopened.kubeconfig, "uninstall").says(t, "was reopened while it was uninstalled", "kubectl akash-net install")
+		do(1, reopened.kubeconfig, "uninstall").Says(t, "was reopened while it was uninstalled", "kubectl akash-net install")
 		do(0, bare.Kubeconfig, "install")
 		do(0, bare.Kubeconfig, "reserve", host, "--lease", id.String())
 		do(0, bare.Kubeconfig, "release", id.Group().String())
@@ -103,10 +90,10 @@ func TestUninstallBesideApply(t *testing.T) {
 	r := runAs(t.Context(), late.kubeconfig, "apply", "-f", definition)
 	close(ended)
 	work.Wait()
-	if r.code != 1 || uninstalled.code != 0 {
+	if r.Code != 1 || uninstalled.Code != 0 {
 		t.Errorf("apply beside uninstall: %s%s", r, uninstalled)
 	}
-	r.says(t, "is being uninstalled")
+	r.Says(t, "is being uninstalled")
 	left, err := dynamic.NewForConfigOrDie(bare.Config).Resource(ingresses).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(left.Items) > 0 {
 		t.Errorf("after the uninstall %d Ingresses are left (%v)", len(left.Items), err)

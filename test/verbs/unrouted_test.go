@@ -29,13 +29,13 @@ deployment: {web: {here: {profile: web, count: 1}}}
 `, host))
 	warning := sdl + ":9:9: services.web.expose[0].accept[0]: host \"" + host + "\" is claimed, but not routed over HTTP: service web exposes port 8000 as 8000, and only 80 is routed; write \"as: 80\""
 	for _, args := range [][]string{{"convert"}, {"render", "--allow-empty"}, {"check"}, {"apply"}} {
-		r := mustRun(t, 0, append(args, "-f", sdl, "--lease", id.String())...).says(t, "Warning: "+warning)
+		r := mustRun(t, 0, append(args, "-f", sdl, "--lease", id.String())...).Says(t, "Warning: "+warning)
 		if args[0] == "apply" {
-			r.prints(t, "0 hosts, 1 not routed over HTTP")
+			r.Prints(t, "0 hosts, 1 not routed over HTTP")
 		}
 	}
-	r := mustRun(t, 0, "explain", host).prints(t, "only port 80 is routed", "write \"as: 80\" for it in the lease's definition")
-	if strings.Contains(r.stdout, "routes are made with") {
+	r := mustRun(t, 0, "explain", host).Prints(t, "only port 80 is routed", "write \"as: 80\" for it in the lease's definition")
+	if strings.Contains(r.Stdout, "routes are made with") {
 		t.Errorf("explain advises to apply the same again: %s", r)
 	}
 	mustRun(t, 0, "release", id.Group().String())

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
@@ -23,7 +24,7 @@ func routeServer(t *testing.T) {
 	create(t, apiServices, `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.route.openshift.io}, spec: {
 group: route.openshift.io, version: v1, groupPriorityMinimum: 1000, versionPriority: 10, insecureSkipTLSVerify: true, service: {namespace: default, name: nowhere}}}`)
 	t.Cleanup(func() {
-		if err := client().Resource(apiServices).Delete(context.Background(), "v1.route.openshift.io", metav1.DeleteOptions{}); err != nil {
+		if err := harness.Objects.Resource(apiServices).Delete(context.Background(), "v1.route.openshift.io", metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 		waitForRoutes(t, apierrors.IsNotFound)
@@ -35,7 +36,7 @@ group: route.openshift.io, version: v1, groupPriorityMinimum: 1000, versionPrior
 func waitForRoutes(t *testing.T, done func(error) bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		_, err := client().Resource(kinds.Route.Resource()).List(ctx, metav1.ListOptions{})
+		_, err := harness.Objects.Resource(kinds.Route.Resource()).List(ctx, metav1.ListOptions{})
 		return done(err), nil
 	})
 	if err != nil {
@@ -57,8 +58,8 @@ func TestAKindThatIsDown(t *testing.T) {
 		{"apply", "-f", other}, {"check", "-f", other}, {"reserve", "-f", other}, {"release", id.Group().String()},
 		{"state"}, {"state", "--problems"}, {"explain", host}, {"repair"},
 	} {
-		r := mustRun(t, 1, args...).says(t, "routes.route.openshift.io", "APIService v1.route.openshift.io", "default/nowhere", "Nothing was changed.")
-		if contains(r.stderr, "stopped answering", "finishes the work") {
+		r := mustRun(t, 1, args...).Says(t, "routes.route.openshift.io", "APIService v1.route.openshift.io", "default/nowhere", "Nothing was changed.")
+		if contains(r.Stderr, "stopped answering", "finishes the work") {
 			t.Errorf("the API server is said to be away: %s", r)
 		}
 	}
@@ -78,13 +79,13 @@ func TestAKindThatIsNotServed(t *testing.T) {
 	for _, args := range [][]string{{"apply"}, {"apply", "--dry-run=client"}, {"apply", "--dry-run=server"}, {"check"}, {"reserve"}, {"reserve", "--dry-run=client"}} {
 		with := append(args, "-f", def("shop."+newDomain()))
 		if args[0] == "apply" {
-			r := mustRun(t, 1, append(with, "--target", "route")...).says(t, "this cluster does not serve routes.route.openshift.io", "OpenShift")
-			if contains(r.stdout, "claimed", "created") {
+			r := mustRun(t, 1, append(with, "--target", "route")...).Says(t, "this cluster does not serve routes.route.openshift.io", "OpenShift")
+			if contains(r.Stdout, "claimed", "created") {
 				t.Errorf("it is found late: %s", r)
 			}
 		}
-		r := mustRun(t, 1, append(with, "--config", ngf)...).says(t, "this cluster does not serve proxysettingspolicies.gateway.nginx.org", "NGINX Gateway Fabric")
-		if contains(r.stdout, "free", "claimed", "created") {
+		r := mustRun(t, 1, append(with, "--config", ngf)...).Says(t, "this cluster does not serve proxysettingspolicies.gateway.nginx.org", "NGINX Gateway Fabric")
+		if contains(r.Stdout, "free", "claimed", "created") {
 			t.Errorf("it is found late: %s", r)
 		}
 	}
@@ -100,7 +101,7 @@ func TestAMoveToAKindThatIsNotServed(t *testing.T) {
 	blue, green := leaseOf(owner, 1), leaseOf(owner, 2)
 	later := define(t, green, web("green", 8080, host))
 	mustRun(t, 0, "apply", "-f", define(t, blue, web("blue", 8080, host)))
-	mustRun(t, 0, "apply", "-f", later).prints(t, "host/"+host+" withheld") // noted: a transfer knows its routes
+	mustRun(t, 0, "apply", "-f", later).Prints(t, "host/"+host+" withheld") // noted: a transfer knows its routes
 	ngf := configure(t, "target: httproute", "gateway: {implementation: nginx-gateway-fabric, proxyBufferSize: 8k}")
 	route, policy := "this cluster does not serve routes.route.openshift.io", "this cluster does not serve proxysettingspolicies.gateway.nginx.org"
 	before := fingerprint(t)
@@ -115,8 +116,8 @@ func TestAMoveToAKindThatIsNotServed(t *testing.T) {
 		{policy, []string{"migrate", blue.Group().String(), "--to", "httproute", "--config", ngf}},
 	} {
 		for _, dry := range []string{"none", "client", "server"} {
-			r := mustRun(t, 1, append(tt.args, "--dry-run="+dry)...).says(t, tt.want)
-			if contains(r.stdout, "transferred", "created", "configured", "deleted") {
+			r := mustRun(t, 1, append(tt.args, "--dry-run="+dry)...).Says(t, tt.want)
+			if contains(r.Stdout, "transferred", "created", "configured", "deleted") {
 				t.Errorf("it is found late: %s", r)
 			}
 		}

@@ -39,9 +39,9 @@ func TestServiceThatUsesAClaimedAddress(t *testing.T) {
 				return fmt.Sprintf(text, address)
 			}
 			foreignService(t, squatter, in(tt.metadata), in(tt.spec))
-			mustRun(t, 0, "explain", "--config", config, address).prints(t,
+			mustRun(t, 0, "explain", "--config", config, address).Prints(t,
 				"service default/"+squatter+" "+tt.takes+", for no lease: it is not the holder's.", "kubectl -n default edit service "+squatter)
-			run(t.Context(), "state", "--problems", "--config", config).prints(t, address, "AddressSquatted", "service default/"+squatter+" "+tt.takes)
+			run(t.Context(), "state", "--problems", "--config", config).Prints(t, address, "AddressSquatted", "service default/"+squatter+" "+tt.takes)
 			mustRun(t, 0, "release", "--config", config, id.Group().String())
 		})
 	}
@@ -59,7 +59,7 @@ func TestApplyNamesWhoHasTheAddress(t *testing.T) {
 	squatter := "squatter-" + id.Owner[len(id.Owner)-8:]
 	foreignService(t, squatter, ", annotations: {metallb.io/loadBalancerIPs: "+address+"}", "type: LoadBalancer")
 	grantsIn(t, "default", squatter, address)
-	mustRun(t, 5, "apply", "--config", config, "--timeout", "3s", "-f", define(t, id, leased("game", "public", 7001))).says(t, "service default/"+squatter+" was granted "+address)
+	mustRun(t, 5, "apply", "--config", config, "--timeout", "3s", "-f", define(t, id, leased("game", "public", 7001))).Says(t, "service default/"+squatter+" was granted "+address)
 	mustRun(t, 0, "release", "--config", config, id.Group().String())
 	mustRun(t, 0, "release", "--config", config, other.Group().String())
 }
@@ -94,9 +94,9 @@ spec: {hostnames: [`+host+`], rules: [{backendRefs: [{name: site, port: 80}]}]}}
 			host, id := "shop."+domain, leaseOf(newOwner(), 1)
 			object := make(t, host, domain)
 			definition := define(t, id, web("web", 8080, host))
-			mustRun(t, 4, "apply", "-f", definition).says(t, host, object)
-			mustRun(t, 4, "check", "-f", definition).says(t, host, object)
-			mustRun(t, 0, "explain", host).prints(t, host+" has no claim, but objects stand for it", object)
+			mustRun(t, 4, "apply", "-f", definition).Says(t, host, object)
+			mustRun(t, 4, "check", "-f", definition).Says(t, host, object)
+			mustRun(t, 0, "explain", host).Prints(t, host+" has no claim, but objects stand for it", object)
 			held(t, host)
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // plant writes a claim as a run does that then crashes, with parts as they are given.
@@ -22,7 +23,7 @@ func plant(t *testing.T, hold state.Hold, edit func(*state.Part)) *state.Claim {
 		t.Fatal(err)
 	}
 	options := metav1.PatchOptions{FieldManager: hold.Parts[0].Lease.Group().FieldManager()}
-	if _, err := client().Resource(claims).Namespace(ledger).Patch(t.Context(), hold.Name(), types.ApplyPatchType, body, options); err != nil {
+	if _, err := harness.Objects.Resource(claims).Namespace(ledger).Patch(t.Context(), hold.Name(), types.ApplyPatchType, body, options); err != nil {
 		t.Fatal(err)
 	}
 	return claim(t, hold.Name())
@@ -31,7 +32,7 @@ func plant(t *testing.T, hold state.Hold, edit func(*state.Part)) *state.Claim {
 // before is a moment that has passed, by the API server's clock.
 func before(t *testing.T, d time.Duration) string {
 	t.Helper()
-	return serverTime(t).Add(-d).UTC().Format(time.RFC3339)
+	return harness.ServerTime(t).Add(-d).UTC().Format(time.RFC3339)
 }
 
 func TestWildcards(t *testing.T) {
@@ -44,7 +45,7 @@ func TestWildcards(t *testing.T) {
 	t.Run("covers one label and never the apex", func(t *testing.T) {
 		domain, owner, other := newDomain(), newOwner(), newOwner()
 		reserve(t, 0, owner, 1, "*."+domain)
-		reserve(t, 4, other, 9, "a."+domain).says(t, "*."+domain)
+		reserve(t, 4, other, 9, "a."+domain).Says(t, "*."+domain)
 		held(t, "a."+domain)
 		reserve(t, 0, other, 9, "b.a."+domain)
 		reserve(t, 0, other, 9, domain)
@@ -55,7 +56,7 @@ func TestWildcards(t *testing.T) {
 	t.Run("is refused above another owner's host", func(t *testing.T) {
 		domain, owner, other := newDomain(), newOwner(), newOwner()
 		reserve(t, 0, other, 9, "a."+domain)
-		reserve(t, 4, owner, 1, "*."+domain).says(t, "a."+domain, other)
+		reserve(t, 4, owner, 1, "*."+domain).Says(t, "a."+domain, other)
 		held(t, "wc--any."+domain)
 		mustRun(t, 0, "release", leaseOf(other, 9).String())
 		reserve(t, 0, owner, 1, "*."+domain)
@@ -72,20 +73,20 @@ func TestWildcards(t *testing.T) {
 	t.Run("is one claim", func(t *testing.T) {
 		domain, owner := newDomain(), newOwner()
 		reserve(t, 0, owner, 1, "*."+domain)
-		reserve(t, 4, newOwner(), 9, "*."+domain).says(t, owner)
-		reserve(t, 0, owner, 2, "*."+domain).prints(t, "host/*."+domain+" withheld")
+		reserve(t, 4, newOwner(), 9, "*."+domain).Says(t, owner)
+		reserve(t, 0, owner, 2, "*."+domain).Prints(t, "host/*."+domain+" withheld")
 		mustRun(t, 0, "release", "--config", config, leaseOf(owner, 1).String(), "*."+domain)
 		held(t, "wc--any."+domain)
 	})
 	t.Run("needs the configuration", func(t *testing.T) {
 		domain := newDomain()
-		mustRun(t, 3, "reserve", "--lease", leaseOf(newOwner(), 1).String(), "*."+domain).says(t, "hosts.wildcards")
+		mustRun(t, 3, "reserve", "--lease", leaseOf(newOwner(), 1).String(), "*."+domain).Says(t, "hosts.wildcards")
 		held(t, "wc--any."+domain)
 	})
 	t.Run("may not be blocked", func(t *testing.T) {
 		domain := newDomain()
 		blocked := configure(t, "hosts: {wildcards: true, blocked: [."+domain+"]}")
-		mustRun(t, 3, "reserve", "--config", blocked, "--lease", leaseOf(newOwner(), 1).String(), "*."+domain).says(t, "blocked by this provider")
+		mustRun(t, 3, "reserve", "--config", blocked, "--lease", leaseOf(newOwner(), 1).String(), "*."+domain).Says(t, "blocked by this provider")
 	})
 }
 
@@ -95,7 +96,7 @@ func TestPendingWildcardThatWasLeft(t *testing.T) {
 	domain, crashed, other := newDomain(), leaseOf(newOwner(), 1), leaseOf(newOwner(), 9)
 	passed := before(t, time.Minute)
 	plant(t, state.HostWant{Host: "*." + domain}.Hold(crashed), func(p *state.Part) { p.Run, p.Expires = "crashed", passed })
-	mustRun(t, 0, "reserve", "--lease", other.String(), "a."+domain).prints(t, "host/a."+domain+" claimed")
+	mustRun(t, 0, "reserve", "--lease", other.String(), "a."+domain).Prints(t, "host/a."+domain+" claimed")
 	held(t, "wc--any."+domain)
 	held(t, "a."+domain, "9 /")
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // resourceOf is the resource of a rendered kind.
@@ -32,7 +33,7 @@ func resourceOf(t *testing.T, o *unstructured.Unstructured) schema.GroupVersionR
 // rendered are the objects that render prints.
 func rendered(t *testing.T, args ...string) (objects []*unstructured.Unstructured) {
 	t.Helper()
-	for document := range strings.SplitSeq(mustRun(t, 0, append([]string{"render"}, args...)...).stdout, "---\n") {
+	for document := range strings.SplitSeq(mustRun(t, 0, append([]string{"render"}, args...)...).Stdout, "---\n") {
 		o := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
 			t.Fatal(err)
@@ -54,7 +55,7 @@ func deliver(t *testing.T, edit func(*unstructured.Unstructured), args ...string
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = client().Resource(resourceOf(t, o)).Namespace(o.GetNamespace()).Patch(t.Context(), o.GetName(), types.ApplyPatchType, body,
+		_, err = harness.Objects.Resource(resourceOf(t, o)).Namespace(o.GetNamespace()).Patch(t.Context(), o.GetName(), types.ApplyPatchType, body,
 			metav1.PatchOptions{FieldManager: "pipeline", Force: &force})
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +99,7 @@ func TestApplyBesideAPipeline(t *testing.T) {
 		deliver(t, asRendered, "-f", def, "--target", target)
 		mustRun(t, 0, "apply", "-f", def, "--target", target)
 		deliver(t, asRendered, "-f", def, "--target", target)
-		mustRun(t, 0, "apply", "-f", def, "--target", target).prints(t, "providerhost/"+host+" unchanged")
+		mustRun(t, 0, "apply", "-f", def, "--target", target).Prints(t, "providerhost/"+host+" unchanged")
 		mustRun(t, 0, "release", id.Group().String())
 	}
 }
@@ -112,7 +113,7 @@ func TestAFailedApplyKeepsNoFields(t *testing.T) {
 	def := define(t, id, web("web", 8080, host))
 	deliver(t, backendPort(8081), "-f", def)
 	before := need(t, hosts, "lease", host)
-	mustRun(t, 1, "apply", "-f", def).says(t, "fields are managed by pipeline, with other values", ".spec.rules")
+	mustRun(t, 1, "apply", "-f", def).Says(t, "fields are managed by pipeline, with other values", ".spec.rules")
 	if after := need(t, hosts, "lease", host); managers(after) != managers(before) || toText(t, after.Object["spec"]) != toText(t, before.Object["spec"]) {
 		t.Errorf("the ProviderHost was %v by %s, and is %v by %s", before.Object["spec"], managers(before), after.Object["spec"], managers(after))
 	}
@@ -126,7 +127,7 @@ func TestAFailedApplyRestoresValues(t *testing.T) {
 	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, host)))
 	before := need(t, hosts, "lease", host)
 	change(t, ingresses, id.Namespace(), host, backendPort(8081))
-	mustRun(t, 1, "apply", "-f", define(t, id, web("green", 8080, host))).says(t, "fields are managed by somebody, with other values")
+	mustRun(t, 1, "apply", "-f", define(t, id, web("green", 8080, host))).Says(t, "fields are managed by somebody, with other values")
 	after := need(t, hosts, "lease", host)
 	if toText(t, after.Object["spec"]) != toText(t, before.Object["spec"]) || after.GetAnnotations()["net.akash.network/definition"] != before.GetAnnotations()["net.akash.network/definition"] {
 		t.Errorf("the ProviderHost was %v, and is %v", before.Object, after.Object)
@@ -149,8 +150,8 @@ func TestConflictWithoutOtherValues(t *testing.T) {
 			_ = unstructured.SetNestedSlice(o.Object, rules, "spec", "rules")
 		}
 	}, "-f", def, "--target", "httproute")
-	r := mustRun(t, 1, "apply", "-f", def, "--target", "httproute").says(t, "fields are managed by pipeline", ".spec.rules", "more beside them")
-	if strings.Contains(r.stderr, "other values") {
+	r := mustRun(t, 1, "apply", "-f", def, "--target", "httproute").Says(t, "fields are managed by pipeline", ".spec.rules", "more beside them")
+	if strings.Contains(r.Stderr, "other values") {
 		t.Errorf("no value differs: %s", r)
 	}
 }
@@ -176,7 +177,7 @@ func TestPruningATenantLeavesThePool(t *testing.T) {
 	if pool := find(t, pools, "metallb-system", "akash-net-"+strings.ReplaceAll(net24, ".", "-")+"0-28"); pool == nil {
 		t.Error("the pool went with one tenant's objects")
 	}
-	mustRun(t, 0, "apply", "-f", defs[1], "--config", cfg).prints(t, "is live")
+	mustRun(t, 0, "apply", "-f", defs[1], "--config", cfg).Prints(t, "is live")
 	for _, id := range ids {
 		mustRun(t, 0, "release", id.Group().String())
 	}

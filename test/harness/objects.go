@@ -1,0 +1,119 @@
+package harness
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+)
+
+// Find is an object, or nil where there is none.
+func Find(t *testing.T, resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
+	t.Helper()
+	o, err := Objects.Resource(resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// Need is an object that has to exist.
+func Need(t *testing.T, resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
+	t.Helper()
+	o := Find(t, resource, namespace, name)
+	if o == nil {
+		t.Fatalf("there is no %s %s/%s", resource.Resource, namespace, name)
+	}
+	return o
+}
+
+// List are the objects of a resource that match a selector, in their order.
+func List(t *testing.T, resource schema.GroupVersionResource, selector string) []unstructured.Unstructured {
+	t.Helper()
+	found, err := Objects.Resource(resource).List(t.Context(), metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(found.Items, func(a, b unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return found.Items
+}
+
+// Create writes an object, in YAML or JSON, as a field manager does that knows no server-side apply.
+func Create(t *testing.T, manager string, resource schema.GroupVersionResource, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := Parse(t, text)
+	made, err := Objects.Resource(resource).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{FieldManager: manager})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// Update changes an object as a field manager does that knows no server-side apply.
+func Update(t *testing.T, manager string, resource schema.GroupVersionResource, o *unstructured.Unstructured) {
+	t.Helper()
+	if _, err := Objects.Resource(resource).Namespace(o.GetNamespace()).Update(t.Context(), o, metav1.UpdateOptions{FieldManager: manager}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Remove deletes an object that is there.
+func Remove(t *testing.T, resource schema.GroupVersionResource, namespace, name string) {
+	t.Helper()
+	if err := Objects.Resource(resource).Namespace(namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Eventually waits for what other programs do.
+func Eventually(t *testing.T, what string, check func(context.Context) (bool, error)) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, Deadline, true, check); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// ServerTime is the API server's clock.
+func ServerTime(t *testing.T) time.Time {
+	t.Helper()
+	o, err := Objects.Resource(cluster.Namespaces).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"generateName": "clock-"},
+	}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.GetCreationTimestamp().Time
+}
+
+// Parse reads an object written as YAML or JSON.
+func Parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o, err := ParseObject(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// ParseObject is Parse where there is no test at hand.
+func ParseObject(text string) (*unstructured.Unstructured, error) {
+	body, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	o := &unstructured.Unstructured{}
+	return o, o.UnmarshalJSON(body)
+}

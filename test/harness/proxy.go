@@ -1,0 +1,44 @@
+package harness
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// Proxy stands before the API server of a configuration until the test ends, and passes on what it is asked.
+// Edit changes how. It returns the proxy's address.
+func Proxy(t *testing.T, config *rest.Config, edit func(*httputil.ReverseProxy)) string {
+	t.Helper()
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:   func(p *httputil.ProxyRequest) { p.SetURL(server) },
+		Transport: transport, FlushInterval: -1,
+	}
+	edit(proxy)
+	web := httptest.NewServer(proxy)
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	return web.URL
+}
+
+// Kubeconfig is a file that names a server and no user.
+func Kubeconfig(t *testing.T, server string) string {
+	t.Helper()
+	return File(t, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,
+  clusters: [{name: test, cluster: {server: %q}}],
+  contexts: [{name: test, context: {cluster: test}}]}`, server))
+}

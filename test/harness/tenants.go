@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Provider is the provider of all leases.
+const Provider = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
+
+var number atomic.Int64
+
+// Number is a number that no other test of the package has.
+func Number() int64 { return number.Add(1) }
+
+// NewOwner is an owner's address that no other test has.
+func NewOwner() string { return "akash1" + lease.Hash(fmt.Sprint("tenant ", Number()))[:38] }
+
+// LeaseOf is a lease of the owner; dseq tells the owner's deployments apart.
+func LeaseOf(owner string, dseq uint64) lease.ID {
+	return lease.ID{Owner: owner, DSeq: dseq, GSeq: 1, OSeq: 1, Provider: Provider}
+}
+
+// NewDomain is a domain that no other test has.
+func NewDomain() string { return fmt.Sprintf("n%d.example.com", Number()) }
+
+// NewHost is a host name that no other test has.
+func NewHost(word string) string { return word + "." + NewDomain() }
+
+// File writes a text to a new file. Its path has no comma, at which -f would split it.
+func File(t *testing.T, text string) string {
+	t.Helper()
+	f, err := os.CreateTemp(Plane.Dir, "file-*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // the write is checked
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	return f.Name()
+}
+
+// Configure writes a provider's configuration; the lines belong to its spec.
+func Configure(t *testing.T, lines ...string) string {
+	t.Helper()
+	return File(t, "apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\nmetadata: {name: provider}\nspec:\n  "+strings.Join(lines, "\n  ")+"\n")
+}
+
+// Define writes a lease definition: services, and IP endpoints where there are any, each as YAML on one line.
+func Define(t *testing.T, id lease.ID, services, endpoints []string) string {
+	t.Helper()
+	text := fmt.Sprintf(`apiVersion: net.akash.network/v1alpha1
+kind: LeaseDefinition
+metadata: {name: test}
+spec:
+  lease: {owner: %s, dseq: %d, gseq: %d, oseq: %d, provider: %s}
+  services:
+  - %s
+`, id.Owner, id.DSeq, id.GSeq, id.OSeq, id.Provider, strings.Join(services, "\n  - "))
+	if len(endpoints) > 0 {
+		text += "  ipEndpoints:\n  - " + strings.Join(endpoints, "\n  - ") + "\n"
+	}
+	return File(t, text)
+}
