@@ -18,9 +18,9 @@ import (
 // The ways to run without changing anything.
 const (
 	// DryRunClient decides by what the cluster holds and sends no write.
-	DryRunClient = "client"
+	DryRunClient = cluster.DryRunClient
 	// DryRunServer sends each write for the API server to judge and not to keep.
-	DryRunServer = "server"
+	DryRunServer = cluster.DryRunServer
 )
 
 // Options say how leases are applied.
@@ -71,10 +71,10 @@ type Applier struct {
 
 // New makes an applier for a cluster.
 func New(c *cluster.Cluster, opts Options) *Applier {
-	return &Applier{
-		cluster: c, opts: opts,
-		ledger: ledger.New(c, opts.Config.LedgerNamespace, opts.DryRun == DryRunServer),
+	if c = c.DryRun(opts.DryRun); !c.Waits() {
+		opts.Wait = 0
 	}
+	return &Applier{cluster: c, opts: opts, ledger: ledger.New(c, opts.Config.LedgerNamespace)}
 }
 
 // Apply takes what each lease must hold, writes its objects, prunes, and waits. Leases are

@@ -22,7 +22,7 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 	}
 	known := r.holds[h.Name()]
 	taken := protocol.Take(protocol.Taking{
-		Want: h, Claim: claim, Nonce: r.nonce, Patient: r.patient, Relied: r.marking, Preview: r.opts.DryRun != "",
+		Want: h, Claim: claim, Nonce: r.nonce, Patient: r.patient, Relied: r.marking,
 		Decide:  func(c *state.Claim, p state.Part) state.Finding { return r.decide(h, p, c, uses) },
 		Pending: r.pendingUntil(),
 		Took:    known != nil && known.took, Anew: known != nil && known.anew,
@@ -71,19 +71,8 @@ func (r *run) put(ctx context.Context, taken protocol.Taken) (bool, error) {
 			parts = append(parts, p)
 		}
 	}
-	if anew {
-		if err := r.change(claimOf(plan.Claim, claim, claim.PartsOf(r.group), parts)); err != nil {
-			return false, err
-		}
-	}
-	if r.opts.DryRun == DryRunClient {
-		r.hold(&held{want: want, claim: claim, took: true, anew: true})
-		action := Claimed
-		if r.opts.Check {
-			action = Free
-		}
-		r.event(action, string(want.Kind), "", want.Thing, "")
-		return true, nil
+	if err := r.changeClaim(plan.Claim, claim, parts); err != nil {
+		return false, err
 	}
 	r.remember(want.Name(), claim)
 	now, err := r.ledger.Put(ctx, claim, r.group, parts)
@@ -101,7 +90,11 @@ func (r *run) put(ctx context.Context, taken protocol.Taken) (bool, error) {
 		r.wrote(nil)
 		return true, nil
 	}
-	r.event(Claimed, string(want.Kind), "", want.Thing, "")
+	action := Claimed
+	if r.opts.Check {
+		action = Free
+	}
+	r.event(action, string(want.Kind), "", want.Thing, "")
 	return true, nil
 }
 
@@ -158,9 +151,6 @@ func (r *run) giveUp(ctx context.Context, why error) error {
 // rollback gives back what this run took; what the lease held before stays. It goes on when the
 // run has been interrupted. The errors are of what could not be given back.
 func (r *run) rollback(ctx context.Context) error {
-	if r.opts.DryRun != "" {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	var errs []error

@@ -25,15 +25,16 @@ func (r *run) checkOpen(ctx context.Context) error {
 	for _, h := range r.holds {
 		took = took || h.took
 	}
-	if r.opts.DryRun != "" || !took {
+	if !took {
 		return nil
 	}
 	namespace := r.opts.Config.LedgerNamespace
+	_, was := r.snapshot.namespaces[namespace]
 	now, err := r.cluster.Get(ctx, kinds.Namespace, "", namespace)
 	if err != nil {
 		return err
 	}
-	if now == nil || isClosing(now) {
+	if now == nil && was || now != nil && isClosing(now) {
 		return &ClosingError{Namespace: namespace}
 	}
 	return nil

@@ -65,12 +65,7 @@ func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told stri
 		if err := r.change(func() plan.Change { return plan.Remove(o.kind.Singular, live, told) }); err != nil {
 			return false, err
 		}
-		if r.opts.DryRun == DryRunClient {
-			r.removed[live.GetUID()] = true
-			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
-			return true, nil
-		}
-		err := r.cluster.DeletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion(), r.opts.DryRun == DryRunServer)
+		err := r.cluster.DeletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion())
 		if err == nil {
 			r.removed[live.GetUID()] = true
 			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
@@ -99,7 +94,7 @@ func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told stri
 // this program made and Akash's operator keeps is left as it is: most of its fields are only ours, and
 // would go with them.
 func (r *run) withdraw(ctx context.Context, o owned) error {
-	if r.opts.DryRun == "" && r.snapshot.ownership(o.live).Declared {
+	if r.snapshot.ownership(o.live).Declared {
 		empty := &unstructured.Unstructured{}
 		empty.SetGroupVersionKind(o.kind.GroupVersionKind)
 		empty.SetNamespace(o.live.GetNamespace())

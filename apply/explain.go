@@ -15,7 +15,7 @@ import (
 
 // Explain says of hosts, addresses, IP endpoints and leases how they stand, and why.
 func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) ([]state.Explanation, error) {
-	s, err := read(ctx, c, ledger.New(c, cfg.LedgerNamespace, false), true, kinds.RecordsOf(cfg)...)
+	s, err := read(ctx, c, ledger.New(c, cfg.LedgerNamespace), true, kinds.RecordsOf(cfg)...)
 	if err != nil {
 		return nil, err
 	}

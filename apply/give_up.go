@@ -24,9 +24,6 @@ func (r *run) leaveSeen(ctx context.Context, action Action,
 	}) {
 		return nil
 	}
-	if r.opts.DryRun != "" {
-		return r.leaveClaims(ctx, r.snapshot, candidate, action)
-	}
 	for tries := 0; ; tries++ {
 		now, err := r.look(ctx, r.snapshot, r.group)
 		if err != nil {
@@ -83,12 +80,8 @@ func (r *run) leaveClaim(ctx context.Context, c *state.Claim, drop func(state.Pa
 			return err
 		}
 	}
-	if err := r.change(claimOf(plan.GiveUp, c, c.PartsOf(r.group), slices.DeleteFunc(c.PartsOf(r.group), drop))); err != nil {
+	if err := r.changeClaim(plan.GiveUp, c, slices.DeleteFunc(c.PartsOf(r.group), drop)); err != nil {
 		return err
-	}
-	if r.opts.DryRun == DryRunClient {
-		r.event(action, string(c.Kind), "", c.Thing, "")
-		return nil
 	}
 	now, left, err := r.ledger.Leave(ctx, c, r.group, drop)
 	if err != nil {

@@ -74,23 +74,7 @@ func groundsOf(o owned, claims []*state.Claim) []ground {
 	return out
 }
 
-// grounds reads the claims on which an object rests. The object was read before. A dry run, whose own
-// claims are not kept, takes what it would have.
-func (r *run) grounds(ctx context.Context, o owned) ([]ground, error) {
-	if r.opts.DryRun != "" {
-		grounds := groundsOf(o, r.snapshot.claimsOfPort(o))
-		for i, g := range grounds {
-			grounds[i].claim, grounds[i].over = r.snapshot.claims[g.name], r.snapshot.claims[g.wildcard]
-			if h := r.holds[g.name]; h != nil {
-				grounds[i].claim = h.claim
-			}
-		}
-		return grounds, nil
-	}
-	return readGrounds(ctx, r.ledger, o)
-}
-
-// readGrounds reads the claims on which an object rests.
+// readGrounds reads the claims on which an object rests. The object was read before.
 func readGrounds(ctx context.Context, l ledger.Ledger, o owned) ([]ground, error) {
 	var claims []*state.Claim
 	if o.kind == kinds.ProviderLeasedIP {
@@ -155,7 +139,7 @@ func (r *run) whileOf(o owned, may func(grounds []ground) (bool, error)) mayGo {
 		if !sameTenant(o.live, now) {
 			return false, nil
 		}
-		grounds, err := r.grounds(ctx, owned{o.kind, now, o.group})
+		grounds, err := readGrounds(ctx, r.ledger, owned{o.kind, now, o.group})
 		if err != nil {
 			return false, err
 		}

@@ -21,7 +21,7 @@ type Holding struct {
 
 // Groups are the deployment groups that hold claims.
 func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (map[lease.Group]*Holding, error) {
-	claims, err := ledger.New(c, ledgerNamespace, false).List(ctx)
+	claims, err := ledger.New(c, ledgerNamespace).List(ctx)
 	groups := map[lease.Group]*Holding{}
 	addHolders(groups, claims)
 	return groups, err
@@ -30,7 +30,7 @@ func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (ma
 // Releasable are the deployment groups that hold claims, and those of which objects are left that this
 // program wrote: they may serve without a claim.
 func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (map[lease.Group]*Holding, error) {
-	s, err := readBy(ctx, c, ledger.New(c, cfg.LedgerNamespace, false), reading{further: kinds.RecordsOf(cfg), claimsFirst: true})
+	s, err := readBy(ctx, c, ledger.New(c, cfg.LedgerNamespace), reading{further: kinds.RecordsOf(cfg), claimsFirst: true})
 	if err != nil {
 		return nil, err
 	}

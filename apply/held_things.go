@@ -21,7 +21,7 @@ func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) 
 	var uses []state.Use
 	group, ctx := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
-		claims, err = ledger.New(c, ledgerNamespace, false).List(ctx)
+		claims, err = ledger.New(c, ledgerNamespace).List(ctx)
 		return err
 	})
 	group.Go(func() error {
@@ -39,7 +39,7 @@ func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) 
 
 // HeldThings are the things that are claimed and the deployment groups that claim them, each once.
 func HeldThings(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) ([]thing.Thing, error) {
-	claims, err := ledger.New(c, ledgerNamespace, false).List(ctx)
+	claims, err := ledger.New(c, ledgerNamespace).List(ctx)
 	var things []thing.Thing
 	seen := map[lease.Group]bool{}
 	for _, claim := range claims {

@@ -24,7 +24,7 @@ import (
 // that it is about to write or to delete. A run that changes nothing marks nothing.
 func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
 	relied := func(h *held) bool { return !h.took }
-	if r.opts.DryRun != "" || !slices.ContainsFunc(r.sortedHolds(), relied) {
+	if !slices.ContainsFunc(r.sortedHolds(), relied) {
 		return nil
 	}
 	written := map[string]bool{}
@@ -68,9 +68,6 @@ func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
 // mark puts the run's mark on claims that the run has only relied on so far. Where one has moved since it
 // was read it is decided on anew.
 func (r *run) mark(ctx context.Context, named func(name string) bool) error {
-	if r.opts.DryRun != "" {
-		return nil
-	}
 	r.marking = true
 	defer func() { r.marking = false }()
 	for _, h := range r.sortedHolds() {
@@ -124,7 +121,7 @@ func (r *run) touched(o render.Object) (out render.Object, touch bool) {
 func (r *run) touchedFrom(o render.Object, live *unstructured.Unstructured) (out render.Object, touch bool) {
 	o = r.keepTaken(o, live)
 	due := func(name string) bool { h := r.holds[name]; return h != nil && h.took && h.touch }
-	if live == nil || r.opts.DryRun != "" || !r.touches() || !cluster.Unchanged(o, live, r.manager(o)) || !slices.ContainsFunc(r.restsOn(o), due) {
+	if live == nil || !r.touches() || !cluster.Unchanged(o, live, r.manager(o)) || !slices.ContainsFunc(r.restsOn(o), due) {
 		return o, false
 	}
 	return annotated(o, r.nonce), true

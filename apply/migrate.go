@@ -170,10 +170,9 @@ func (m *Migration) Run(ctx context.Context) error {
 
 // Staying are the old routes that a run has left where they are, for now or for good.
 func (m *Migration) Staying() (names []string) {
-	now := m.cluster.Now()
 	for _, l := range m.leases {
 		for _, c := range l.routes {
-			if !c.ready || c.stays.After(now) {
+			if !c.ready || !m.passed(c.stays) {
 				names = append(names, c.old.kind.Singular+"/"+c.old.live.GetName())
 			}
 		}
@@ -186,23 +185,8 @@ func (m *Migration) overlap(ctx context.Context) error {
 	ready := slices.ContainsFunc(m.leases, func(l *leaseMigration) bool {
 		return slices.ContainsFunc(l.routes, func(c *crossing) bool { return c.ready })
 	})
-	if !ready || m.Applier.opts.DryRun != "" || m.opts.KeepOld {
+	if !ready || m.opts.KeepOld {
 		return nil
 	}
-	return pause(ctx, m.opts.Overlap)
-}
-
-// pause lets time pass, unless the context ends.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return m.pause(ctx, m.opts.Overlap)
 }

@@ -148,14 +148,7 @@ func (m *Migration) lacking() map[string]string {
 
 // asLong asks until it is done, for as long as the run waits; a run that does not wait asks once.
 func (m *leaseMigration) asLong(ctx context.Context, done func(context.Context) (bool, error)) error {
-	if m.opts.Wait > 0 && m.opts.DryRun == "" {
-		return pollFor(ctx, m.opts.Wait, done)
-	}
-	ok, err := done(ctx)
-	if err == nil && !ok {
-		return errTimedOut
-	}
-	return err
+	return m.waitUntil(ctx, m.opts.Wait, done)
 }
 
 // findValues waits until it is known where the new routes are reached.
@@ -187,11 +180,11 @@ func (m *leaseMigration) findValues(ctx context.Context, hosts []*hostMove) erro
 			waiting = append(waiting, "host "+h.host+": "+m.unknownText(u))
 			m.event(Left, "dns", "", h.host, m.unknownText(u))
 		}
-		if len(h.records.Unknown) > 0 && m.opts.DryRun == "" {
+		if len(h.records.Unknown) > 0 {
 			h.stay()
 		}
 	}
-	if m.opts.Wait > 0 && m.opts.DryRun == "" {
+	if m.opts.Wait > 0 {
 		errs = append(errs, &TimeoutError{After: m.opts.Wait, Waiting: waiting})
 	}
 	return errors.Join(errs...)

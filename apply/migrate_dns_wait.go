@@ -21,7 +21,7 @@ import (
 // awaitDNS waits until the records of a lease's hosts are served, those that other deployments have among
 // them. Until then its old routes stay.
 func (m *leaseMigration) awaitDNS(ctx context.Context, settle time.Duration) error {
-	if len(m.hosts) == 0 || m.opts.DryRun != "" || !m.opts.Config.DNS.Records() {
+	if len(m.hosts) == 0 || !m.opts.Config.DNS.Records() {
 		return nil
 	}
 	err := failures([]error{m.awaitRepointed(ctx, m.hosts), m.confirmClaims(ctx)})

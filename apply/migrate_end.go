@@ -26,7 +26,7 @@ func (m *leaseMigration) end(ctx context.Context, keep bool) error {
 	for _, c := range m.routes {
 		switch {
 		case !c.ready:
-		case c.stays.After(now):
+		case !m.passed(c.stays):
 			settling.add(c, now)
 		default:
 			going = append(going, c)
@@ -54,10 +54,7 @@ func (m *leaseMigration) removeAll(ctx context.Context, going []*crossing) error
 		if !c.ready {
 			continue
 		}
-		err := error(nil)
-		if m.opts.DryRun == "" {
-			err = m.stands(ctx, c)
-		}
+		err := m.stands(ctx, c)
 		if err == nil {
 			err = m.removeOld(ctx, c)
 		}
@@ -86,8 +83,8 @@ func (m *leaseMigration) removeAll(ctx context.Context, going []*crossing) error
 // belongsTo lets an object go that belonged to routes while no other run of the lease has taken their hosts.
 func (m *leaseMigration) belongsTo(o owned, going []*crossing) mayGo {
 	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
-		if !sameTenant(o.live, now) || m.opts.DryRun != "" {
-			return sameTenant(o.live, now), nil
+		if !sameTenant(o.live, now) {
+			return false, nil
 		}
 		for _, c := range going {
 			if err := m.stillMarked(ctx, c); err != nil {
@@ -140,8 +137,8 @@ func (m *leaseMigration) tellDone(how string) {
 // something else, and as long as no other run of the lease has come between.
 func (m *leaseMigration) removeOld(ctx context.Context, c *crossing) error {
 	when := ""
-	if m.opts.DryRun != "" && c.lag > 0 {
-		when = c.lag.String() + " after its DNS records lead to the new route"
+	if c.lag > 0 {
+		when = m.would(c.lag.String() + " after its DNS records lead to the new route")
 	}
 	return m.deleteWhile(ctx, c.old, Deleted, when, m.mayEnd(c))
 }

@@ -43,7 +43,7 @@ func (m *leaseMigration) hideFromExternalDNS(ctx context.Context, hosts []*hostM
 			continue
 		}
 		for _, c := range h.routes {
-			if m.isHidden(c) && m.opts.DryRun == "" {
+			if m.isHidden(c) {
 				m.staysFor(c, lastApplied(c.old.live).Add(timestampPrecision), residualTTL(c.old.live), settle)
 			}
 		}
@@ -115,12 +115,10 @@ func (m *leaseMigration) findReached(ctx context.Context, hosts []*hostMove, rea
 		if text := waiting[h.host]; text != "" {
 			timeout.Waiting = append(timeout.Waiting, "host "+h.host+": "+text)
 			m.event(Left, "dns", "", h.host, text)
-			if m.opts.DryRun == "" {
-				h.stay()
-			}
+			h.stay()
 		}
 	}
-	if m.opts.Wait == 0 || m.opts.DryRun != "" {
+	if m.opts.Wait == 0 {
 		return nil
 	}
 	return timeout

@@ -30,7 +30,7 @@ func (e *YieldedError) Error() string {
 // whileMarked marks the claims on the hosts of some routes, does something, and takes the marks off again: a
 // migration may wait for long in between. Routes of which the claim is the lease's no more are ready no more.
 func (m *leaseMigration) whileMarked(ctx context.Context, routes []*crossing, do func() error) error {
-	if m.opts.DryRun != "" || len(routes) == 0 {
+	if len(routes) == 0 {
 		return do()
 	}
 	err := m.markRoutes(ctx, routes)
@@ -214,10 +214,8 @@ func (m *leaseMigration) differing() (routes []*crossing) {
 // mayEnd lets an old route go while it says what was read and its claim has the run's mark.
 func (m *leaseMigration) mayEnd(c *crossing) mayGo {
 	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
-		if m.opts.DryRun == "" {
-			if err := m.stillMarked(ctx, c); err != nil {
-				return false, err
-			}
+		if err := m.stillMarked(ctx, c); err != nil {
+			return false, err
 		}
 		if !sameRoute(now, c.old.live) {
 			return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and the same command carries the change over", c.old.kind.Singular, now.GetNamespace(), now.GetName())

@@ -105,13 +105,10 @@ func containsAll(have, want map[string]string) bool {
 func (m *leaseMigration) annotate(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, annotations map[string]string) (*unstructured.Unstructured, error) {
 	out := live.DeepCopy()
 	out.SetAnnotations(merged(live.GetAnnotations(), annotations))
-	if m.opts.DryRun == DryRunClient {
-		return out, nil
-	}
 	o := appliedOnly(live)
 	o.SetAnnotations(merged(o.GetAnnotations(), annotations))
 	meta, _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o})
-	if err == nil && m.opts.DryRun == "" {
+	if err == nil {
 		out.SetResourceVersion(meta.ResourceVersion)
 		out.SetManagedFields(meta.ManagedFields)
 	}
@@ -128,10 +125,8 @@ func (m *leaseMigration) cancelRemoval(ctx context.Context, kind kinds.Kind, liv
 	delete(annotations, lease.AnnotationDNSTTL)
 	delete(annotations, m.externalController())
 	o.SetAnnotations(annotations)
-	if m.opts.DryRun != DryRunClient {
-		if _, _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}); err != nil {
-			return m.cluster.Explain(err, "patch", kind.Resource())
-		}
+	if _, _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}); err != nil {
+		return m.cluster.Explain(err, "patch", kind.Resource())
 	}
 	m.event(Configured, kind.Singular, o.GetNamespace(), o.GetName(), "it stays")
 	return nil
@@ -175,7 +170,7 @@ func (m *leaseMigration) staysFor(c *crossing, since time.Time, lag, settle time
 		lag = settle
 	}
 	c.stays = since.Add(lag)
-	if lag > 0 && c.stays.After(m.cluster.Now()) {
+	if lag > 0 && !m.passed(c.stays) {
 		m.event(Left, c.old.kind.Singular, c.old.live.GetNamespace(), c.old.live.GetName(),
 			fmt.Sprintf("until %s: resolvers may have the answer that leads to it", c.stays.UTC().Format("15:04:05 UTC")))
 	}
@@ -193,5 +188,5 @@ func (m *Migration) settleDNS(ctx context.Context) error {
 			}
 		}
 	}
-	return pause(ctx, until.Sub(now))
+	return m.pause(ctx, until.Sub(now))
 }

@@ -60,9 +60,6 @@ func (m *leaseMigration) readAgain(ctx context.Context, c *crossing) error {
 	if now != nil {
 		m.snapshot.live[o.Kind.Plural][o.Namespace+"/"+o.Name] = now
 	}
-	if m.opts.DryRun != "" {
-		return nil
-	}
 	m.pins[o.String()] = pinOf(now)
 	old, err := m.cluster.Get(ctx, c.old.kind, c.old.live.GetNamespace(), c.old.live.GetName())
 	if err == nil && (old == nil || old.GetUID() != c.old.live.GetUID() || !sameRoute(old, c.old.live)) && !m.superseded(c) {
@@ -104,7 +101,7 @@ func lastApplied(o *unstructured.Unstructured) time.Time {
 // accepted waits until routers have accepted the new routes, all at a time. Those that are not leave
 // their old ones in place.
 func (m *leaseMigration) accepted(ctx context.Context) error {
-	if m.opts.DryRun != "" || m.opts.Wait == 0 && m.opts.AssumeServing {
+	if m.opts.Wait == 0 && m.opts.AssumeServing {
 		return nil
 	}
 	var mu sync.Mutex
@@ -157,9 +154,6 @@ func (m *leaseMigration) awaitAccepted(ctx context.Context, c *crossing) error {
 // confirmClaims reads the claims once more: a run that stood still may find that the lease has given up, or
 // somebody else has got, what it has just routed.
 func (m *leaseMigration) confirmClaims(ctx context.Context) error {
-	if m.opts.DryRun != "" {
-		return nil
-	}
 	var errs []error
 	for _, c := range m.routes {
 		if c.why != "" || len(m.made) == 0 {

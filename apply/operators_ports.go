@@ -70,13 +70,8 @@ func (r *run) movePorts(ctx context.Context, moved []render.Object) error {
 			if err := r.remove(ctx, owned{kind: o.Kind, live: live, group: r.group}, Deleted); err != nil {
 				return err
 			}
-			if r.opts.DryRun == "" {
-				delete(r.snapshot.live[o.Kind.Plural], o.Namespace+"/"+o.Name)
-			}
+			delete(r.snapshot.live[o.Kind.Plural], o.Namespace+"/"+o.Name)
 		}
-	}
-	if r.opts.DryRun != "" {
-		return nil
 	}
 	var waiting []string
 	for _, o := range moved {

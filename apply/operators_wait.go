@@ -75,9 +75,6 @@ func (r *run) agrees(o render.Object, live *unstructured.Unstructured) bool {
 // claim is kept, whoever deleted what it was made of, and when. What Akash's provider declared itself is its own,
 // and stays.
 func (r *run) awaitUnserved(ctx context.Context, s *snapshot, goes func(*state.Claim, state.Part) bool) error {
-	if r.opts.DryRun != "" {
-		return nil
-	}
 	made := slices.Clone(s.theirs[r.group])
 	for _, former := range s.formersOf(r.group) {
 		made = append(made, s.theirs[former]...)
@@ -177,11 +174,9 @@ func (r *run) getTheirs(ctx context.Context, kind kinds.Kind, namespace, name st
 	return nil, nil //nolint:nilnil // nothing is there
 }
 
-var errTimedOut = errors.New("timed out")
-
 // poll asks until it is done, for as long as the run still waits, and at least once.
 func (r *run) poll(ctx context.Context, done wait.ConditionWithContextFunc) error {
-	return pollFor(ctx, r.left(), done)
+	return r.waitUntil(ctx, r.left(), done)
 }
 
 // left is for how long the run still waits. All that it waits for has one time, which begins with the first:
@@ -196,18 +191,4 @@ func (r *run) left() time.Duration {
 		r.until = time.Now().Add(r.opts.Wait)
 	}
 	return max(time.Until(r.until), 0)
-}
-
-func pollFor(ctx context.Context, long time.Duration, done wait.ConditionWithContextFunc) error {
-	if long == 0 {
-		if ok, err := done(ctx); ok || err != nil {
-			return err
-		}
-		return errTimedOut
-	}
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, long, true, done)
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		return errTimedOut
-	}
-	return err
 }

@@ -30,7 +30,7 @@ func (r *run) patchAs(ctx context.Context, o render.Object, manager string) (met
 	again := false
 	pinned := r.pinned(o)
 	tried := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(context.Context) (bool, error) {
-		meta, made, err = r.cluster.Patch(ctx, pinned, manager, r.opts.DryRun == DryRunServer)
+		meta, made, err = r.cluster.Patch(ctx, pinned, manager)
 		if again && !made { // what is there may be what the first request has made
 			made = true
 			r.mayBeOthers(o)
@@ -44,7 +44,7 @@ func (r *run) patchAs(ctx context.Context, o render.Object, manager string) (met
 			switch {
 			case cluster.IsAway(failed):
 				err, done = failed, true
-			case failed == nil && r.opts.DryRun == "" && cluster.Unchanged(o, now, manager):
+			case failed == nil && cluster.Unchanged(o, now, manager):
 				done, made = true, true
 				r.mayBeOthers(o)
 				meta, err = metaOf(now)
@@ -73,7 +73,7 @@ func metaOf(o *unstructured.Unstructured) (*metav1.PartialObjectMetadata, error)
 func (r *run) create(ctx context.Context, o render.Object) (made bool, err error) {
 	unclear := false
 	tried := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(context.Context) (bool, error) {
-		err = r.cluster.Create(ctx, o, r.manager(o), r.opts.DryRun == DryRunServer)
+		err = r.cluster.Create(ctx, o, r.manager(o))
 		made = err == nil || unclear && apierrors.IsAlreadyExists(err)
 		if apierrors.IsAlreadyExists(err) {
 			err = nil
@@ -104,7 +104,7 @@ func (r *run) seize(ctx context.Context, o render.Object, live *unstructured.Uns
 // no object has: the write then makes the object, and fails on one that is there.
 func pinOf(live *unstructured.Unstructured) string {
 	if live == nil {
-		return "1"
+		return cluster.Unwritten
 	}
 	return live.GetResourceVersion()
 }

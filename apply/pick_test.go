@@ -96,7 +96,9 @@ func TestCheckTellsAll(t *testing.T) {
 	s.claimed(t, someLease(someOwner, 1), "d.example.com", "")
 	s.claimed(t, someLease(somebodyElses, 1), "e.example.com", "")
 	a, kept := applier(t, c)
-	a.opts.Check, a.opts.DryRun, a.opts.Prune = true, DryRunClient, false
+	opts := a.opts
+	opts.Check, opts.DryRun, opts.Prune = true, DryRunClient, false
+	a = New(c, opts)
 	var hosts []state.HostWant
 	for _, h := range []string{"a", "b", "c", "d", "e", "f"} {
 		hosts = append(hosts, state.HostWant{Host: h + ".example.com"})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,30 +18,21 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// claimOf describes the change of what a lease holds of a thing.
-func claimOf(action plan.Action, c *state.Claim, before, after []state.Part) func() plan.Change {
-	return func() plan.Change {
-		return plan.Change{
-			Action: action, Kind: string(c.Kind), Name: c.Thing, UID: c.UID, ResourceVersion: c.ResourceVersion,
-			Before: planParts(before), After: planParts(after),
-		}
+// changeClaim is change of what the lease holds of a thing. A mark or a note changes nothing of that.
+func (r *run) changeClaim(action plan.Action, c *state.Claim, after []state.Part) error {
+	was, is := planParts(c.PartsOf(r.group)), planParts(after)
+	if maps.Equal(was, is) {
+		return nil
 	}
+	return r.change(func() plan.Change {
+		return plan.Change{Action: action, Kind: string(c.Kind), Name: c.Thing, UID: c.UID, ResourceVersion: c.ResourceVersion, Before: was, After: is}
+	})
 }
 
 // writeOf describes the write of an object; live is what is there, nil for nothing.
 func (r *run) writeOf(o render.Object, live *unstructured.Unstructured) func() plan.Change {
 	return func() plan.Change {
 		return plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, r.manager(o))
-	}
-}
-
-// planHolds plans the claims that stay the lease's and are to say something else, such as another backend.
-func (r *run) planHolds() {
-	for _, h := range r.sortedHolds() {
-		parts, ok := r.final(h, h.claim)
-		if ok && !h.took && !slices.EqualFunc(parts, h.claim.Entries(r.group), state.Part.Same) {
-			_ = r.change(claimOf(plan.Claim, h.claim, h.claim.PartsOf(r.group), parts)) // only a plan that is carried out refuses
-		}
 	}
 }
 

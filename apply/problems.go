@@ -19,7 +19,7 @@ import (
 // Problems reads the cluster and finds what is wrong. A run counts as crashed when it has written
 // nothing for as long as crashedAfter. Where a namespace is given they are those of its leases.
 func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration, namespace string) ([]state.Problem, error) {
-	s, err := read(ctx, c, ledger.New(c, cfg.LedgerNamespace, false), true, kinds.Records...)
+	s, err := read(ctx, c, ledger.New(c, cfg.LedgerNamespace), true, kinds.Records...)
 	if err != nil {
 		return nil, err
 	}

@@ -112,20 +112,15 @@ func (r *run) putHost(ctx context.Context, host string, objects []render.Object)
 		switch {
 		case !gone:
 			action, message = Left, "what it replaces is still being deleted; apply again when it is gone"
-		case replaced[o.Name] && r.opts.DryRun != "":
-			message = "in place of what was"
-			if err := r.change(r.writeOf(o, nil)); err != nil {
-				return err
-			}
 		default:
 			live := r.snapshot.find(o)
+			message = r.unchecked(o)
 			if replaced[o.Name] {
-				live = nil
+				live, message = nil, "in place of what was"
 			}
 			if action, err = r.putRecord(ctx, o, live); err != nil {
 				return err
 			}
-			message = r.unchecked(o)
 		}
 		r.event(action, o.Kind.Singular, o.Namespace, o.Name, message)
 	}
@@ -199,7 +194,7 @@ func (r *run) going(host string, objects []render.Object) (going []goingRecord, 
 // awaitRemoved waits until records are gone; as long as a controller holds one back it still stands
 // in DNS. It is false where one is still there in the end.
 func (r *run) awaitRemoved(ctx context.Context, going []goingRecord) (bool, error) {
-	if r.opts.DryRun != "" || len(going) == 0 {
+	if len(going) == 0 {
 		return true, nil
 	}
 	there := func(ctx context.Context) (string, error) {

@@ -200,7 +200,7 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 	if len(r.kept) > 0 {
 		return false, &KeptError{Group: r.group, Kept: r.kept}
 	}
-	return r.opts.DryRun == "", nil
+	return true, nil
 }
 
 // tellLeft tells of what a release leaves, and of one that found nothing.
@@ -218,7 +218,7 @@ func (r *releasing) tellLeft() {
 // awaitGone waits for objects that others hold back with a finalizer: as long as they are there
 // they may serve.
 func (r *run) awaitGone(ctx context.Context, objects []owned) error {
-	if r.opts.DryRun != "" || r.opts.Wait == 0 {
+	if r.opts.Wait == 0 {
 		return nil
 	}
 	for _, o := range objects {

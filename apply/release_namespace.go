@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -90,9 +89,7 @@ func (r *releasing) endNamespace(ctx context.Context, name string) error {
 			r.event(Left, kinds.Namespace.Singular, "", name, why)
 			return nil
 		}
-		if r.opts.DryRun != DryRunClient {
-			err = r.cluster.DeletePinned(ctx, kinds.Namespace, "", name, live.GetUID(), live.GetResourceVersion(), r.opts.DryRun == DryRunServer)
-		}
+		err = r.cluster.DeletePinned(ctx, kinds.Namespace, "", name, live.GetUID(), live.GetResourceVersion())
 		switch {
 		case err == nil:
 			return r.awaitNamespace(ctx, live, "")
@@ -120,13 +117,7 @@ func (r *releasing) namespaceStays(ctx context.Context, live *unstructured.Unstr
 	if !state.MadeNamespace(live) {
 		return "kubectl akash-net did not make it, or another program has written its labels since", nil
 	}
-	except := map[types.UID]bool{}
-	if r.opts.DryRun != "" { // what the release would delete is still there
-		for _, o := range r.snapshot.written[r.group] {
-			except[o.live.GetUID()] = true
-		}
-	}
-	names, err := r.cluster.Contents(ctx, live.GetName(), except)
+	names, err := r.cluster.Contents(ctx, live.GetName())
 	if err != nil {
 		return "", err
 	}
@@ -141,7 +132,7 @@ func (r *releasing) namespaceStays(ctx context.Context, live *unstructured.Unstr
 		return "Akash's provider serves the lease", nil
 	}
 	claimed, err := r.claimedAgain(ctx)
-	if claimed && r.opts.DryRun == "" {
+	if claimed {
 		return "the lease is being applied again", err
 	}
 	return "", err
@@ -157,7 +148,7 @@ func (r *releasing) claimedAgain(ctx context.Context) (bool, error) {
 // begun meanwhile has written into a namespace that goes: the error says that it is to be run again.
 func (r *releasing) awaitNamespace(ctx context.Context, live *unstructured.Unstructured, message string) error {
 	name := live.GetName()
-	if r.opts.DryRun == "" && r.opts.Wait > 0 {
+	if r.opts.Wait > 0 {
 		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.opts.Wait, true, func(ctx context.Context) (bool, error) {
 			now, err := r.cluster.Get(ctx, kinds.Namespace, "", name)
 			return now == nil || now.GetUID() != live.GetUID(), err
@@ -169,13 +160,10 @@ func (r *releasing) awaitNamespace(ctx context.Context, live *unstructured.Unstr
 			return err
 		}
 		message = ""
-	} else if r.opts.DryRun == "" {
+	} else {
 		message = "it goes as soon as Kubernetes has emptied it"
 	}
 	r.event(Deleted, kinds.Namespace.Singular, "", name, message)
-	if r.opts.DryRun != "" {
-		return nil
-	}
 	if claimed, err := r.claimedAgain(ctx); err != nil || !claimed {
 		return err
 	}

@@ -155,7 +155,11 @@ func (r *repair) checkMended(ctx context.Context) error {
 	if len(r.mended) == 0 {
 		return nil
 	}
-	found, err := r.find(ctx)
+	var found []state.Problem
+	err := r.see(func() (err error) {
+		found, err = r.find(ctx)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("%d problems were worked on, and whether they are gone cannot be seen: %w", len(r.mended), err)
 	}
@@ -186,22 +190,20 @@ func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
 		r.send(e)
 		return nil
 	}
-	if r.opts.DryRun == "" {
-		note, err := r.mend(ctx, p, apply)
-		switch {
-		case err != nil && (ctx.Err() != nil || cluster.IsAway(err)):
-			return err
-		case err != nil:
-			r.left++
-			e.Action, e.Message = Left, fmt.Sprintf("%s; this failed: %s: %s", p.Message, e.Message, strings.Join(strings.Fields(err.Error()), " "))
-			e.Next = cmp.Or(p.Command, "kubectl akash-net repair "+p.Name())
-		default:
-			if note != "" {
-				e.Message += "; " + note
-			}
-			r.mended = append(r.mended, mended{p, e})
-			return nil
+	note, err := r.mend(ctx, p, apply)
+	switch {
+	case err != nil && (ctx.Err() != nil || cluster.IsAway(err)):
+		return err
+	case err != nil:
+		r.left++
+		e.Action, e.Message = Left, fmt.Sprintf("%s; this failed: %s: %s", p.Message, e.Message, strings.Join(strings.Fields(err.Error()), " "))
+		e.Next = cmp.Or(p.Command, "kubectl akash-net repair "+p.Name())
+	default:
+		if note != "" {
+			e.Message += "; " + note
 		}
+		r.mended = append(r.mended, mended{p, e})
+		return nil
 	}
 	r.send(e)
 	return nil
@@ -250,7 +252,7 @@ func (r *repair) migrate(ctx context.Context, g lease.Group) error {
 	if err := m.Run(ctx); err != nil {
 		return err
 	}
-	if staying := m.Staying(); len(staying) > 0 && r.opts.DryRun == "" {
+	if staying := m.Staying(); len(staying) > 0 {
 		return fmt.Errorf("for now %s stays, until DNS leads to the new route", strings.Join(staying, ", "))
 	}
 	return nil

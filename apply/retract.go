@@ -52,7 +52,7 @@ func (r *run) retractOne(ctx context.Context, m madeObject) error {
 			return err == nil, err
 		}
 		if !unsure {
-			err := r.cluster.DeletePinned(ctx, o.Kind, o.Namespace, o.Name, m.uid, version, false)
+			err := r.cluster.DeletePinned(ctx, o.Kind, o.Namespace, o.Name, m.uid, version)
 			if err == nil {
 				r.unmakes(o.Kind)
 				r.event(Deleted, o.Kind.Singular, o.Namespace, o.Name, "taken back")
@@ -90,7 +90,7 @@ func (r *run) stillMine(ctx context.Context, m madeObject, now *unstructured.Uns
 	if !labelled || id.Group() != r.group || now.GetAnnotations()[lease.AnnotationDefinition] != definition {
 		return false, nil
 	}
-	grounds, err := r.grounds(ctx, owned{kind: m.object.Kind, live: now, group: r.group})
+	grounds, err := readGrounds(ctx, r.ledger, owned{kind: m.object.Kind, live: now, group: r.group})
 	return err == nil && !slices.ContainsFunc(grounds, func(g ground) bool {
 		return !r.leftAs(g.claim) && slices.ContainsFunc(g.claim.PartsOf(r.group), func(p state.Part) bool { return p.Run != r.nonce })
 	}), err

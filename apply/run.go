@@ -144,7 +144,7 @@ func (r *run) apply(ctx context.Context) error {
 	if err := r.successors.err(); err != nil {
 		return err
 	}
-	if r.opts.Wait > 0 && r.opts.DryRun == "" && !r.successors.stay && !r.routesOnly {
+	if r.opts.Wait > 0 && !r.successors.stay && !r.routesOnly {
 		if err := r.awaitOperators(ctx, desired); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (r *run) apply(ctx context.Context) error {
 // had. An interrupted run that has made objects leaves them, with their claims: they may serve
 // already, and the same command finishes the work.
 func (r *run) undo(ctx context.Context, why error) error {
-	if ctx.Err() != nil && len(r.made) > 0 || r.opts.DryRun != "" {
+	if ctx.Err() != nil && len(r.made) > 0 {
 		return why
 	}
 	return r.giveUp(ctx, why)

@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
@@ -31,10 +32,6 @@ func (e *OvertakenError) Error() string {
 // settle ends the run's hold on its claims: each is still the one that was taken, its parts say
 // what the definition says, and the run's mark goes.
 func (r *run) settle(ctx context.Context) error {
-	if r.opts.DryRun != "" {
-		r.planHolds()
-		return nil
-	}
 	err := r.settleHolds(ctx)
 	if _, ok := errors.AsType[*OvertakenError](err); ok {
 		return err
@@ -133,6 +130,9 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 			return true, nil
 		case protocol.Yield:
 			return false, r.overtaken(h)
+		}
+		if err := r.changeClaim(plan.Claim, claim, parts); err != nil {
+			return false, err
 		}
 		another := r.sharesWithAnother(h, claim)
 		now, err := r.ledger.Put(ctx, claim, r.group, parts)

@@ -33,7 +33,7 @@ type successors struct {
 // lease may keep the new one from being taken up at all.
 func (r *run) replaces(desired []render.Object) successors {
 	s := successors{old: map[*unstructured.Unstructured]render.Object{}, names: map[string]bool{}}
-	if r.opts.DryRun != "" || r.snapshot.operators.hostname {
+	if r.snapshot.operators.hostname {
 		return s
 	}
 	for _, o := range desired {
@@ -133,18 +133,19 @@ func (r *run) awaitServing(ctx context.Context, o render.Object) error {
 		}
 		return r.awaitRoute(ctx, o, state.Serves)
 	}
-	missing := ""
+	missing, serves := "", false
 	err := r.poll(ctx, func(ctx context.Context) (bool, error) {
 		now, err := r.notServing(ctx, o)
 		if err == nil { // when the time is over the last read may fail for that
 			missing = now
 		}
-		return now == "" && err == nil, err
+		serves = now == "" && err == nil
+		return serves, err
 	})
 	if errors.Is(err, errTimedOut) {
 		return &TimeoutError{After: r.opts.Wait, Waiting: []string{missing + "; " + cmp.Or(r.goesOn, "the same command") + " goes on, and --assume-serving does without a controller's word"}}
 	}
-	if err == nil && r.changed {
+	if serves && r.changed {
 		r.event(Accepted, o.Kind.Singular, o.Namespace, o.Name, "by its controller")
 	}
 	return err

@@ -19,12 +19,6 @@ import (
 // moveAll takes the claims over in the one order in which claims are taken; if one cannot be had,
 // those that were are handed back.
 func (r *run) moveAll(ctx context.Context, moves []*move) error {
-	if r.opts.DryRun != "" {
-		for _, m := range moves {
-			r.event(Transferred, string(m.claim.Kind), "", m.claim.Thing, "")
-		}
-		return nil
-	}
 	for _, m := range moves {
 		if err := r.moveOne(ctx, m); err != nil {
 			return r.moveAllBack(ctx, moves, err)
@@ -55,9 +49,6 @@ func (r *run) moveAllBack(ctx context.Context, moves []*move, why error) error {
 // one did not.
 func (r *run) confirmMoves(ctx context.Context, moves []*move) error {
 	r.holdMoved(moves)
-	if r.opts.DryRun != "" {
-		return nil
-	}
 	err := r.checkWildcards(ctx)
 	for _, m := range moves {
 		m.claim = r.holds[m.claim.Name()].claim

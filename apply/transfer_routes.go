@@ -132,7 +132,7 @@ func unroutedParts(moves []*move) map[string][]string {
 // keep ends a transfer of which only the routes are missing: the claims are the new lease's, without a
 // mark, and its next apply brings the routes.
 func (r *run) keep(ctx context.Context, moves []*move, why error) error {
-	if cluster.IsAway(why) || r.opts.DryRun != "" {
+	if cluster.IsAway(why) {
 		return why
 	}
 	r.holdMoved(moves)

@@ -34,9 +34,6 @@ func (r *run) pendingUntil() string {
 
 // checkWildcards completes the claims on hosts and wildcards that this run has taken.
 func (r *run) checkWildcards(ctx context.Context) error {
-	if r.opts.DryRun == DryRunClient {
-		return nil
-	}
 	var hosts []*held
 	for _, h := range r.sortedHolds() {
 		switch {
@@ -96,9 +93,6 @@ func (r *run) bindOnce(ctx context.Context, h *held) error {
 		}
 		if refused := r.hostsBelow(h.want, claims); refused != nil {
 			return false, refused
-		}
-		if r.opts.DryRun == DryRunServer {
-			return true, nil // the claim was judged when it was taken, and is not there to be bound
 		}
 		stand, ended := protocol.Below(r.group, r.cluster.Now(), h.want.Thing, claims)
 		next, parts := protocol.Bind(h.want, h.claim, r.group, stand, ended)
@@ -204,7 +198,7 @@ func (r *run) below(ctx context.Context, hosts []*held) error {
 				return false, refused
 			case next == protocol.Read:
 				pending = refused
-			case next == protocol.Evict && r.opts.DryRun != DryRunServer: // a real run removes it
+			case next == protocol.Evict:
 				if err := r.evict(ctx, c); err != nil {
 					return ledger.Retry(err)
 				}

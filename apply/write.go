@@ -81,11 +81,9 @@ func (r *run) makeNamespace(ctx context.Context) error {
 	if err := r.change(r.writeOf(o, nil)); err != nil {
 		return err
 	}
-	if r.opts.DryRun != DryRunClient {
-		made, err := r.create(ctx, o)
-		if err != nil || !made {
-			return err
-		}
+	made, err := r.create(ctx, o)
+	if err != nil || !made {
+		return err
 	}
 	r.event(Created, o.Kind.Singular, "", name, "")
 	return nil
@@ -134,14 +132,11 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 	if live == nil {
 		action = Created
 	}
-	if r.opts.DryRun == DryRunClient || r.unchecked(o) != "" {
-		return action, nil
-	}
 	meta, made, err := r.patch(ctx, o)
 	if r.only != nil && (cluster.IsOvertaken(err) || cluster.IsOwned(err)) {
 		meta, made, err = r.patchMoved(ctx, o)
 	}
-	if err == nil && !made && (live == nil || meta.UID != live.GetUID()) && r.opts.DryRun == "" {
+	if err == nil && !made && (live == nil || meta.UID != live.GetUID()) {
 		return r.sendAgain(ctx, o)
 	}
 	if cluster.IsOwned(err) {
@@ -168,7 +163,7 @@ func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructure
 		r.made = append(r.made, madeObject{object: o, uid: meta.UID, resourceVersion: meta.ResourceVersion})
 		r.mu.Unlock()
 	}
-	if action == Configured && !shared(o.Kind) && r.opts.DryRun == "" {
+	if action == Configured && !shared(o.Kind) {
 		r.mu.Lock()
 		r.altered = append(r.altered, alteredObject{object: o, before: live, answer: meta})
 		r.mu.Unlock()
@@ -198,8 +193,8 @@ func shared(kind kinds.Kind) bool {
 
 // unchecked says why the server cannot judge an object in a dry run.
 func (r *run) unchecked(o render.Object) string {
-	if _, exists := r.snapshot.namespaces[o.Namespace]; exists || r.opts.DryRun != DryRunServer || o.Namespace != r.req.Lease.Namespace() {
-		return ""
+	if r.cluster.Unchecked(o.Namespace) {
+		return "not checked by the server: its namespace does not exist yet"
 	}
-	return "not checked by the server: its namespace does not exist yet"
+	return ""
 }

@@ -28,7 +28,7 @@ func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bo
 	conflict.Differs = !plan.Contains(live.Object, cluster.Rendered(o).Object)
 	id, labelled := lease.IDFromLabels(live.GetLabels())
 	// What Akash's provider has moved to this lease still has the fields of the deployment that had it.
-	former := r.opts.DryRun == "" && labelled && id.Group() == r.group && slices.Contains(kinds.ClaimLike, o.Kind)
+	former := labelled && id.Group() == r.group && slices.Contains(kinds.ClaimLike, o.Kind)
 	if former {
 		// Others may have written since the refusal: the managers that count are those of what was read.
 		now := r.cluster.Refusal(ctx, o, r.manager(o), live)
@@ -73,9 +73,6 @@ func (r *run) ofFormer(managers []string) bool {
 
 // adopts is true for an object of the lease's own owner that this run may take over.
 func (r *run) adopts(o render.Object, live *unstructured.Unstructured, id lease.ID, labelled bool) bool {
-	if r.opts.DryRun != "" {
-		return false
-	}
 	if labelled && id.Owner == r.group.Owner && id.Group() != r.group && slices.Contains(kinds.ClaimLike, o.Kind) {
 		return r.snapshot.ownership(live).Ours || r.opts.Adopt
 	}

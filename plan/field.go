@@ -87,15 +87,15 @@ func compare(fields *[]Field, path Path, have, want any) {
 	}
 	there, _ := have.(map[string]any)
 	for name, value := range wanted {
-		if at := append(slices.Clone(path), name); !identity(at) {
+		if at := append(slices.Clone(path), name); !at.Identifies() {
 			compare(fields, at, there[name], value)
 		}
 	}
 }
 
-// identity is true for what names an object.
-func identity(path Path) bool {
-	switch path.String() {
+// Identifies is true for what names an object.
+func (p Path) Identifies() bool {
+	switch p.String() {
 	case "apiVersion", "kind", "metadata.name", "metadata.namespace":
 		return true
 	}
@@ -192,8 +192,8 @@ func (f *Field) own(live *unstructured.Unstructured, manager string) {
 	})
 }
 
-// set makes the field what it would be.
-func (f Field) set(object map[string]any) {
+// Set makes the field what it would be.
+func (f Field) Set(object map[string]any) {
 	for _, name := range f.Path[:len(f.Path)-1] {
 		next, ok := object[name].(map[string]any)
 		if !ok {

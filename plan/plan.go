@@ -194,7 +194,7 @@ func Write(kind string, want map[string]any, live *unstructured.Unstructured, ma
 	c.Before = shown(live.Object)
 	c.After = runtime.DeepCopyJSON(c.Before)
 	for _, f := range c.Fields {
-		f.set(c.After)
+		f.Set(c.After)
 	}
 	return c
 }

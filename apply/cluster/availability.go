@@ -139,7 +139,9 @@ func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) err
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		c.availability.writes()
+		if c.drafts == nil {
+			c.availability.writes()
+		}
 		leave, err := c.enter(ctx)
 		if err != nil {
 			return err

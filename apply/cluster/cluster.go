@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,6 +59,12 @@ type Cluster struct {
 	gate         chan struct{}
 	clock        *clock
 	availability *availability
+	config       *rest.Config
+	http         *http.Client
+	// drafts are the writes of a dry run; nil where writes are kept.
+	drafts *drafts
+	// files is true for a cluster of objects that were read from files.
+	files bool
 }
 
 // Connect makes clients of a REST configuration, with at most concurrency requests under way.
@@ -70,19 +77,24 @@ func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	config.Wrap(clock.wrap)
 	config.Wrap(availability.wrap)
 	config.Wrap(noteStatus)
-	objects, err := dynamic.NewForConfig(config)
+	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
 	}
-	meta, err := metadata.NewForConfig(config)
-	if err != nil {
-		return nil, err
+	c := &Cluster{config: config, http: client, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, availability: availability}
+	return c, c.connect(client)
+}
+
+// connect makes the clients.
+func (c *Cluster) connect(client *http.Client) (err error) {
+	if c.Dynamic, err = dynamic.NewForConfigAndClient(c.config, client); err != nil {
+		return err
 	}
-	kinds, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, err
+	if c.Metadata, err = metadata.NewForConfigAndClient(metadata.ConfigFor(c.config), client); err != nil {
+		return err
 	}
-	return &Cluster{Dynamic: objects, Metadata: meta, discovery: kinds, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, availability: availability}, nil
+	c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(c.config, client)
+	return err
 }
 
 // enter waits for a place among the requests under way.

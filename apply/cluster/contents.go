@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
@@ -29,9 +28,9 @@ var usual = map[string][]string{
 }
 
 // Contents names what is in a namespace, sorted, as "configmap/settings", beside what Kubernetes puts into
-// every namespace itself and the objects of the given UIDs. It looks at everything that the server serves,
+// every namespace itself. It looks at everything that the server serves,
 // and fails where it may not, or cannot, look at all of it.
-func (c *Cluster) Contents(ctx context.Context, namespace string, except map[types.UID]bool) ([]string, error) {
+func (c *Cluster) Contents(ctx context.Context, namespace string) ([]string, error) {
 	resources, err := c.namespaced(ctx)
 	if err != nil {
 		return nil, err
@@ -40,7 +39,7 @@ func (c *Cluster) Contents(ctx context.Context, namespace string, except map[typ
 	group, ctx := parallel.WithContext(ctx)
 	for i, r := range resources {
 		group.Go(func() (err error) {
-			found[i], err = c.contentsOf(ctx, r, namespace, except)
+			found[i], err = c.contentsOf(ctx, r, namespace)
 			return err
 		})
 	}
@@ -86,7 +85,7 @@ func (c *Cluster) namespaced(ctx context.Context) ([]listed, error) {
 }
 
 // contentsOf names the objects of one resource in a namespace that somebody has put there.
-func (c *Cluster) contentsOf(ctx context.Context, r listed, namespace string, except map[types.UID]bool) (names []string, _ error) {
+func (c *Cluster) contentsOf(ctx context.Context, r listed, namespace string) (names []string, _ error) {
 	var page *metav1.PartialObjectMetadataList
 	err := c.ReadOf(ctx, r.GroupVersionResource, func() (err error) {
 		page, err = c.Metadata.Resource(r.GroupVersionResource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: contentsPage})
@@ -101,7 +100,7 @@ func (c *Cluster) contentsOf(ctx context.Context, r listed, namespace string, ex
 		return nil, c.Explain(err, "list", r.GroupVersionResource)
 	}
 	for i := range page.Items {
-		if m := &page.Items[i].ObjectMeta; !except[m.UID] && !isUsual(r.GroupResource(), m) {
+		if m := &page.Items[i].ObjectMeta; !isUsual(r.GroupResource(), m) {
 			names = append(names, r.singular+"/"+m.Name)
 		}
 	}

@@ -16,15 +16,12 @@ import (
 )
 
 // Patch applies an object without force. Made is true where there was none before.
-func (c *Cluster) Patch(ctx context.Context, o render.Object, manager string, dryRun bool) (meta *metav1.PartialObjectMetadata, made bool, err error) {
+func (c *Cluster) Patch(ctx context.Context, o render.Object, manager string) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	body, err := json.Marshal(o)
 	if err != nil {
 		return nil, false, err
 	}
 	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
-	if dryRun {
-		opts.DryRun = []string{metav1.DryRunAll}
-	}
 	status := 0
 	err = c.Write(ctx, func(write context.Context) (err error) {
 		meta, err = c.Metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(notingStatus(write, &status), o.Name, types.ApplyPatchType, body, opts)
@@ -53,11 +50,8 @@ func noteStatus(next http.RoundTripper) http.RoundTripper {
 }
 
 // Create makes an object that is not there yet, and changes none that is: its error is AlreadyExists then.
-func (c *Cluster) Create(ctx context.Context, o render.Object, manager string, dryRun bool) error {
+func (c *Cluster) Create(ctx context.Context, o render.Object, manager string) error {
 	opts := metav1.CreateOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
-	if dryRun {
-		opts.DryRun = []string{metav1.DryRunAll}
-	}
 	return c.Write(ctx, func(write context.Context) error {
 		_, err := c.Dynamic.Resource(o.Kind.Resource()).Namespace(o.Namespace).Create(write, Rendered(o), opts)
 		return err
@@ -92,17 +86,13 @@ func (c *Cluster) applyPinned(ctx context.Context, o render.Object, live *unstru
 
 // DeletePinned deletes an object that is the very one that was read. It is done when there is no
 // such object any more.
-func (c *Cluster) DeletePinned(ctx context.Context, kind kinds.Kind, namespace, name string, uid types.UID, resourceVersion string, dryRun bool) error {
+func (c *Cluster) DeletePinned(ctx context.Context, kind kinds.Kind, namespace, name string, uid types.UID, resourceVersion string) error {
 	pin := &metav1.Preconditions{UID: &uid}
 	if resourceVersion != "" {
 		pin.ResourceVersion = &resourceVersion
 	}
-	opts := metav1.DeleteOptions{Preconditions: pin}
-	if dryRun {
-		opts.DryRun = []string{metav1.DryRunAll}
-	}
 	err := c.Write(ctx, func(write context.Context) error {
-		return c.Metadata.Resource(kind.Resource()).Namespace(namespace).Delete(write, name, opts)
+		return c.Metadata.Resource(kind.Resource()).Namespace(namespace).Delete(write, name, metav1.DeleteOptions{Preconditions: pin})
 	})
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -33,7 +35,11 @@ func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
 		resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
 		held[resource.GroupResource()] = append(held[resource.GroupResource()], o)
 	}
-	return Connect(&rest.Config{Host: "http://objects", Transport: held}, 8)
+	c, err := Connect(&rest.Config{Host: "http://objects", Transport: held}, 8)
+	if err == nil {
+		c.files = true
+	}
+	return c, err
 }
 
 // heldObjects are the objects of a cluster, by what they are called in the API's paths.
@@ -41,37 +47,56 @@ type heldObjects map[schema.GroupResource][]*unstructured.Unstructured
 
 // RoundTrip answers a request as the API server would.
 func (h heldObjects) RoundTrip(r *http.Request) (*http.Response, error) {
-	resource, namespace, name := asked(r.URL.Path)
-	bare := strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata")
+	t := targetOf(r.URL.Path)
 	if r.Method != http.MethodGet {
-		return respond(r, http.StatusMethodNotAllowed, refusal(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, resource, name))
+		return refuse(r, apierrors.NewMethodNotSupported(t.GroupResource, strings.ToLower(r.Method)))
 	}
-	if name == "" {
+	if t.name == "" {
 		selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
 		if err != nil {
 			return nil, err
 		}
-		return respond(r, http.StatusOK, h.list(resource, namespace, selector, bare))
+		return respond(r, http.StatusOK, h.list(t.GroupResource, t.namespace, selector, isBare(r)))
 	}
-	for _, o := range h[resource] {
-		if o.GetName() == name && within(o, namespace) {
-			return respond(r, http.StatusOK, shownAs(o, bare))
-		}
+	i := slices.IndexFunc(h[t.GroupResource], func(o *unstructured.Unstructured) bool { return o.GetName() == t.name && within(o, t.namespace) })
+	if i < 0 {
+		return t.answer(r, http.StatusOK, nil)
 	}
-	return respond(r, http.StatusNotFound, refusal(http.StatusNotFound, metav1.StatusReasonNotFound, resource, name))
+	return t.answer(r, http.StatusOK, h[t.GroupResource][i])
 }
 
-// asked is what the path of a request names: /api/VERSION/… or /apis/GROUP/VERSION/…, with or without a namespace.
-func asked(path string) (resource schema.GroupResource, namespace, name string) {
-	rest := append(strings.Split(strings.Trim(path, "/"), "/"), "", "", "", "")
+// target is what a request is about.
+type target struct {
+	schema.GroupResource
+	namespace, name, subresource string
+}
+
+// targetOf is what a path names: /api/VERSION/… or /apis/GROUP/VERSION/…, with or without a namespace.
+func targetOf(path string) (t target) {
+	rest := append(strings.Split(strings.Trim(path, "/"), "/"), "", "", "", "", "")
 	if rest[0] == "apis" {
-		resource.Group, rest = rest[1], rest[1:]
+		t.Group, rest = rest[1], rest[1:]
 	}
 	if rest = rest[2:]; rest[0] == Namespaces.Resource && rest[2] != "" {
-		namespace, rest = rest[1], rest[2:]
+		t.namespace, rest = rest[1], rest[2:]
 	}
-	resource.Resource = rest[0]
-	return resource, namespace, rest[1]
+	t.Resource, t.name, t.subresource = rest[0], rest[1], rest[2]
+	return t
+}
+
+func (t target) key() string { return t.namespace + "/" + t.name }
+
+// answer answers with an object; nil is for one that is not there.
+func (t target) answer(r *http.Request, code int, o *unstructured.Unstructured) (*http.Response, error) {
+	if o == nil {
+		return refuse(r, apierrors.NewNotFound(t.GroupResource, t.name))
+	}
+	return respond(r, code, shownAs(o, isBare(r)))
+}
+
+// isBare is true for a request that wants no more of objects than their metadata.
+func isBare(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata")
 }
 
 func (h heldObjects) list(resource schema.GroupResource, namespace string, selector labels.Selector, bare bool) map[string]any {
@@ -102,12 +127,11 @@ func shownAs(o *unstructured.Unstructured, bare bool) map[string]any {
 	return map[string]any{"kind": "PartialObjectMetadata", "apiVersion": metav1.SchemeGroupVersion.String(), "metadata": o.Object["metadata"]}
 }
 
-func refusal(code int32, reason metav1.StatusReason, resource schema.GroupResource, name string) metav1.Status {
-	return metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: code, Reason: reason,
-		Message: strings.TrimSpace(fmt.Sprintf("%s %s: %s", resource, name, reason)),
-		Details: &metav1.StatusDetails{Group: resource.Group, Kind: resource.Resource, Name: name},
-	}
+// refuse answers with an error.
+func refuse(r *http.Request, err *apierrors.StatusError) (*http.Response, error) {
+	status := err.Status()
+	status.Kind, status.APIVersion = "Status", "v1"
+	return respond(r, int(status.Code), status)
 }
 
 func respond(r *http.Request, code int, body any) (*http.Response, error) {

@@ -49,7 +49,7 @@ func (i *Installer) keepAddresses(ctx context.Context) error {
 	if err != nil || problems.Failed() {
 		was = nil // any address in use counts
 	}
-	claims, err := ledger.New(i.Cluster, i.Config.LedgerNamespace, false).List(ctx, state.Address)
+	claims, err := ledger.New(i.Cluster, i.Config.LedgerNamespace).List(ctx, state.Address)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (i *Installer) Uninstall(ctx context.Context, force bool) error {
 	if err := i.close(ctx); err != nil {
 		return err
 	}
-	claims, err := ledger.New(i.Cluster, i.Config.LedgerNamespace, false).List(ctx)
+	claims, err := ledger.New(i.Cluster, i.Config.LedgerNamespace).List(ctx)
 	if err != nil {
 		return err
 	}

@@ -112,9 +112,6 @@ func (l Ledger) Shrink(ctx context.Context, claim *state.Claim, group lease.Grou
 // Delete removes a claim that is exactly as it was read.
 func (l Ledger) Delete(ctx context.Context, claim *state.Claim) error {
 	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion}}
-	if l.dryRun {
-		opts.DryRun = []string{metav1.DryRunAll}
-	}
 	err := l.cluster.Write(ctx, func(write context.Context) error { return l.client().Delete(write, claim.Name(), opts) })
 	switch {
 	case err == nil, apierrors.IsNotFound(err):

@@ -24,13 +24,11 @@ import (
 type Ledger struct {
 	cluster   *cluster.Cluster
 	Namespace string
-	// dryRun is true for a run that asks the server what it would answer.
-	dryRun bool
 }
 
-// New is the ledger in a namespace of a cluster. With dryRun writes are judged by the server and not kept.
-func New(c *cluster.Cluster, namespace string, dryRun bool) Ledger {
-	return Ledger{cluster: c, Namespace: namespace, dryRun: dryRun}
+// New is the ledger in a namespace of a cluster.
+func New(c *cluster.Cluster, namespace string) Ledger {
+	return Ledger{cluster: c, Namespace: namespace}
 }
 
 // ErrAgain says that a write lost a race, or that its answer leaves open whether it took effect:

@@ -15,10 +15,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// unwritten is a resource version that no object has: etcd's first write is its second revision. An
-// apply that names it, and no UID, makes the object and changes none that is there.
-const unwritten = "1"
-
 // Put makes the deployment group hold exactly these parts of the claim: the claim is made where
 // it has no UID. The answer is the claim as it is now; ErrAgain is for the caller to act on.
 //
@@ -27,7 +23,7 @@ const unwritten = "1"
 func (l Ledger) Put(ctx context.Context, claim *state.Claim, group lease.Group, parts []state.Part) (*state.Claim, error) {
 	ac := claim.Configuration(l.Namespace, parts)
 	if claim.UID == "" {
-		ac.WithResourceVersion(unwritten)
+		ac.WithResourceVersion(cluster.Unwritten)
 	}
 	now, err := l.Patch(ctx, claim, group, ac, false)
 	if claim.UID != "" && ownedByOthers(err) {
@@ -102,9 +98,6 @@ func (l Ledger) Patch(ctx context.Context, claim *state.Claim, group lease.Group
 
 // send patches a claim, and answers with the claim as it is then.
 func (l Ledger) send(ctx context.Context, name string, kind types.PatchType, body []byte, opts metav1.PatchOptions) (*state.Claim, error) {
-	if l.dryRun {
-		opts.DryRun = []string{metav1.DryRunAll}
-	}
 	var o *metav1.PartialObjectMetadata
 	err := l.cluster.Write(ctx, func(write context.Context) (err error) {
 		o, err = l.client().Patch(write, name, kind, body, opts)

@@ -46,8 +46,6 @@ type Taking struct {
 	Relied bool
 	// Pending is until when a wildcard that is taken may be pending.
 	Pending string
-	// Preview is true in a dry run, which removes no hold that has ended: it counts as gone.
-	Preview bool
 	// Took and Anew are what an earlier look at the same claim answered.
 	Took, Anew bool
 }
@@ -88,14 +86,12 @@ func Take(t Taking) Taken {
 		case f.Verdict == state.Going:
 			out.Next = Read
 			return out
-		case f.Verdict == state.Expired && !t.Preview:
+		case f.Verdict == state.Expired:
 			out.Next = Evict
 			return out
 		case f.Verdict == state.Withheld:
 			out.Withheld = append(out.Withheld, Withheld{Part: p, By: f.By})
 			continue
-		case f.Verdict == state.Expired:
-			out.Next, out.Anew, out.Claim = Write, true, nil
 		case f.Verdict == state.Free:
 			out.Next, out.Anew = Write, true
 			if p.Run = t.Nonce; t.Want.Kind == state.Wildcard {

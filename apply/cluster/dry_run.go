@@ -1,0 +1,270 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// The ways to run without changing anything.
+const (
+	// DryRunClient sends no write.
+	DryRunClient = "client"
+	// DryRunServer sends each write for the API server to judge and not to keep.
+	DryRunServer = "server"
+)
+
+// DryRun is a cluster of which no write is kept: what is read of it is what would be there after the writes. In
+// the mode DryRunServer the API server judges a first write to an object; what comes after that, and what is in a
+// namespace that does not exist yet, is worked out from what was read and what was sent. In the mode DryRunClient
+// all is. Without a mode it is the cluster itself.
+func (c *Cluster) DryRun(mode string) *Cluster {
+	if mode == "" || c.drafts != nil {
+		return c
+	}
+	out := *c
+	out.drafts = &drafts{next: c.http.Transport, files: c.files, server: mode == DryRunServer, of: map[schema.GroupResource]map[string]*draft{}}
+	client := *c.http
+	client.Transport = noteStatus(out.drafts)
+	if err := out.connect(&client); err != nil {
+		panic(err) // the same configuration has made clients before
+	}
+	return &out
+}
+
+// Waits is false for a dry run: nothing comes of what is not written. What it would wait for counts as come.
+func (c *Cluster) Waits() bool { return c.drafts == nil }
+
+// Unchecked is true where the API server could not judge a dry run's writes in a namespace: only the dry run has
+// made it.
+func (c *Cluster) Unchecked(namespace string) bool {
+	return c.drafts != nil && c.drafts.server && c.drafts.made(namespace)
+}
+
+// drafts are the writes of a dry run. They are answered as the API server would answer them, and read back.
+type drafts struct {
+	next http.RoundTripper
+	// server is true where the API server judges, files where there is none: what is there was read from files, and
+	// may lack its UID.
+	server, files bool
+
+	mu       sync.Mutex
+	of       map[schema.GroupResource]map[string]*draft
+	versions int
+}
+
+// draft is an object as a dry run has written it; nil is one that it has deleted.
+type draft struct {
+	object *unstructured.Unstructured
+	// fresh is true for an object that was not there before.
+	fresh bool
+}
+
+// RoundTrip answers a request.
+func (d *drafts) RoundTrip(r *http.Request) (*http.Response, error) {
+	t := targetOf(r.URL.Path)
+	query := r.URL.Query()
+	switch {
+	case r.Method != http.MethodGet && query.Has("dryRun"), query.Has("watch"):
+		return d.next.RoundTrip(r)
+	case r.Method != http.MethodGet:
+		return d.write(r, t)
+	case t.name == "":
+		return d.list(r, t)
+	}
+	if now := d.find(t); now != nil {
+		return t.answer(r, http.StatusOK, now.object)
+	}
+	return d.next.RoundTrip(r)
+}
+
+func (d *drafts) find(t target) *draft {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.of[t.GroupResource][t.key()]
+}
+
+// made is true for a namespace that only the dry run has made.
+func (d *drafts) made(namespace string) bool {
+	now := d.find(target{GroupResource: Namespaces.GroupResource(), name: namespace})
+	return now != nil && now.fresh
+}
+
+// list answers a LIST: what the dry run has written takes the place of what is there.
+func (d *drafts) list(r *http.Request, t target) (*http.Response, error) {
+	d.mu.Lock()
+	some := len(d.of[t.GroupResource]) > 0
+	d.mu.Unlock()
+	if !some {
+		return d.next.RoundTrip(r)
+	}
+	var list struct {
+		Kind       string           `json:"kind"`
+		APIVersion string           `json:"apiVersion"`
+		Metadata   map[string]any   `json:"metadata"`
+		Items      []map[string]any `json:"items"`
+	}
+	asJSON := r.Clone(r.Context())
+	asJSON.Header.Set("Accept", "application/json")
+	if isBare(r) {
+		asJSON.Header.Set("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+	}
+	response, err := d.next.RoundTrip(asJSON)
+	if err != nil || response.StatusCode != http.StatusOK {
+		return response, err
+	}
+	if err := decode(response.Body, &list); err != nil {
+		return nil, err
+	}
+	selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	items := []map[string]any{}
+	for _, item := range list.Items {
+		o := unstructured.Unstructured{Object: item}
+		if d.of[t.GroupResource][o.GetNamespace()+"/"+o.GetName()] == nil {
+			items = append(items, item)
+		}
+	}
+	last, _ := list.Metadata["continue"].(string)
+	for _, now := range d.of[t.GroupResource] {
+		if o := now.object; o != nil && last == "" && within(o, t.namespace) && selector.Matches(labels.Set(o.GetLabels())) {
+			items = append(items, shownAs(o, isBare(r)))
+		}
+	}
+	list.Items = items
+	return respond(r, http.StatusOK, list)
+}
+
+// write answers a write.
+func (d *drafts) write(r *http.Request, t target) (*http.Response, error) {
+	w, err := writingOf(r, t)
+	if err != nil {
+		return nil, err
+	}
+	known := d.find(w.target)
+	if d.server && known == nil && !d.made(w.namespace) {
+		return d.judge(r, w)
+	}
+	var live *unstructured.Unstructured
+	if known == nil && (d.files || w.method != http.MethodDelete && !w.makes()) {
+		if live, err = d.read(r, w.target); err != nil {
+			return nil, err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known = d.of[w.GroupResource][w.key()]
+	if known != nil {
+		live = known.object
+	}
+	out, refused := w.result(live)
+	if refused != nil {
+		return refuse(r, refused)
+	}
+	return d.keep(r, w, live, out)
+}
+
+// keep notes what a write makes of an object, and answers it. Its version is new where the write changes it.
+func (d *drafts) keep(r *http.Request, w *writing, was, out *unstructured.Unstructured) (*http.Response, error) {
+	known, code := d.of[w.GroupResource][w.key()], http.StatusOK
+	now := &draft{object: out, fresh: was == nil && (known == nil || known.fresh)}
+	if was == nil && out != nil {
+		code = http.StatusCreated
+	}
+	if out != nil && (was == nil || !reflect.DeepEqual(was.Object, out.Object)) {
+		d.versions++
+		version(out, was == nil, d.versions)
+	}
+	if d.of[w.GroupResource] == nil {
+		d.of[w.GroupResource] = map[string]*draft{}
+	}
+	d.of[w.GroupResource][w.key()] = now
+	if out == nil {
+		return respond(r, code, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess})
+	}
+	return w.answer(r, code, out)
+}
+
+// judge sends a write for the API server to judge, and keeps what it says.
+func (d *drafts) judge(r *http.Request, w *writing) (*http.Response, error) {
+	dry, body := r.Clone(r.Context()), w.body
+	query := dry.URL.Query()
+	query.Set("dryRun", metav1.DryRunAll)
+	dry.URL.RawQuery = query.Encode()
+	if r.Method == http.MethodDelete { // whose options are read from the body alone, where there is one
+		var err error
+		w.wish["dryRun"] = []string{metav1.DryRunAll}
+		if body, err = json.Marshal(w.wish); err != nil {
+			return nil, err
+		}
+	}
+	dry.Body, dry.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	dry.Header.Set("Accept", "application/json")
+	response, err := d.next.RoundTrip(dry)
+	if err != nil || response.StatusCode >= http.StatusBadRequest {
+		return response, err
+	}
+	var out, was *unstructured.Unstructured
+	if r.Method != http.MethodDelete {
+		out = &unstructured.Unstructured{}
+		if err := decode(response.Body, &out.Object); err != nil {
+			return nil, err
+		}
+	}
+	if out != nil && response.StatusCode != http.StatusCreated {
+		if was, err = d.read(r, w.target); err != nil {
+			return nil, err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.keep(r, w, was, out)
+}
+
+// read reads an object as it is; nil where there is none.
+func (d *drafts) read(r *http.Request, t target) (*unstructured.Unstructured, error) {
+	get := r.Clone(r.Context())
+	get.Method, get.Body, get.ContentLength, get.URL.RawQuery = http.MethodGet, nil, 0, ""
+	get.URL.Path = strings.TrimSuffix(get.URL.Path, "/"+t.subresource)
+	get.Header.Set("Accept", "application/json")
+	get.Header.Del("Content-Type")
+	response, err := d.next.RoundTrip(get)
+	if err != nil {
+		return nil, err
+	}
+	var o map[string]any
+	if err := decode(response.Body, &o); err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, nil //nolint:nilnil // whatever is wrong shows where the object is read
+	}
+	return &unstructured.Unstructured{Object: o}, nil
+}
+
+// decode reads a body to its end.
+func decode(body io.ReadCloser, into any) error {
+	defer func() { _ = body.Close() }() // it is read
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	if into, ok := into.(*map[string]any); ok {
+		return utiljson.Unmarshal(text, into)
+	}
+	return json.Unmarshal(text, into)
+}

@@ -1,0 +1,163 @@
+package cluster
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+const ingressOne = `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: a
+  namespace: one
+  uid: u1
+  resourceVersion: "7"
+  labels: {app: web}
+  annotations: {kept: theirs, old: ours}
+  managedFields:
+    - {manager: m, operation: Apply, apiVersion: networking.k8s.io/v1, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:annotations": {"f:old": {}}}}}
+spec: {ingressClassName: nginx}
+status: {loadBalancer: {}}
+`
+
+func route(name, class string) render.Object {
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "spec": map[string]any{"ingressClassName": class}}}
+	o.SetName(name)
+	o.SetNamespace("one")
+	return render.Object{Kind: kinds.Ingress, Namespace: "one", Name: name, Config: o}
+}
+
+// writes makes some writes, and returns what is there then.
+func writes(t *testing.T, c *Cluster) map[string]string {
+	t.Helper()
+	ctx := t.Context()
+	if meta, made, err := c.Patch(ctx, route("a", "traefik"), "m"); err != nil || made || meta.UID != "u1" || meta.ResourceVersion == "7" {
+		t.Errorf("apply: made %v, %v, %v", made, meta, err)
+	}
+	if err := c.DeletePinned(ctx, kinds.Ingress, "one", "a", "u1", "7"); !IsOvertaken(err) {
+		t.Errorf("a delete of what was changed since: %v", err)
+	}
+	if meta, made, err := c.Patch(ctx, route("b", "nginx"), "m"); err != nil || !made || meta.UID == "" {
+		t.Errorf("apply of a new object: made %v, %v, %v", made, meta, err)
+	}
+	if err := c.Create(ctx, route("b", "nginx"), "m"); !IsOvertaken(err) {
+		t.Errorf("what is there is made: %v", err)
+	}
+	there := map[string]string{}
+	list, err := c.Objects(ctx, kinds.Ingress.Resource(), "", metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	metas, err := c.Metas(ctx, kinds.Ingress.Resource(), "one")
+	if err != nil || len(metas) != len(list) {
+		t.Errorf("%d of %d metadata, error %v", len(metas), len(list), err)
+	}
+	for _, o := range list {
+		there[o.GetName()], _, _ = unstructured.NestedString(o.Object, "spec", "ingressClassName")
+	}
+	return there
+}
+
+// What a client's dry run has written is read back, and nothing of it is sent.
+func TestDryRunIsReadBack(t *testing.T) {
+	under, err := OfObjects(objectsOf(t, ingressOne))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := under.DryRun(DryRunClient)
+	if diff := cmp.Diff(map[string]string{"a": "traefik", "b": "nginx"}, writes(t, c)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	now, err := c.Get(t.Context(), kinds.Ingress, "one", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"kept": "theirs"}, now.GetAnnotations()); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if e, ok := managed.Applied(now, "m"); !ok || !e.Owns("spec", "ingressClassName") || e.Owns("metadata") {
+		t.Errorf("the manager owns %v", e)
+	}
+	if !Unchanged(route("a", "traefik"), now, "m") {
+		t.Error("what was applied differs from what is read")
+	}
+	patch := `{"metadata":{"resourceVersion":"` + now.GetResourceVersion() + `"},"status":{"loadBalancer":null,"seen":true}}`
+	if _, err := c.Dynamic.Resource(kinds.Ingress.Resource()).Namespace("one").Patch(t.Context(), "a", types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status"); err != nil {
+		t.Error(err)
+	}
+	if now, err = c.Get(t.Context(), kinds.Ingress, "one", "a"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(any(map[string]any{"seen": true}), now.Object["status"]); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	if err := c.DeletePinned(t.Context(), kinds.Ingress, "one", "a", "u1", now.GetResourceVersion()); err != nil {
+		t.Error(err)
+	}
+	if now, err = c.Get(t.Context(), kinds.Ingress, "one", "a"); now != nil || err != nil {
+		t.Errorf("what was deleted is read: %v %v", now, err)
+	}
+	if was, err := under.Get(t.Context(), kinds.Ingress, "one", "a"); err != nil || was.GetResourceVersion() != "7" {
+		t.Errorf("the cluster itself has changed: %v %v", was, err)
+	}
+}
+
+// A server's dry run sends each first write of an object as one, and no other.
+func TestServerJudgesADryRun(t *testing.T) {
+	var sent []string
+	answers := heldObjects{{Group: "networking.k8s.io", Resource: "ingresses"}: objectsOf(t, ingressOne)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			body, _ := io.ReadAll(r.Body)
+			dry := r.URL.Query().Get("dryRun") == "All"
+			if r.Method == http.MethodDelete { // the API server reads its options from the body alone
+				dry = strings.Contains(string(body), `"dryRun":["All"]`)
+			}
+			sent = append(sent, fmt.Sprintf("%s %s %v", r.Method, targetOf(r.URL.Path).key(), dry))
+			w.Header().Set("Content-Type", "application/json")
+			if strings.HasSuffix(r.URL.Path, "/b") {
+				w.WriteHeader(http.StatusCreated)
+			}
+			_, _ = w.Write([]byte(strings.Replace(string(body), `"metadata":{`, `"metadata":{"uid":"u1","resourceVersion":"7",`, 1)))
+			return
+		}
+		response, err := answers.RoundTrip(r)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(response.StatusCode)
+		_, _ = io.Copy(w, response.Body)
+	}))
+	defer server.Close()
+	under, err := Connect(&rest.Config{Host: server.URL}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := under.DryRun(DryRunServer)
+	if diff := cmp.Diff(map[string]string{"a": "traefik", "b": "nginx"}, writes(t, c)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if err := c.DeletePinned(t.Context(), kinds.Ingress, "one", "c", "u2", "1"); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"PATCH one/a true", "PATCH one/b true", "DELETE one/c true"}, sent); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,173 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/akash-net/kubectl-akash-net/plan"
+)
+
+// writing is a write that a dry run does not send.
+type writing struct {
+	target
+	method  string
+	how     types.PatchType
+	manager string
+	body    []byte
+	// wish is what is sent, uid and version what it is pinned to.
+	wish         map[string]any
+	uid, version string
+}
+
+func writingOf(r *http.Request, t target) (*writing, error) {
+	w := &writing{target: t, wish: map[string]any{}, method: r.Method, how: types.PatchType(r.Header.Get("Content-Type")), manager: r.URL.Query().Get("fieldManager")}
+	if r.Body != nil {
+		var err error
+		if w.body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		_ = r.Body.Close() // it is read
+	}
+	if len(w.body) > 0 {
+		if err := utiljson.Unmarshal(w.body, &w.wish); err != nil {
+			return nil, err
+		}
+	}
+	pins, _ := w.wish["metadata"].(map[string]any)
+	if r.Method == http.MethodDelete {
+		pins, _ = w.wish["preconditions"].(map[string]any)
+	} else if pins != nil {
+		pins = maps.Clone(pins)
+		for _, pin := range []string{"uid", "resourceVersion"} {
+			delete(w.wish["metadata"].(map[string]any), pin)
+		}
+	}
+	w.uid, _ = pins["uid"].(string)
+	w.version, _ = pins["resourceVersion"].(string)
+	if w.name == "" {
+		w.name, _ = pins["name"].(string)
+	}
+	return w, nil
+}
+
+// makes is true for a write that is pinned to there being no object.
+func (w *writing) makes() bool { return w.version == Unwritten && w.uid == "" }
+
+// Unwritten is a resource version that no object has: etcd's first write is its second revision. An
+// apply that names it, and no UID, makes the object and changes none that is there.
+const Unwritten = "1"
+
+// result is what the write makes of an object, nil where it goes, or how the API server would refuse it. It does
+// not refuse what another manager owns: a plan shows that, field by field.
+func (w *writing) result(live *unstructured.Unstructured) (*unstructured.Unstructured, *apierrors.StatusError) {
+	moved := apierrors.NewConflict(w.GroupResource, w.name, errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+	switch {
+	case live != nil && live.GetUID() != "" && (w.uid != "" && w.uid != string(live.GetUID()) || w.version != "" && w.version != live.GetResourceVersion()):
+		return nil, moved
+	case w.method == http.MethodDelete:
+		return nil, nil
+	case live == nil && w.uid+w.version != "" && !w.makes():
+		return nil, moved
+	case w.method == http.MethodPost && live != nil:
+		return nil, apierrors.NewAlreadyExists(w.GroupResource, w.name)
+	case w.method == http.MethodPost, w.how == types.ApplyPatchType:
+		return w.applied(live), nil
+	case live == nil:
+		return nil, apierrors.NewNotFound(w.GroupResource, w.name)
+	case w.how == types.MergePatchType:
+		out := live.DeepCopy()
+		merge(out.Object, w.wish)
+		return out, nil
+	}
+	return nil, apierrors.NewMethodNotSupported(w.GroupResource, string(w.how))
+}
+
+// applied is the object after a server-side apply.
+func (w *writing) applied(live *unstructured.Unstructured) *unstructured.Unstructured {
+	wish := (&unstructured.Unstructured{Object: w.wish}).DeepCopy()
+	wish.SetNamespace(w.namespace)
+	out := wish
+	if live != nil {
+		out = live.DeepCopy()
+		for _, f := range plan.Fields(live, wish.Object, w.manager) {
+			f.Set(out.Object)
+		}
+	}
+	fields, err := json.Marshal(fieldsOf(w.wish, nil))
+	if err != nil {
+		return out
+	}
+	entry := metav1.ManagedFieldsEntry{
+		Manager: w.manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: wish.GetAPIVersion(), FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{},
+	}
+	entry.FieldsV1.SetRawBytes(fields)
+	entries := out.GetManagedFields()
+	i := slices.IndexFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == w.manager && e.Operation == entry.Operation && e.Subresource == ""
+	})
+	switch {
+	case i < 0:
+		i, entries = len(entries), append(entries, entry)
+	case entries[i].FieldsV1 != nil && bytes.Equal(entries[i].FieldsV1.GetRawBytes(), fields):
+		return out
+	}
+	entry.Time = &metav1.Time{Time: time.Now()}
+	entries[i] = entry
+	out.SetManagedFields(entries)
+	return out
+}
+
+// fieldsOf are the fields of an object that is applied, in the form of managed fields. A list is one field.
+func fieldsOf(value map[string]any, path plan.Path) map[string]any {
+	out := map[string]any{}
+	for name, v := range value {
+		at := append(slices.Clone(path), name)
+		below, _ := v.(map[string]any)
+		if fields := fieldsOf(below, at); !at.Identifies() && (len(fields) > 0 || len(below) == 0) {
+			out["f:"+name] = fields
+		}
+	}
+	return out
+}
+
+// merge is a JSON merge patch (RFC 7386).
+func merge(into, patch map[string]any) {
+	for name, value := range patch {
+		switch value := value.(type) {
+		case nil:
+			delete(into, name)
+		case map[string]any:
+			below, ok := into[name].(map[string]any)
+			if !ok {
+				below = map[string]any{}
+				into[name] = below
+			}
+			merge(below, value)
+		default:
+			into[name] = value
+		}
+	}
+}
+
+// version gives an object that a dry run has written a version of its own, and a UID where it has made it.
+func version(o *unstructured.Unstructured, made bool, n int) {
+	o.SetResourceVersion(fmt.Sprintf("dry-run-%d", n))
+	if made {
+		o.SetUID(uuid.NewUUID())
+		o.SetCreationTimestamp(metav1.Now())
+	}
+}
