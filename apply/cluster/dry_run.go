@@ -239,7 +239,9 @@ func (d *drafts) judge(r *http.Request, w *writing) (*http.Response, error) {
 func (d *drafts) read(r *http.Request, t target) (*unstructured.Unstructured, error) {
 	get := r.Clone(r.Context())
 	get.Method, get.Body, get.ContentLength, get.URL.RawQuery = http.MethodGet, nil, 0, ""
-	get.URL.Path = strings.TrimSuffix(get.URL.Path, "/"+t.subresource)
+	if get.URL.Path = strings.TrimSuffix(get.URL.Path, "/"+t.subresource); r.Method == http.MethodPost {
+		get.URL.Path += "/" + t.name
+	}
 	get.Header.Set("Accept", "application/json")
 	get.Header.Del("Content-Type")
 	response, err := d.next.RoundTrip(get)

@@ -58,6 +58,9 @@ func writes(t *testing.T, c *Cluster) map[string]string {
 	if err := c.Create(ctx, route("b", "nginx"), "m"); !IsOvertaken(err) {
 		t.Errorf("what is there is made: %v", err)
 	}
+	if err := c.Create(ctx, route("c", "nginx"), "m"); err != nil {
+		t.Errorf("what is not there cannot be made: %v", err)
+	}
 	there := map[string]string{}
 	list, err := c.Objects(ctx, kinds.Ingress.Resource(), "", metav1.ListOptions{})
 	if err != nil {
@@ -80,7 +83,7 @@ func TestDryRunIsReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := under.DryRun(DryRunClient)
-	if diff := cmp.Diff(map[string]string{"a": "traefik", "b": "nginx"}, writes(t, c)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "traefik", "b": "nginx", "c": "nginx"}, writes(t, c)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	now, err := c.Get(t.Context(), kinds.Ingress, "one", "a")
@@ -130,7 +133,7 @@ func TestServerJudgesADryRun(t *testing.T) {
 			}
 			sent = append(sent, fmt.Sprintf("%s %s %v", r.Method, targetOf(r.URL.Path).key(), dry))
 			w.Header().Set("Content-Type", "application/json")
-			if strings.HasSuffix(r.URL.Path, "/b") {
+			if strings.HasSuffix(r.URL.Path, "/b") || r.Method == http.MethodPost {
 				w.WriteHeader(http.StatusCreated)
 			}
 			_, _ = w.Write([]byte(strings.Replace(string(body), `"metadata":{`, `"metadata":{"uid":"u1","resourceVersion":"7",`, 1)))
@@ -151,13 +154,13 @@ func TestServerJudgesADryRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := under.DryRun(DryRunServer)
-	if diff := cmp.Diff(map[string]string{"a": "traefik", "b": "nginx"}, writes(t, c)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "traefik", "b": "nginx", "c": "nginx"}, writes(t, c)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if err := c.DeletePinned(t.Context(), kinds.Ingress, "one", "c", "u2", "1"); err != nil {
+	if err := c.DeletePinned(t.Context(), kinds.Ingress, "one", "d", "u2", "1"); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]string{"PATCH one/a true", "PATCH one/b true", "DELETE one/c true"}, sent); diff != "" {
+	if diff := cmp.Diff([]string{"PATCH one/a true", "PATCH one/b true", "POST one/ true", "DELETE one/d true"}, sent); diff != "" {
 		t.Errorf("sent (-want +got):\n%s", diff)
 	}
 }
