@@ -71,7 +71,7 @@ type Applier struct {
 
 // New makes an applier for a cluster.
 func New(c *cluster.Cluster, opts Options) *Applier {
-	if c = c.DryRun(opts.DryRun); !c.Waits() {
+	if c = c.DryRun(opts.DryRun); !c.Waits() { //nolint:forbidigo // here the connection of a dry run is made
 		opts.Wait = 0
 	}
 	return &Applier{cluster: c, opts: opts, ledger: ledger.New(c, opts.Config.LedgerNamespace)}

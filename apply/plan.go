@@ -65,7 +65,7 @@ func planParts(parts []state.Part) map[string]any {
 // A lease that would be refused says so in the plan. The error is of what could not be found out.
 func Plan(ctx context.Context, c *cluster.Cluster, opts Options, defs []*lease.Definition) (plan.Plan, error) {
 	byLease := map[lease.ID][]plan.Change{}
-	opts.DryRun, opts.Wait, opts.Report, opts.Progress, opts.Only = DryRunClient, 0, nil, nil, nil
+	opts.DryRun, opts.Wait, opts.Report, opts.Progress, opts.Only = DryRunClient, 0, nil, nil, nil //nolint:forbidigo // it is set, not asked
 	opts.Plan = func(id lease.ID, change plan.Change) {
 		forget(&change)
 		byLease[id] = append(byLease[id], change)

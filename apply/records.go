@@ -108,19 +108,17 @@ func (r *run) putHost(ctx context.Context, host string, objects []render.Object)
 		return err
 	}
 	for _, o := range objects {
-		action, message := Created, ""
-		switch {
-		case !gone:
-			action, message = Left, "what it replaces is still being deleted; apply again when it is gone"
-		default:
-			live := r.snapshot.find(o)
-			message = r.unchecked(o)
-			if replaced[o.Name] {
-				live, message = nil, "in place of what was"
-			}
-			if action, err = r.putRecord(ctx, o, live); err != nil {
-				return err
-			}
+		if !gone {
+			r.event(Left, o.Kind.Singular, o.Namespace, o.Name, "what it replaces is still being deleted; apply again when it is gone")
+			continue
+		}
+		live, message := r.snapshot.find(o), r.unchecked(o)
+		if replaced[o.Name] {
+			live, message = nil, "in place of what was"
+		}
+		action, err := r.putRecord(ctx, o, live)
+		if err != nil {
+			return err
 		}
 		r.event(action, o.Kind.Singular, o.Namespace, o.Name, message)
 	}

@@ -74,7 +74,7 @@ func (r *releasing) endNamespace(ctx context.Context, name string) error {
 		case live == nil:
 			return nil
 		case live.GetDeletionTimestamp() != nil && r.opts.DeleteNamespace:
-			return r.awaitNamespace(ctx, live, "is being deleted already")
+			return r.awaitNamespace(ctx, live)
 		case live.GetDeletionTimestamp() != nil:
 			return nil
 		case !r.opts.DeleteNamespace:
@@ -92,7 +92,7 @@ func (r *releasing) endNamespace(ctx context.Context, name string) error {
 		err = r.cluster.DeletePinned(ctx, kinds.Namespace, "", name, live.GetUID(), live.GetResourceVersion())
 		switch {
 		case err == nil:
-			return r.awaitNamespace(ctx, live, "")
+			return r.awaitNamespace(ctx, live)
 		case !cluster.IsOvertaken(err):
 			return r.cluster.Explain(err, "delete", cluster.Namespaces)
 		}
@@ -146,8 +146,8 @@ func (r *releasing) claimedAgain(ctx context.Context) (bool, error) {
 
 // awaitNamespace waits until a namespace that is being deleted is gone, and tells so. An apply that has
 // begun meanwhile has written into a namespace that goes: the error says that it is to be run again.
-func (r *releasing) awaitNamespace(ctx context.Context, live *unstructured.Unstructured, message string) error {
-	name := live.GetName()
+func (r *releasing) awaitNamespace(ctx context.Context, live *unstructured.Unstructured) error {
+	name, message := live.GetName(), "it goes as soon as Kubernetes has emptied it"
 	if r.opts.Wait > 0 {
 		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.opts.Wait, true, func(ctx context.Context) (bool, error) {
 			now, err := r.cluster.Get(ctx, kinds.Namespace, "", name)
@@ -160,8 +160,6 @@ func (r *releasing) awaitNamespace(ctx context.Context, live *unstructured.Unstr
 			return err
 		}
 		message = ""
-	} else {
-		message = "it goes as soon as Kubernetes has emptied it"
 	}
 	r.event(Deleted, kinds.Namespace.Singular, "", name, message)
 	if claimed, err := r.claimedAgain(ctx); err != nil || !claimed {

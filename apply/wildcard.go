@@ -193,12 +193,12 @@ func (r *run) below(ctx context.Context, hosts []*held) error {
 				continue
 			}
 			refused := &HeldError{Lease: r.req.Lease, Held: []HeldThing{{Kind: state.Wildcard, Thing: c.Thing, By: c.HeldBy(), At: hosts[0].want.At}}}
-			switch next := protocol.Above(r.group, r.cluster.Now(), c); {
-			case next == protocol.Yield:
+			switch protocol.Above(r.group, r.cluster.Now(), c) {
+			case protocol.Yield:
 				return false, refused
-			case next == protocol.Read:
+			case protocol.Read:
 				pending = refused
-			case next == protocol.Evict:
+			case protocol.Evict:
 				if err := r.evict(ctx, c); err != nil {
 					return ledger.Retry(err)
 				}

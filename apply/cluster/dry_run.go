@@ -244,7 +244,7 @@ func (d *drafts) read(r *http.Request, t target) (*unstructured.Unstructured, er
 	}
 	get.Header.Set("Accept", "application/json")
 	get.Header.Del("Content-Type")
-	response, err := d.next.RoundTrip(get)
+	response, err := d.next.RoundTrip(get) //nolint:bodyclose // decode closes it
 	if err != nil {
 		return nil, err
 	}

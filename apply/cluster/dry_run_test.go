@@ -144,6 +144,7 @@ func TestServerJudgesADryRun(t *testing.T) {
 			t.Error(err)
 			return
 		}
+		defer func() { _ = response.Body.Close() }()
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(response.StatusCode)
 		_, _ = io.Copy(w, response.Body)

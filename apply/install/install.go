@@ -42,8 +42,6 @@ var plurals = map[string]string{
 type Installer struct {
 	Cluster *cluster.Cluster
 	Config  *config.ProviderConfig
-	// DryRun is empty, DryRunClient or DryRunServer.
-	DryRun string
 	// Report receives the events.
 	Report func(apply.Event)
 
@@ -77,9 +75,8 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 			return err
 		}
 	}
-	made := map[string]bool{}
 	for _, o := range objects {
-		if err := i.installObject(ctx, o, document, made); err != nil {
+		if err := i.installObject(ctx, o, document); err != nil {
 			return err
 		}
 	}
@@ -89,7 +86,7 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 	return nil
 }
 
-func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructured, document string, made map[string]bool) error {
+func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructured, document string) error {
 	resource := resourceOf(o)
 	client := i.Cluster.Dynamic.Resource(resource).Namespace(o.GetNamespace())
 	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
@@ -103,16 +100,7 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 			return nil
 		}
 	}
-	if i.DryRun == apply.DryRunClient || i.DryRun == apply.DryRunServer && made[o.GetNamespace()] {
-		i.tell(created(exists), o, "")
-		return nil
-	}
-	opts := metav1.ApplyOptions{FieldManager: lease.FieldManager}
-	if i.DryRun == apply.DryRunServer {
-		opts.DryRun = []string{metav1.DryRunAll}
-		made[o.GetName()] = !exists
-	}
-	now, err := client.Apply(ctx, o.GetName(), o, opts)
+	now, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager})
 	switch {
 	case cluster.IsOwned(err):
 		return &apply.ConflictError{Object: o.GetKind() + "/" + o.GetName(), Managers: cluster.Owners(err), Err: err}
@@ -123,14 +111,14 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 	if exists && now.GetResourceVersion() == live.GetResourceVersion() {
 		action = apply.Unchanged
 	}
-	if i.isLedger(o) && now.GetAnnotations()[lease.AnnotationClosing] != "" && i.DryRun == "" {
+	if i.isLedger(o) && now.GetAnnotations()[lease.AnnotationClosing] != "" {
 		if err := i.mark(ctx, nil, func(string) bool { return true }); err != nil {
 			return err
 		}
 		action = apply.Configured
 	}
 	i.tell(action, o, "")
-	if o.GetKind() == "CustomResourceDefinition" && i.DryRun == "" {
+	if o.GetKind() == "CustomResourceDefinition" && i.Cluster.Waits() {
 		return i.established(ctx, resource, o.GetName())
 	}
 	return nil

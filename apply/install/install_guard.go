@@ -61,7 +61,7 @@ func (i *Installer) dropStrict(ctx context.Context) error {
 // guarded waits until the API server enforces the guard: a policy takes about a second to act. It
 // asks the server, in a dry run, for what the guard must refuse.
 func (i *Installer) guarded(ctx context.Context) error {
-	if i.DryRun != "" {
+	if !i.Cluster.Waits() {
 		return nil
 	}
 	probe := &unstructured.Unstructured{Object: map[string]any{

@@ -88,20 +88,13 @@ func (i *Installer) uninstallAsRead(ctx context.Context, o *unstructured.Unstruc
 		}
 		return err
 	}
-	if i.DryRun == apply.DryRunClient {
-		i.tell(apply.Deleted, o, "")
-		return nil
-	}
 	uid, version := live.GetUID(), live.GetResourceVersion()
 	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
-	if i.isLedger(o) && live.GetDeletionTimestamp() == nil && i.DryRun == "" {
+	if i.isLedger(o) && live.GetDeletionTimestamp() == nil {
 		if live.GetAnnotations()[lease.AnnotationClosing] != i.nonce {
 			return &ReopenedError{Namespace: o.GetName()}
 		}
 		opts.Preconditions.ResourceVersion = &version
-	}
-	if i.DryRun == apply.DryRunServer {
-		opts.DryRun = []string{metav1.DryRunAll}
 	}
 	err = client.Delete(ctx, o.GetName(), opts)
 	switch {
