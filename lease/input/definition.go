@@ -60,10 +60,11 @@ func readLease(c document.Cursor) lease.ID {
 
 func readAddress(c document.Cursor) string {
 	s := c.Text()
-	if s != "" {
-		if err := lease.CheckAddress(s); err != nil {
-			c.Errorf("%v", err)
-		}
+	if c.IsNull() || s != c.Raw() || !c.IsScalar() {
+		return s // it is told already
+	}
+	if err := lease.CheckAddress(s); err != nil {
+		c.Errorf("%v", err)
 	}
 	return s
 }

@@ -94,7 +94,7 @@ func readLeaseID(c document.Cursor) lease.ID {
 	address := func(key string) string {
 		v := m.Require(key)
 		s := v.Word()
-		if s != "" {
+		if v.IsScalar() && !v.IsNull() {
 			if err := lease.CheckAddress(s); err != nil {
 				v.Errorf("%v", err)
 			}
