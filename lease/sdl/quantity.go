@@ -85,9 +85,10 @@ func readQuantity(c document.Cursor, parse func(string) (uint64, bool), what str
 	}
 	text := c.Word()
 	value, ok := parse(text)
+	_, negative := parse(strings.TrimPrefix(text, "-"))
 	switch {
-	case ok:
-	case strings.HasPrefix(text, "-"):
+	case ok || !c.IsScalar():
+	case negative:
 		c.Errorf("the quantity %s is negative", text)
 	default:
 		c.Errorf("%q is not %s", text, what)

@@ -1,0 +1,66 @@
+package sdl_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
+)
+
+// What is said of Akash's formats, rule by rule, in full: `go test ./lease/sdl -rewrite` writes what is said now.
+//
+//	sdl [gseq=N]    each line replaces a part of the SDL above, "PART => OTHER"; ";;" ends a line of it
+//	text            each line is a whole SDL
+//	manifest        each line is a manifest as it is sent to a provider
+//	object          each line is a Manifest object
+//
+// With "show" what was read follows.
+func TestRules(t *testing.T) {
+	datadriven.RunTest(t, "testdata/rules.txt", func(t *testing.T, d *datadriven.TestData) string {
+		var out strings.Builder
+		gseq := uint64(1)
+		if d.HasArg("gseq") {
+			d.ScanArgs(t, "gseq", &gseq)
+		}
+		for line := range strings.Lines(d.Input) {
+			line = strings.TrimSuffix(line, "\n")
+			text, of := strings.ReplaceAll(line, ";;", "\n"), id(uint32(gseq))
+			switch d.Cmd {
+			case "sdl":
+				old, other, _ := strings.Cut(text, " =>")
+				if !strings.Contains(sdl, old) {
+					t.Fatalf("%q is not in the SDL", old)
+				}
+				text = strings.Replace(sdl, old, strings.TrimPrefix(other, " "), 1)
+			case "object":
+				of = nil
+			}
+			fmt.Fprintln(&out, line)
+			problems, err := input.Read(t.Context(), strings.NewReader(text), "", input.Options{Lease: of}, func(def *lease.Definition) error {
+				if d.HasArg("show") {
+					read, err := json.Marshal(input.Encode(def).Spec)
+					fmt.Fprintf(&out, "    %s\n", read)
+					return err
+				}
+				fmt.Fprintln(&out, "    read")
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range problems {
+				what := ""
+				if p.Warning {
+					what = "warning: "
+				}
+				fmt.Fprintf(&out, "    %s%s\n", what, p.Error())
+			}
+		}
+		return out.String()
+	})
+}
