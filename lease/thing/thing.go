@@ -126,8 +126,11 @@ func parseURL(text string) (Thing, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return Thing{}, fmt.Errorf("%q is no URL of a host; type the host, such as shop.example.com", lease.Clip(text))
 	}
-	path := strings.TrimSuffix(u.EscapedPath(), "/")
-	t, err := Parse(u.Hostname() + path)
+	parse := parseHost
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil && strings.Trim(u.EscapedPath(), "/") == "" {
+		parse = parseAddress
+	}
+	t, err := parse(u.Hostname() + strings.TrimSuffix(u.EscapedPath(), "/"))
 	if err != nil {
 		return Thing{}, err
 	}
@@ -142,10 +145,10 @@ func parseAddress(text string) (Thing, error) {
 	if err != nil {
 		return Thing{}, fmt.Errorf("%q is not an address", lease.Clip(text))
 	}
-	if a = a.Unmap(); a.Zone() != "" {
-		return Thing{}, fmt.Errorf("%q has a zone; type %s", text, a.WithZone(""))
+	if a.Zone() != "" {
+		return Thing{}, fmt.Errorf("%q has a zone; type %s", text, a.WithZone("").Unmap())
 	}
-	return Thing{Kind: Address, Addr: a}, nil
+	return Thing{Kind: Address, Addr: a.Unmap()}, nil
 }
 
 func parseLease(text string) (Thing, error) {
