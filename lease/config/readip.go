@@ -40,7 +40,7 @@ func readRanges(c document.Cursor, rs *Ranges) {
 		rest, exclude := strings.CutPrefix(text, "!")
 		r, err := ParseRange(strings.TrimSpace(rest))
 		if err != nil {
-			if text != "" {
+			if text == item.Raw() && (item.IsScalar() || item.IsNull()) { // else it is told already
 				item.Errorf("%v", err)
 			}
 			continue

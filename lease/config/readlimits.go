@@ -26,7 +26,7 @@ func size(c document.Cursor, value *int64) {
 		return
 	}
 	q, err := resource.ParseQuantity(c.Word())
-	if err != nil || q.Value() < minDocument || q.Value() == math.MaxInt64 {
+	if err != nil || q.Value() < minDocument || q.CmpInt64(math.MaxInt64) >= 0 {
 		c.Errorf("%q is not a size such as 16Mi (64Ki or more)", c.Raw())
 		return
 	}

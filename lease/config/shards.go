@@ -15,6 +15,7 @@ func shards(c document.Cursor) []Shard {
 		m := item.Mapping(shardKeys)
 		var s Shard
 		text(m.Require("name"), &s.Name, subdomain)
+		notEmpty(m.Get("name"), "name")
 		s.Routes, s.Namespaces = selector(m.Get("selector")), selector(m.Get("namespaceSelector"))
 		if s.Name != "" && slices.ContainsFunc(out, func(other Shard) bool { return other.Name == s.Name }) {
 			m.Get("name").Errorf("a shard named %q was given before", s.Name)
