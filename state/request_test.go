@@ -67,7 +67,8 @@ func TestWildcardsInARequest(t *testing.T) {
 		refused bool
 	}{
 		"not allowed":          {config.Hosts{}, true},
-		"allowed":              {config.Hosts{Wildcards: true, Blocked: []string{"a.b.example.com", "example.org"}}, false},
+		"allowed":              {config.Hosts{Wildcards: true, Blocked: []string{"example.org", "a.example.org"}}, false},
+		"it covers from afar":  {config.Hosts{Wildcards: true, Blocked: []string{"a.b.example.com"}}, true}, // as an HTTPRoute's does
 		"its domain blocked":   {config.Hosts{Wildcards: true, Blocked: []string{"example.com"}}, true},
 		"its domain denied":    {config.Hosts{Wildcards: true, DeniedDomains: []string{"com"}}, true},
 		"it covers a blocked":  {config.Hosts{Wildcards: true, Blocked: []string{"WWW.example.com"}}, true},

@@ -26,7 +26,8 @@ func (h Hosts) BlockedBy(host string) (entry string, blocked bool) {
 // Refuse says why the provider gives no lease the host, or is empty: the blocklist, then the
 // denied domains, then the allowed ones where there are any. A domain stands for itself and all
 // below it; deny goes before allow (OpenShift's router: --denied-domains, --allowed-domains). A
-// wildcard is refused with its domain, and where it covers a host that is refused by its name.
+// wildcard is refused with its domain, and where it covers a host that is refused by its name, at any
+// height: the Gateway API's wildcards cover several labels.
 func (h Hosts) Refuse(host string) string {
 	if domain, wildcard := strings.CutPrefix(host, "*."); wildcard {
 		return h.refuseWildcard(domain)
@@ -55,8 +56,7 @@ func (h Hosts) refuseWildcard(domain string) string {
 		return why
 	}
 	for _, e := range slices.Concat(h.Blocked, h.DeniedDomains) {
-		name := strings.TrimPrefix(strings.ToLower(e), ".")
-		if _, parent, _ := strings.Cut(name, "."); parent == strings.ToLower(domain) {
+		if below(strings.TrimPrefix(e, "."), domain) {
 			return "covers a host that this provider refuses (" + e + ")"
 		}
 	}
