@@ -64,7 +64,7 @@ func (r *reader) ingressSticky() {
 // deciding are ingress-nginx's annotations that let requests in or lead them elsewhere, or may do so: a
 // route without them would be another one.
 var deciding = []string{
-	"whitelist-source-range", "denylist-source-range", "satisfy",
+	"whitelist-source-range", "allowlist-source-range", "denylist-source-range", "satisfy",
 	"auth-type", "auth-secret", "auth-url", "auth-snippet", "auth-tls-secret", "enable-global-auth", "enable-modsecurity", "modsecurity-snippet",
 	"configuration-snippet", "server-snippet", "stream-snippet",
 	"rewrite-target", "app-root", "use-regex", "server-alias", "upstream-vhost", "default-backend", "canary", "mirror-target",

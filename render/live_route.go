@@ -56,6 +56,9 @@ func (r *reader) routeBackends(spec routev1.RouteSpec) error {
 		if to.Weight != nil {
 			weight = *to.Weight
 		}
+		if weight < 0 || weight > 256 {
+			return fmt.Errorf("service %q has the weight %d; at most 256 can be said", to.Name, weight)
+		}
 		all = append(all, lease.Backend{Service: to.Name, Port: port, Weight: uint16(weight)})
 	}
 	if err := r.shares(all); err != nil {
