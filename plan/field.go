@@ -145,7 +145,9 @@ func dropped(fields *[]Field, owned fieldpath.Path, live, want map[string]any) {
 		return
 	}
 	before, there := at(live, path)
-	known := func(f Field) bool { return slices.Equal(f.Path, path) }
+	known := func(f Field) bool { // by itself, or as a part of what changes as a whole
+		return len(f.Path) <= len(path) && slices.Equal(f.Path, path[:len(f.Path)])
+	}
 	if there && !slices.ContainsFunc(*fields, known) {
 		*fields = append(*fields, Field{Path: path, Before: before})
 	}

@@ -1,0 +1,166 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// What two plans have in common is not moved; what one has alone, or says differently, is, once by its ID.
+func TestMoved(t *testing.T) {
+	host := Change{Action: Claim, Kind: "host", Name: "a.example.com", After: map[string]any{"/": "web:80"}}
+	route := Change{Action: Create, Kind: "ingress", Namespace: "ns", Name: "a.example.com", After: map[string]any{"spec": "x"}}
+	other := func(c Change, change func(*Change)) Change {
+		change(&c)
+		return c
+	}
+	for name, tt := range map[string]struct {
+		made, now []Change
+		refused   string
+		want      []string
+	}{
+		"nothing":               {nil, nil, "", nil},
+		"the same":              {[]Change{host, route}, []Change{route, host}, "", nil},
+		"one is done":           {[]Change{host, route}, []Change{route}, "", []string{"host/a.example.com"}},
+		"one is new":            {[]Change{host}, []Change{host, route}, "", []string{"ingress/ns/a.example.com"}},
+		"refused":               {[]Change{host}, nil, "held", []string{"host/a.example.com", "lease/akash1x/1/1"}},
+		"another action":        {[]Change{host}, []Change{other(host, func(c *Change) { c.Action = Withhold })}, "", []string{"host/a.example.com"}},
+		"another namespace":     {[]Change{route}, []Change{other(route, func(c *Change) { c.Namespace = "other" })}, "", []string{"ingress/ns/a.example.com", "ingress/other/a.example.com"}},
+		"another kind":          {[]Change{route}, []Change{other(route, func(c *Change) { c.Kind = "httproute" })}, "", []string{"ingress/ns/a.example.com", "httproute/ns/a.example.com"}},
+		"another name":          {[]Change{host}, []Change{other(host, func(c *Change) { c.Name = "b" })}, "", []string{"host/a.example.com", "host/b"}},
+		"other contents":        {[]Change{route}, []Change{other(route, func(c *Change) { c.After = map[string]any{"spec": "y"} })}, "", []string{"ingress/ns/a.example.com"}},
+		"other contents before": {[]Change{host}, []Change{other(host, func(c *Change) { c.Before = map[string]any{"/": "x"} })}, "", []string{"host/a.example.com"}},
+		"another claim":         {[]Change{host}, []Change{other(host, func(c *Change) { c.UID = "u" })}, "", []string{"host/a.example.com"}},
+		"another version":       {[]Change{host}, []Change{other(host, func(c *Change) { c.ResourceVersion = "2" })}, "", nil},
+		"another reason":        {[]Change{host}, []Change{other(host, func(c *Change) { c.Why = "because" })}, "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Lease{Lease: "akash1x/1/1", Changes: tt.made}.Moved(Lease{Lease: "akash1x/1/1", Changes: tt.now, Refused: tt.refused})
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What is given up is the same while the same parts go, whatever parts come meanwhile.
+func TestGivenUp(t *testing.T) {
+	parts := func(names ...string) map[string]any {
+		out := map[string]any{}
+		for _, name := range names {
+			out[name] = "x"
+		}
+		return out
+	}
+	made := Change{Action: GiveUp, Kind: "host", Name: "a", UID: "u", Before: parts("/a", "/b"), After: parts("/b")}
+	for name, tt := range map[string]struct {
+		before, after map[string]any
+		same          bool
+	}{
+		"the same":             {parts("/a", "/b"), parts("/b"), true},
+		"one more that stays":  {parts("/a", "/b", "/c"), parts("/b", "/c"), true},
+		"one more that goes":   {parts("/a", "/b", "/c"), parts("/b"), false},
+		"another one":          {parts("/b", "/c"), parts("/b"), false},
+		"nothing goes":         {parts("/b"), parts("/b"), false},
+		"all goes, as it goes": {parts("/a"), nil, true},
+	} {
+		now := made
+		now.Before, now.After = tt.before, tt.after
+		if made.Same(now) != tt.same || now.Same(made) != tt.same {
+			t.Errorf("%s: the same %v", name, !tt.same)
+		}
+	}
+}
+
+// A plan in which nothing changes has no difference to show.
+func TestDiffers(t *testing.T) {
+	for _, tt := range []struct {
+		leases []Lease
+		want   bool
+	}{
+		{nil, false},
+		{[]Lease{{}, {Changes: []Change{}}}, false},
+		{[]Lease{{}, {Changes: []Change{{}}}}, true},
+		{[]Lease{{Refused: "held"}}, true},
+	} {
+		if p := New(Settings{Prune: true}, tt.leases); p.Differs() != tt.want || p.APIVersion != "net.akash.network/v1alpha1" || p.Kind != "Plan" || !p.Settings.Prune {
+			t.Errorf("%+v differs: %v", p, p.Differs())
+		}
+	}
+}
+
+// The owners of a value are named with the time of their last write: ours first, the others by name.
+func TestOwners(t *testing.T) {
+	live := object(t, `{kind: A, metadata: {name: a}, spec: {class: nginx}}`, nil)
+	var entries []any
+	for i, manager := range []string{"z", ours, "a", former} {
+		entries = append(entries, map[string]any{
+			"manager": manager, "operation": "Update", "fieldsType": "FieldsV1", "time": fmt.Sprintf("2026-11-22T10:00:0%dZ", i),
+			"fieldsV1": map[string]any{"f:spec": map[string]any{"f:class": map[string]any{}}},
+		})
+	}
+	entries = append(entries, map[string]any{"manager": "b", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:spec": map[string]any{"f:other": map[string]any{}}}})
+	if err := unstructured.SetNestedSlice(live.Object, entries, "metadata", "managedFields"); err != nil {
+		t.Fatal(err)
+	}
+	fields := Fields(live, map[string]any{"spec": map[string]any{"class": "traefik", "new": "x"}}, ours)
+	at := func(second int) time.Time { return time.Date(2026, 11, 22, 10, 0, second, 0, time.UTC) }
+	want := []Field{
+		{Path: Path{"spec", "class"}, Before: "nginx", After: "traefik", Conflict: true, Owners: []Owner{{ours, at(1)}, {"a", at(2)}, {former, at(3)}, {"z", at(0)}}},
+		{Path: Path{"spec", "new"}, After: "x"},
+	}
+	if diff := cmp.Diff(want, fields); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What identifies an object is no change of it; what has another type there is, and what goes is cut out.
+func TestWritesOfFields(t *testing.T) {
+	live := object(t, `{apiVersion: v1, kind: A, metadata: {name: a, namespace: n}, spec: {a: text, m: {x: 1, w: 2}, l: [{a: 1}]}}`, map[string]string{
+		ours: `{"f:spec": {"f:a": {}, "f:m": {"f:x": {}, "f:gone": {}}, "f:l": {"k:{\"a\":1}": {"f:a": {}}}}}`,
+	})
+	for name, tt := range map[string]struct {
+		want   string
+		fields []string
+		after  string
+	}{
+		"other names":     {`{apiVersion: v2, kind: B, metadata: {name: b, namespace: m}, spec: {a: text, m: {x: 1}, l: [{a: 1}]}}`, nil, `{a: text, m: {x: 1, w: 2}, l: [{a: 1}]}`},
+		"another type":    {`{spec: {a: {b: c}, m: text, l: {}}}`, []string{"spec.a.b <nil> -> c", "spec.m map[w:2 x:1] -> text"}, `{a: {b: c}, m: text, l: [{a: 1}]}`},
+		"a map goes":      {`{spec: {a: text, l: [{a: 1}]}}`, []string{"spec.m.x 1 -> <nil>"}, `{a: text, m: {w: 2}, l: [{a: 1}]}`},
+		"a list goes":     {`{spec: {a: text, m: {x: 1}}}`, []string{"spec.l [map[a:1]] -> <nil>"}, `{a: text, m: {x: 1, w: 2}}`},
+		"a list is less":  {`{spec: {a: text, m: {x: 1}, l: []}}`, []string{"spec.l [map[a:1]] -> []"}, `{a: text, m: {x: 1, w: 2}, l: []}`},
+		"a list's item":   {`{spec: {a: text, m: {x: 1}, l: [{a: 2}]}}`, []string{"spec.l [map[a:1]] -> [map[a:2]]"}, `{a: text, m: {x: 1, w: 2}, l: [{a: 2}]}`},
+		"below, and anew": {`{spec: {a: text, m: {x: 1}, l: [{a: 1}], o: {o: {p: q}}}}`, []string{"spec.o.o.p <nil> -> q"}, `{a: text, m: {x: 1, w: 2}, l: [{a: 1}], o: {o: {p: q}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Write("a", object(t, tt.want, nil).Object, live, ours)
+			var got []string
+			for _, f := range c.Fields {
+				got = append(got, fmt.Sprint(f.Path, " ", f.Before, " -> ", f.After))
+			}
+			if diff := cmp.Diff(tt.fields, got); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(object(t, "spec: "+tt.after, nil).Object["spec"], c.After["spec"]); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The moment at which a DNSRecord is to be reconciled makes no plan stale; every other field does.
+func TestTheMomentOfARecord(t *testing.T) {
+	const at = `{kind: DNSRecord, metadata: {name: a, uid: u, annotations: {gardener.cloud/timestamp: "1", other: x}}}`
+	change := func(stamp, other string) Change {
+		return Write("dnsrecord", object(t, `{metadata: {annotations: {gardener.cloud/timestamp: "`+stamp+`", other: `+other+`}}}`, nil).Object, object(t, at, nil), ours)
+	}
+	if !change("2", "x").Same(change("3", "x")) {
+		t.Error("two moments make two plans")
+	}
+	if change("2", "y").Same(change("2", "z")) || change("2", "y").Same(change("2", "x")) {
+		t.Error("another annotation makes the same plan")
+	}
+}
