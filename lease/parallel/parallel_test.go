@@ -48,3 +48,47 @@ func TestOthersGoOn(t *testing.T) {
 		t.Errorf("%d done, error %v", done.Load(), err)
 	}
 }
+
+// Work that is guarded has an error for its panic, whatever the panic was with.
+func TestGuard(t *testing.T) {
+	if err := parallel.Guard(func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+	if err := parallel.Guard(func() error { return context.Canceled }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	err := parallel.Guard(func() error { panic(errors.New("broken")) })
+	if err == nil || err.Error() != "a fault of the program: broken" {
+		t.Errorf("a panic is %v", err)
+	}
+}
+
+// At most so many run at a time, and as many do.
+func TestLimit(t *testing.T) {
+	limited, _ := parallel.WithContext(t.Context())
+	limited.SetLimit(3)
+	for name, c := range map[string]struct {
+		group *parallel.Group
+		limit int32
+	}{"from the first": {parallel.New(2), 2}, "later": {limited, 3}} {
+		t.Run(name, func(t *testing.T) {
+			var running, most atomic.Int32
+			full := make(chan struct{})
+			for range 9 {
+				c.group.Go(func() error {
+					if n := running.Add(1); n == c.limit && most.Swap(n) < n {
+						close(full)
+					} else if n > c.limit {
+						t.Errorf("%d at a time", n)
+					}
+					<-full
+					running.Add(-1)
+					return nil
+				})
+			}
+			if err := c.group.Wait(); err != nil || most.Load() != c.limit {
+				t.Errorf("%d at a time, error %v", most.Load(), err)
+			}
+		})
+	}
+}
