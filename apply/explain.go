@@ -11,17 +11,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/diagnose"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // Explain says of hosts, addresses, IP endpoints and leases how they stand, and why.
-func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) ([]state.Explanation, error) {
+func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) ([]diagnose.Explanation, error) {
 	s, err := read(ctx, c, ledger.New(c, cfg.LedgerNamespace), true, kinds.RecordsOf(cfg)...)
 	if err != nil {
 		return nil, err
 	}
 	contents := s.contents(c.Now())
-	around := &state.View{
-		Config: cfg, Claims: s.list(), Book: state.NewBook(cfg, contents, state.Holdings...), Pools: contents.Pools, Uses: s.hostUses, AddressUses: s.addressUses,
+	around := &diagnose.View{
+		Config: cfg, Claims: s.list(), Book: view.NewBook(cfg, contents, view.Holdings...), Pools: contents.Pools, Uses: s.hostUses, AddressUses: s.addressUses,
 		Backends: map[string]bool{}, Now: c.Now(),
 	}
 	there, err := routers(ctx, c, s)
@@ -39,7 +41,7 @@ func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig
 	if around.Unrecorded, err = s.unrecorded(ctx, a, things); err != nil {
 		return nil, err
 	}
-	var out []state.Explanation
+	var out []diagnose.Explanation
 	for _, t := range things {
 		out = append(out, around.Explain(t))
 	}
@@ -78,8 +80,8 @@ func (s *snapshot) unrecorded(ctx context.Context, a *Applier, things []thing.Th
 }
 
 // contents are what the snapshot holds, as the book is computed from it.
-func (s *snapshot) contents(now time.Time) state.Contents {
-	in := state.Contents{Now: now, Claims: s.list()}
+func (s *snapshot) contents(now time.Time) view.Contents {
+	in := view.Contents{Now: now, Claims: s.list()}
 	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []kinds.Kind{kinds.IPAddressPool}) {
 		for _, name := range sortedKeys(s.live[kind.Plural]) {
 			in.Add(s.live[kind.Plural][name], "")

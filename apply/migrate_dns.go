@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // hostMove is a host whose new routes are accepted, and whose DNS records are to point to them.
@@ -193,7 +194,7 @@ func (m *leaseMigration) findValues(ctx context.Context, hosts []*hostMove) erro
 // recordsIn are the records of rendered objects.
 func recordsIn(objects []render.Object) (records []dns.Record) {
 	for _, o := range objects {
-		records = append(records, state.RecordObjectOf(cluster.Rendered(o)).Records...)
+		records = append(records, view.RecordObjectOf(cluster.Rendered(o)).Records...)
 	}
 	return records
 }
@@ -204,7 +205,7 @@ func (m *leaseMigration) turn(ctx context.Context, h *hostMove, lacking string) 
 	var live []dns.Record
 	var ttl time.Duration
 	for _, o := range m.snapshot.records[h.host] {
-		record := state.RecordObjectOf(o.live)
+		record := view.RecordObjectOf(o.live)
 		live = append(live, record.Records...)
 		ttl = max(ttl, longestTTL(h.host, record))
 	}
@@ -263,7 +264,7 @@ const (
 )
 
 // longestTTL is for how long resolvers keep where a host leads.
-func longestTTL(host string, o state.RecordObject) (longest time.Duration) {
+func longestTTL(host string, o view.RecordObject) (longest time.Duration) {
 	for _, r := range o.Records {
 		if r.Name != host || r.Type == dns.TXT {
 			continue

@@ -9,6 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // Where a host leads is what the records of its own name say, in whatever order and objects.
@@ -42,7 +43,7 @@ func TestLongestTTL(t *testing.T) {
 		"external-dns'":    {kinds.DNSEndpoint, []dns.Record{record("h", dns.CNAME, 0)}, 5 * time.Minute},
 		"none":             {kinds.DNSRecord, []dns.Record{record("_akash-net.h", dns.TXT, 0)}, 0},
 	} {
-		o := state.RecordObject{Labelled: state.Labelled{Kind: c.kind.Singular}, Records: c.records}
+		o := view.RecordObject{Labelled: state.Labelled{Kind: c.kind.Singular}, Records: c.records}
 		if got := longestTTL("h", o); got != c.want {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // awaitDNS waits until the records of a lease's hosts are served, those that other deployments have among
@@ -77,20 +77,20 @@ func (m *leaseMigration) look(ctx context.Context, h *hostMove) error {
 	}
 	var found []dns.Record
 	var since time.Time
-	var served []state.RecordObject
+	var served []view.RecordObject
 	h.missing = ""
 	for _, o := range objects {
-		if state.RecordHost(o) != h.host {
+		if view.RecordHost(o) != h.host {
 			continue
 		}
-		record := state.RecordObjectOf(o)
+		record := view.RecordObjectOf(o)
 		switch record.State {
-		case state.StateActive:
+		case view.StateActive:
 			if at := m.servedSince(o); at.After(since) {
 				since = at
 			}
 			served = append(served, record)
-		case state.StateFailed:
+		case view.StateFailed:
 			return fmt.Errorf("%s %s/%s: the record was not made (%s): %s", kind.Singular, o.GetNamespace(), o.GetName(), record.Operation, record.Message)
 		default:
 			h.missing = unserved(kind, record)
@@ -126,7 +126,7 @@ func (m *leaseMigration) settleHost(h *hostMove, settle time.Duration) {
 		lag := residualTTL(c.old.live)
 		if h.theirs != "" {
 			for _, o := range m.snapshot.records[h.host] {
-				lag = max(lag, longestTTL(h.host, state.RecordObjectOf(o.live)))
+				lag = max(lag, longestTTL(h.host, view.RecordObjectOf(o.live)))
 			}
 		}
 		if c.ready && lag > 0 {

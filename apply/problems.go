@@ -14,6 +14,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/diagnose"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // Problems reads the cluster and finds what is wrong. A run counts as crashed when it has written
@@ -29,18 +31,18 @@ func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 	}
 	facts, err := s.facts(ctx, New(c, Options{Config: cfg}), crashedAfter, there)
 	if err != nil || namespace == "" {
-		return state.Problems(facts), err
+		return diagnose.Problems(facts), err
 	}
-	return state.InNamespace(state.Problems(facts), facts.Claims, namespace), nil
+	return diagnose.InNamespace(diagnose.Problems(facts), facts.Claims, namespace), nil
 }
 
 // facts are what problems are computed from.
-func (s *snapshot) facts(ctx context.Context, a *Applier, crashedAfter time.Duration, there state.Routers) (state.ProblemFacts, error) {
+func (s *snapshot) facts(ctx context.Context, a *Applier, crashedAfter time.Duration, there state.Routers) (diagnose.ProblemFacts, error) {
 	contents, cfg := s.contents(a.cluster.Now()), a.opts.Config
 	records, err := s.ownRecords(ctx, a)
-	return state.ProblemFacts{
-		View: &state.View{
-			Config: cfg, Claims: contents.Claims, Book: state.NewBook(cfg, contents, state.SubjectPools), Uses: s.hostUses, AddressUses: s.addressUses, Now: a.cluster.Now(),
+	return diagnose.ProblemFacts{
+		View: &diagnose.View{
+			Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.SubjectPools), Uses: s.hostUses, AddressUses: s.addressUses, Now: a.cluster.Now(),
 		},
 		Contents: contents, Objects: s.objects(there), Records: records, Namespaces: s.namespaces, CrashedAfter: crashedAfter,
 	}, err

@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // recordOf is the host of a DNS record, and empty for any other object.
@@ -23,7 +24,7 @@ func (o owned) recordOf() string {
 	if !slices.Contains(kinds.Records, o.kind) {
 		return ""
 	}
-	return state.RecordHost(o.live)
+	return view.RecordHost(o.live)
 }
 
 // recordsAmong are the DNS records among objects.
@@ -84,7 +85,7 @@ func (r *run) putRecords(ctx context.Context, objects []render.Object) error {
 }
 
 // hostOf is the host of a rendered record.
-func hostOf(o render.Object) string { return state.RecordHost(cluster.Rendered(o)) }
+func hostOf(o render.Object) string { return view.RecordHost(cluster.Rendered(o)) }
 
 func (r *run) putHost(ctx context.Context, host string, objects []render.Object) error {
 	if by := r.recordHolder(host); by != "" {

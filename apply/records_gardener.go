@@ -11,7 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // fixedFields are the fields of a DNSRecord that cannot be changed (gardener: the webhook for
@@ -73,14 +73,14 @@ func requested(o render.Object, live *unstructured.Unstructured, now time.Time) 
 	u := cluster.Rendered(o)
 	annotations := u.GetAnnotations()
 	if live != nil && reflect.DeepEqual(live.Object["spec"], u.Object["spec"]) {
-		for _, name := range []string{state.GardenerOperation, state.GardenerTimestamp} {
+		for _, name := range []string{view.GardenerOperation, view.GardenerTimestamp} {
 			if value, set := live.GetAnnotations()[name]; set {
 				annotations[name] = value
 			}
 		}
 	} else {
-		annotations[state.GardenerOperation] = "reconcile"
-		annotations[state.GardenerTimestamp] = now.UTC().Format(time.RFC3339Nano)
+		annotations[view.GardenerOperation] = "reconcile"
+		annotations[view.GardenerTimestamp] = now.UTC().Format(time.RFC3339Nano)
 	}
 	u.SetAnnotations(annotations)
 	return render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: u}

@@ -15,14 +15,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/diagnose"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // ownRecords are the DNS records of ours, each with what its lease is to have for the host.
-func (s *snapshot) ownRecords(ctx context.Context, a *Applier) ([]state.OwnRecord, error) {
-	var out []state.OwnRecord
+func (s *snapshot) ownRecords(ctx context.Context, a *Applier) ([]diagnose.OwnRecord, error) {
+	var out []diagnose.OwnRecord
 	for _, host := range sortedKeys(s.records) {
 		for _, o := range s.records[host] {
-			own := state.OwnRecord{Ref: refOf(o.kind, o.live), Object: state.RecordObjectOf(o.live)}
+			own := diagnose.OwnRecord{Ref: refOf(o.kind, o.live), Object: view.RecordObjectOf(o.live)}
 			claim := s.claims[state.HostName(host)]
 			if claim != nil && len(claim.PartsOf(o.group)) > 0 && a.opts.Config.DNS.Records() {
 				r := a.newRun(nil, state.Request{Lease: claim.PartsOf(o.group)[0].Lease})
@@ -33,7 +35,7 @@ func (s *snapshot) ownRecords(ctx context.Context, a *Applier) ([]state.OwnRecor
 				}
 				own.Known = len(wanted.Objects) > 0
 				for _, w := range wanted.Objects {
-					own.Want = append(own.Want, state.RecordObjectOf(cluster.Rendered(w)).Records...)
+					own.Want = append(own.Want, view.RecordObjectOf(cluster.Rendered(w)).Records...)
 				}
 			}
 			out = append(out, own)

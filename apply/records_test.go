@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // recordLease is the lease of a deployment of one owner.
@@ -140,7 +141,7 @@ func TestRequested(t *testing.T) {
 	o := recordsFor(t, id, "shop.example.com", nil)[0]
 	read := func(o render.Object) [2]string {
 		a := cluster.Rendered(o).GetAnnotations()
-		return [2]string{a[state.GardenerOperation], a[state.GardenerTimestamp]}
+		return [2]string{a[view.GardenerOperation], a[view.GardenerTimestamp]}
 	}
 	asked := [2]string{"reconcile", "2026-11-21T09:00:00.000000001Z"}
 	if got := read(requested(o, nil, now)); got != asked {
@@ -152,7 +153,7 @@ func TestRequested(t *testing.T) {
 	}
 	done := live.DeepCopy()
 	annotations := done.GetAnnotations()
-	delete(annotations, state.GardenerOperation)
+	delete(annotations, view.GardenerOperation)
 	done.SetAnnotations(annotations)
 	if got := read(requested(o, done, now.Add(time.Hour))); got != [2]string{"", asked[1]} {
 		t.Errorf("the same record, acted upon, asks %v", got)

@@ -10,7 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // awaitRecords waits for the values that were not known, writes their records, and waits until all
@@ -89,7 +89,7 @@ func (r *run) pruneLate(ctx context.Context, late []render.Object) error {
 func (r *run) awaitServed(ctx context.Context) error {
 	waiting := slices.DeleteFunc(slices.Clone(r.dns.objects), func(o render.Object) bool {
 		live := r.snapshot.find(o)
-		return !r.changed && live != nil && state.RecordObjectOf(live).State == state.StateActive
+		return !r.changed && live != nil && view.RecordObjectOf(live).State == view.StateActive
 	})
 	if len(waiting) == 0 {
 		return nil
@@ -123,21 +123,21 @@ func (r *run) recordLacks(ctx context.Context, o render.Object) (string, error) 
 	if live == nil {
 		return "", fmt.Errorf("%s was deleted by somebody else while it was waited for; apply again", name)
 	}
-	record := state.RecordObjectOf(live)
+	record := view.RecordObjectOf(live)
 	switch record.State {
-	case state.StateActive:
+	case view.StateActive:
 		if r.changed {
 			r.event(Served, o.Kind.Singular, o.Namespace, o.Name, valuesText(record))
 		}
 		return "", nil
-	case state.StateFailed:
+	case view.StateFailed:
 		return "", fmt.Errorf("%s: the record was not made (%s): %s", name, record.Operation, record.Message)
 	}
 	return unserved(o.Kind, record), nil
 }
 
 // unserved says for what a record waits.
-func unserved(kind kinds.Kind, record state.RecordObject) string {
+func unserved(kind kinds.Kind, record view.RecordObject) string {
 	last := "its controller has not taken it up yet"
 	if record.Operation != "" {
 		last = "last operation: " + record.Operation
@@ -145,7 +145,7 @@ func unserved(kind kinds.Kind, record state.RecordObject) string {
 	return fmt.Sprintf("%s %s/%s to be served (%s; see: kubectl -n %s describe %s.%s %s)", kind.Singular, record.Namespace, record.Name, last, record.Namespace, kind.Plural, kind.Group, record.Name)
 }
 
-func valuesText(o state.RecordObject) string {
+func valuesText(o view.RecordObject) string {
 	var texts []string
 	for _, r := range o.Records {
 		texts = append(texts, string(r.Type)+" "+strings.Join(r.Values, ", "))

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
 
 // RepairOptions say what is mended, and with what.
@@ -84,7 +85,7 @@ func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
 		return nil, err
 	}
 	facts, err := r.snapshot.facts(ctx, r.Applier, r.asked.CrashedAfter, r.there)
-	return state.Problems(facts), err
+	return diagnose.Problems(facts), err
 }
 
 // repair is the work on the problems of one moment.
@@ -111,7 +112,7 @@ type mended struct {
 // chosen are the problems that are named; all where none is.
 func (r *repair) chosen(problems []state.Problem) ([]state.Problem, error) {
 	if r.asked.Namespace != "" {
-		problems = state.InNamespace(problems, r.snapshot.list(), r.asked.Namespace)
+		problems = diagnose.InNamespace(problems, r.snapshot.list(), r.asked.Namespace)
 	}
 	if len(r.asked.Problems) == 0 {
 		return problems, nil

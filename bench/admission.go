@@ -19,8 +19,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/admission"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // competing are the numbers of routes that are admitted.
@@ -105,7 +105,7 @@ func routesOf(n int) ([]admission.Route, *admission.Claims) {
 	routes, claims := make([]admission.Route, 0, n), admission.NewClaims()
 	for i := range n {
 		o := &unstructured.Unstructured{Object: routeObject(i)}
-		routes = append(routes, state.RoutesOf(o)...)
+		routes = append(routes, view.RoutesOf(o)...)
 		if i%3 == 0 {
 			claims.Add(routeHost(i), definition(i).Lease.Owner)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
 
 func newExplain(c *cli) *cobra.Command {
@@ -78,7 +78,7 @@ func (c *cli) explain(ctx context.Context, things []thing.Thing, output string, 
 	return nil
 }
 
-func (c *cli) printExplanations(explanations []state.Explanation, output string) error {
+func (c *cli) printExplanations(explanations []diagnose.Explanation, output string) error {
 	switch output {
 	case "json":
 		e := json.NewEncoder(c.Out)
@@ -97,7 +97,7 @@ func (c *cli) printExplanations(explanations []state.Explanation, output string)
 	return nil
 }
 
-func (c *cli) printExplanation(x state.Explanation) {
+func (c *cli) printExplanation(x diagnose.Explanation) {
 	fmt.Fprintln(c.people, oneLine(x.Summary, maxCell))
 	for _, f := range x.Facts {
 		fmt.Fprintf(c.people, "  %s\n", oneLine(f, maxCell))

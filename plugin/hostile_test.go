@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
 
 const (
@@ -179,7 +180,7 @@ func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 			e.report(apply.Event{Action: action, Kind: "host" + escape, Name: "shop" + escape, Message: "m" + escape, Next: "n" + escape})
 		}
 	}
-	c.printExplanation(state.Explanation{Summary: "s" + escape, Facts: []string{"f" + escape}, Next: []string{"n" + escape}})
+	c.printExplanation(diagnose.Explanation{Summary: "s" + escape, Facts: []string{"f" + escape}, Next: []string{"n" + escape}})
 	value := map[string]any{"a" + escape: "v" + escape}
 	out.Write(planText(plan.New(plan.Settings{}, []plan.Lease{{Lease: "l" + escape, Refused: "r" + escape, Changes: []plan.Change{
 		{Action: plan.Claim, Kind: "k" + escape, Name: "n" + escape, After: value},

@@ -12,12 +12,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // contents are what the book is about in the objects of files: a Git repository, or what kubectl get
 // -o yaml wrote. Objects that it is not about are passed over.
-func (f *fileFlags) contents(ctx context.Context, c *cli, cfg *config.ProviderConfig) (contents state.Contents, err error) {
+func (f *fileFlags) contents(ctx context.Context, c *cli, cfg *config.ProviderConfig) (contents view.Contents, err error) {
 	problems, err := f.objects(ctx, c, cfg.Limits, true, func(o *unstructured.Unstructured) { contents.Add(o, cfg.LedgerNamespace) })
 	c.warn(problems)
 	return contents, err

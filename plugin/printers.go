@@ -18,11 +18,11 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // bookPrinter prints a book, or the rows of one that have changed.
-type bookPrinter func(*state.Book) error
+type bookPrinter func(*view.Book) error
 
 // bookPrintFlags are kubectl's output flags.
 type bookPrintFlags struct {
@@ -55,7 +55,7 @@ func (f *bookPrintFlags) addFlags(cmd *cobra.Command) {
 func (f *bookPrintFlags) isTable() bool { return f.output == "" || f.output == "wide" }
 
 // printer chooses the printer that --output asks for. now is the moment from which ages count.
-func (f *bookPrintFlags) printer(subjects []state.Subject, out io.Writer, now func() time.Time) (bookPrinter, error) {
+func (f *bookPrintFlags) printer(subjects []view.Subject, out io.Writer, now func() time.Time) (bookPrinter, error) {
 	data, out := out, io.Writer(&forPeople{out: out})
 	format, template, hasTemplate := strings.Cut(f.output, "=")
 	if !hasTemplate {
@@ -68,7 +68,7 @@ func (f *bookPrintFlags) printer(subjects []state.Subject, out io.Writer, now fu
 		}
 		return newTables(subjects, out, format == "wide", f.noHeaders, now).print, nil
 	case "name":
-		return func(b *state.Book) error { return printNames(out, b, subjects) }, nil
+		return func(b *view.Book) error { return printNames(out, b, subjects) }, nil
 	case columnsFormat:
 		columns, err := parseColumns(template)
 		if err != nil {
@@ -80,7 +80,7 @@ func (f *bookPrintFlags) printer(subjects []state.Subject, out io.Writer, now fu
 		if err != nil {
 			return nil, usage("--output: %w", err)
 		}
-		return func(b *state.Book) error { return p.PrintObj(&bookObject{b}, data) }, nil
+		return func(b *view.Book) error { return p.PrintObj(&bookObject{b}, data) }, nil
 	}
 	if format == "jsonpath-as-json" {
 		out = data
@@ -92,7 +92,7 @@ func (f *bookPrintFlags) printer(subjects []state.Subject, out io.Writer, now fu
 	if err != nil {
 		return nil, usage("--output: %w", err)
 	}
-	return func(b *state.Book) error {
+	return func(b *view.Book) error {
 		o, err := plain(b)
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func (f *bookPrintFlags) printer(subjects []state.Subject, out io.Writer, now fu
 }
 
 // bookObject is a book as kubectl's printers take one.
-type bookObject struct{ *state.Book }
+type bookObject struct{ *view.Book }
 
 func (b *bookObject) GetObjectKind() schema.ObjectKind {
 	return &metav1.TypeMeta{APIVersion: b.APIVersion, Kind: b.Kind}
@@ -112,7 +112,7 @@ func (b *bookObject) GetObjectKind() schema.ObjectKind {
 func (b *bookObject) DeepCopyObject() runtime.Object { return b }
 
 // plain is a book as maps and lists, with whole numbers kept whole, as templates see it.
-func plain(b *state.Book) (map[string]any, error) {
+func plain(b *view.Book) (map[string]any, error) {
 	text, err := json.Marshal(b)
 	if err != nil {
 		return nil, err
@@ -123,31 +123,31 @@ func plain(b *state.Book) (map[string]any, error) {
 
 // printNames prints a name a line: host/NAME, address/ADDRESS, lease/OWNER/DSEQ/…, pool/NAME,
 // KIND/NAMESPACE/NAME of a route.
-func printNames(out io.Writer, b *state.Book, subjects []state.Subject) error {
+func printNames(out io.Writer, b *view.Book, subjects []view.Subject) error {
 	w := bufio.NewWriter(out)
 	line := func(kind, name string) { fmt.Fprintf(w, "%s/%s\n", kind, name) }
 	for _, s := range subjects {
 		switch s {
-		case state.SubjectHosts:
+		case view.SubjectHosts:
 			for _, r := range b.Hosts {
 				line(string(thing.Host), lease.HostPath(r.Host, r.Path))
 			}
-		case state.SubjectIPs:
+		case view.SubjectIPs:
 			for i, r := range b.IPs {
 				again := i > 0 && b.IPs[i-1].Address == r.Address
 				if r.Address.IsValid() && !again {
 					line(string(thing.Address), r.Address.String())
 				}
 			}
-		case state.SubjectLeases:
+		case view.SubjectLeases:
 			for _, r := range b.Leases {
 				line(string(thing.Lease), r.Lease)
 			}
-		case state.SubjectPools:
+		case view.SubjectPools:
 			for _, r := range b.Pools {
 				line("pool", r.Name)
 			}
-		case state.SubjectRoutes:
+		case view.SubjectRoutes:
 			printed := map[string]bool{}
 			for _, r := range b.Routes { // an object may have several hosts and paths
 				if name := r.Namespace + "/" + r.Name; !printed[r.Kind+name] {
@@ -155,11 +155,11 @@ func printNames(out io.Writer, b *state.Book, subjects []state.Subject) error {
 					line(strings.ToLower(r.Kind), name)
 				}
 			}
-		case state.SubjectDNS:
+		case view.SubjectDNS:
 			for _, r := range b.DNS {
 				line("dns", r.Name+"/"+string(r.Type))
 			}
-		case state.SubjectProblems:
+		case view.SubjectProblems:
 			for _, r := range b.Problems {
 				line("problem", r.Problem+"/"+r.Thing)
 			}

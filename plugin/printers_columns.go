@@ -8,7 +8,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/util/jsonpath"
 
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 const columnsFormat = "custom-columns"
@@ -47,17 +47,17 @@ func parseColumns(text string) ([]column, error) {
 // columnPrinter prints chosen fields of the rows of all subjects in one table.
 type columnPrinter struct {
 	columns  []column
-	subjects []state.Subject
+	subjects []view.Subject
 	out      io.Writer
 	// headless is true once the header is printed, or where none is wanted.
 	headless bool
 }
 
-func newColumnPrinter(columns []column, subjects []state.Subject, out io.Writer, noHeaders bool) *columnPrinter {
+func newColumnPrinter(columns []column, subjects []view.Subject, out io.Writer, noHeaders bool) *columnPrinter {
 	return &columnPrinter{columns: columns, subjects: subjects, out: out, headless: noHeaders}
 }
 
-func (p *columnPrinter) print(b *state.Book) error {
+func (p *columnPrinter) print(b *view.Book) error {
 	book, err := plain(b)
 	if err != nil {
 		return err

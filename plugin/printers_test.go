@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -42,40 +42,40 @@ func golden(t *testing.T, name string, got []byte) {
 var testNow = time.Date(2026, 11, 18, 9, 4, 0, 0, time.UTC)
 
 // testBook is a book with a row of each sort.
-func testBook() *state.Book {
+func testBook() *view.Book {
 	const provider = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
-	shop := &state.Tenant{
+	shop := &view.Tenant{
 		Lease: "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/8438017/1/1/" + provider,
 		Owner: "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h", DSeq: 8438017, GSeq: 1, OSeq: 1, Provider: provider,
 		Namespace: "5reb3l87s85t50v77sosktvdeeg6pfbnlboigoprqv3d4",
 	}
-	nameless := &state.Tenant{Namespace: "stray"}
+	nameless := &view.Tenant{Namespace: "stray"}
 	ago := func(d time.Duration) metav1.Time { return metav1.NewTime(testNow.Add(-d)) }
 	const key = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h-ip-public"
-	return &state.Book{
+	return &view.Book{
 		APIVersion: "net.akash.network/v1alpha1", Kind: "Book",
-		Hosts: []state.HostRow{
-			{Host: "api.example.com", Tenant: shop, Service: "api", Port: 80, Target: "ingress", State: state.StateActive, Claimed: true, Since: ago(72 * time.Hour)},
-			{Host: "shop.example.com", Tenant: shop, Service: "web", Port: 80, Target: "httproute", State: state.StateActive, Claimed: true, Since: ago(4 * time.Minute)},
-			{Host: "stray.example.com", Tenant: nameless, Target: "ingress", State: state.StateActive, Message: "ingress x/stray.example.com serves it too"},
+		Hosts: []view.HostRow{
+			{Host: "api.example.com", Tenant: shop, Service: "api", Port: 80, Target: "ingress", State: view.StateActive, Claimed: true, Since: ago(72 * time.Hour)},
+			{Host: "shop.example.com", Tenant: shop, Service: "web", Port: 80, Target: "httproute", State: view.StateActive, Claimed: true, Since: ago(4 * time.Minute)},
+			{Host: "stray.example.com", Tenant: nameless, Target: "ingress", State: view.StateActive, Message: "ingress x/stray.example.com serves it too"},
 		},
-		IPs: []state.IPRow{
-			{Address: netip.MustParseAddr("203.0.113.7"), Family: "IPv4", Tenant: shop, SharingKey: key, Protocol: "TCP", Port: 443, Service: "web", ContainerPort: 8443, Pool: "akash-net-203-0-113-0-28", State: state.StateActive, Claimed: true, Since: ago(time.Hour)},
-			{Address: netip.MustParseAddr("203.0.113.7"), Family: "IPv4", Tenant: shop, SharingKey: key, Protocol: "UDP", Port: 443, Service: "web", ContainerPort: 8443, Pool: "akash-net-203-0-113-0-28", State: state.StateActive, Claimed: true, Since: ago(time.Hour)},
-			{Address: netip.MustParseAddr("2001:db8:10::7"), Family: "IPv6", Tenant: shop, SharingKey: key, Protocol: "TCP", Port: 443, Service: "web", ContainerPort: 8443, State: state.StateReserved, Claimed: true, Since: ago(time.Hour)},
-			{Tenant: shop, SharingKey: key, Protocol: "UDP", Port: 53, Service: "dns", ContainerPort: 5353, State: state.StatePending, Since: ago(time.Second)},
+		IPs: []view.IPRow{
+			{Address: netip.MustParseAddr("203.0.113.7"), Family: "IPv4", Tenant: shop, SharingKey: key, Protocol: "TCP", Port: 443, Service: "web", ContainerPort: 8443, Pool: "akash-net-203-0-113-0-28", State: view.StateActive, Claimed: true, Since: ago(time.Hour)},
+			{Address: netip.MustParseAddr("203.0.113.7"), Family: "IPv4", Tenant: shop, SharingKey: key, Protocol: "UDP", Port: 443, Service: "web", ContainerPort: 8443, Pool: "akash-net-203-0-113-0-28", State: view.StateActive, Claimed: true, Since: ago(time.Hour)},
+			{Address: netip.MustParseAddr("2001:db8:10::7"), Family: "IPv6", Tenant: shop, SharingKey: key, Protocol: "TCP", Port: 443, Service: "web", ContainerPort: 8443, State: view.StateReserved, Claimed: true, Since: ago(time.Hour)},
+			{Tenant: shop, SharingKey: key, Protocol: "UDP", Port: 53, Service: "dns", ContainerPort: 5353, State: view.StatePending, Since: ago(time.Second)},
 		},
-		Leases: []state.LeaseRow{
-			{Tenant: shop, Hosts: []string{"api.example.com", "shop.example.com", "x.example.com", "y.example.com"}, Addresses: []string{"203.0.113.7", "2001:db8:10::7"}, State: state.StatePartial, Since: ago(72 * time.Hour)},
+		Leases: []view.LeaseRow{
+			{Tenant: shop, Hosts: []string{"api.example.com", "shop.example.com", "x.example.com", "y.example.com"}, Addresses: []string{"203.0.113.7", "2001:db8:10::7"}, State: view.StatePartial, Since: ago(72 * time.Hour)},
 		},
-		Pools: []state.PoolRow{
+		Pools: []view.PoolRow{
 			{Name: "akash-net-203-0-113-0-28", Ranges: []string{"203.0.113.0/28"}, Mode: "range", Addresses: 14, Used: 9, Free: 5},
 			{Name: "akash-net-2001-0db8-0010-0000-0000-0000-0000-0000-64", Ranges: []string{"2001:db8:10::/64"}, Mode: "range", Addresses: math.MaxInt64, Used: 2, Free: math.MaxInt64},
 			{Name: "empty", Ranges: []string{"192.0.2.0/24"}, Mode: "pool", Addresses: 256, Used: 0, Free: 256},
 			{Name: "full", Ranges: []string{"198.51.100.0/24"}, Mode: "pool", Addresses: 256, Used: 256, Free: 0},
 			{Name: "nearly-full", Ranges: []string{"a", "b", "c", "d"}, Mode: "pool", Addresses: 256, Used: 255, Free: 1},
 		},
-		Routes: []state.RouteRow{
+		Routes: []view.RouteRow{
 			{Kind: "Ingress", Namespace: shop.Namespace, Name: "shop.example.com", Host: "shop.example.com", Path: "/", Admitted: true, Owner: shop.Owner, Lease: shop.Lease, Since: ago(4 * time.Minute)},
 			{Kind: "Ingress", Namespace: shop.Namespace, Name: "shop.example.com", Host: "shop.example.com", Path: "/v2", Admitted: true, Owner: shop.Owner, Lease: shop.Lease, Since: ago(4 * time.Minute)},
 			{Kind: "Route", Namespace: "blog", Name: "web", Host: "any.example.com", Wildcard: true, Reason: "RouteNotAdmitted", Message: "wildcard routes are not allowed", Since: ago(time.Hour)},
@@ -84,7 +84,7 @@ func testBook() *state.Book {
 }
 
 // printBook prints with these flags.
-func printBook(t *testing.T, f bookPrintFlags, subjects []state.Subject, books ...*state.Book) []byte {
+func printBook(t *testing.T, f bookPrintFlags, subjects []view.Subject, books ...*view.Book) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	show, err := f.printer(subjects, &out, func() time.Time { return testNow })
@@ -100,30 +100,30 @@ func printBook(t *testing.T, f bookPrintFlags, subjects []state.Subject, books .
 }
 
 func TestPrintBook(t *testing.T) {
-	hosts := []state.Subject{state.SubjectHosts}
+	hosts := []view.Subject{view.SubjectHosts}
 	for name, tc := range map[string]struct {
 		output    string
 		template  string
 		noHeaders bool
-		subjects  []state.Subject
+		subjects  []view.Subject
 	}{
-		"table":            {subjects: state.Subjects},
-		"no-headers":       {subjects: state.Subjects, noHeaders: true},
-		"ordered":          {subjects: []state.Subject{state.SubjectPools, state.SubjectHosts}},
-		"wide":             {subjects: state.Subjects, output: "wide"},
-		"json":             {subjects: state.Subjects, output: "json"},
-		"yaml":             {subjects: state.Subjects, output: "yaml"},
-		"kyaml":            {subjects: state.Subjects, output: "kyaml"},
-		"name":             {subjects: state.Subjects, output: "name"},
+		"table":            {subjects: view.Subjects},
+		"no-headers":       {subjects: view.Subjects, noHeaders: true},
+		"ordered":          {subjects: []view.Subject{view.SubjectPools, view.SubjectHosts}},
+		"wide":             {subjects: view.Subjects, output: "wide"},
+		"json":             {subjects: view.Subjects, output: "json"},
+		"yaml":             {subjects: view.Subjects, output: "yaml"},
+		"kyaml":            {subjects: view.Subjects, output: "kyaml"},
+		"name":             {subjects: view.Subjects, output: "name"},
 		"jsonpath":         {subjects: hosts, output: `jsonpath={range .hosts[?(@.state=="Active")]}{.host} {.dseq}{"\n"}{end}`},
 		"jsonpath-as-json": {subjects: hosts, output: `jsonpath-as-json={.hosts[*].host}`},
 		"jsonpath-file":    {subjects: hosts, output: "jsonpath-file=testdata/state/template.jsonpath"},
 		"go-template":      {subjects: hosts, output: `go-template={{range .hosts}}{{.host}} {{.dseq}}{{"\n"}}{{end}}`},
 		"template-flag":    {subjects: hosts, output: "go-template", template: `{{.kind}}{{"\n"}}`},
-		"custom-columns":   {subjects: []state.Subject{state.SubjectIPs, state.SubjectHosts}, output: "custom-columns=THING:.address,HOST:{.host},DSEQ:dseq,CLAIMED:.claimed"},
-		"routes":           {subjects: []state.Subject{state.SubjectRoutes}},
+		"custom-columns":   {subjects: []view.Subject{view.SubjectIPs, view.SubjectHosts}, output: "custom-columns=THING:.address,HOST:{.host},DSEQ:dseq,CLAIMED:.claimed"},
+		"routes":           {subjects: []view.Subject{view.SubjectRoutes}},
 		"columns-bare":     {subjects: hosts, noHeaders: true, output: "custom-columns=HOST:.host,NONE:.nothing,SINCE:.since"},
-		"columns-lists":    {subjects: []state.Subject{state.SubjectLeases}, output: "custom-columns=FIRST:.hosts[0],ALL:.hosts[*]"},
+		"columns-lists":    {subjects: []view.Subject{view.SubjectLeases}, output: "custom-columns=FIRST:.hosts[0],ALL:.hosts[*]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newBookPrintFlags()
@@ -140,12 +140,12 @@ func TestPrintShards(t *testing.T) {
 	for i := range b.Routes[:2] {
 		b.Routes[i].Shard = "public"
 	}
-	golden(t, "state/shards.golden", printBook(t, newBookPrintFlags(), []state.Subject{state.SubjectRoutes}, b))
+	golden(t, "state/shards.golden", printBook(t, newBookPrintFlags(), []view.Subject{view.SubjectRoutes}, b))
 }
 
 // An empty list is written, a list that was not asked for is not.
 func TestPrintEmptyBook(t *testing.T) {
-	b := &state.Book{APIVersion: "net.akash.network/v1alpha1", Kind: "Book", Hosts: []state.HostRow{}}
+	b := &view.Book{APIVersion: "net.akash.network/v1alpha1", Kind: "Book", Hosts: []view.HostRow{}}
 	for output, want := range map[string]string{
 		"":                           "",
 		"wide":                       "",
@@ -159,7 +159,7 @@ func TestPrintEmptyBook(t *testing.T) {
 	} {
 		f := newBookPrintFlags()
 		f.output = output
-		if got := string(printBook(t, f, []state.Subject{state.SubjectHosts}, b)); got != want {
+		if got := string(printBook(t, f, []view.Subject{view.SubjectHosts}, b)); got != want {
 			t.Errorf("-o %q: got %q, want %q", output, got, want)
 		}
 	}
@@ -170,13 +170,13 @@ func TestPrintEmptyBook(t *testing.T) {
 func TestPrintChanges(t *testing.T) {
 	first, changed := testBook(), testBook()
 	first.Hosts, changed.Hosts = first.Hosts[:1], changed.Hosts[1:2]
-	changed.Hosts[0].State = state.StateReleased
-	hosts := []state.Subject{state.SubjectHosts}
+	changed.Hosts[0].State = view.StateReleased
+	hosts := []view.Subject{view.SubjectHosts}
 	for name, output := range map[string]string{"watch": "", "watch-columns": "custom-columns=HOST:.host,STATE:.state", "watch-yaml": "yaml"} {
 		t.Run(name, func(t *testing.T) {
 			f := newBookPrintFlags()
 			f.output = output
-			for _, b := range []*state.Book{first, changed} {
+			for _, b := range []*view.Book{first, changed} {
 				b.IPs, b.Leases, b.Pools = nil, nil, nil
 			}
 			golden(t, "state/"+name+".golden", printBook(t, f, hosts, first, changed))

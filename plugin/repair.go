@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // problemsFound is the exit code of `state --problems` when there are any.
@@ -223,7 +224,7 @@ func (f *stateFlags) showProblems(ctx context.Context, c *cli, cluster *cluster.
 	if err != nil {
 		return err
 	}
-	book := &state.Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book", Problems: problems}
+	book := &view.Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book", Problems: problems}
 	if len(problems) == 0 {
 		book.Problems = []state.Problem{}
 		if f.print.isTable() {

@@ -14,7 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // stateRequests is how many requests of state are under way at a time: more than it has lists.
@@ -23,7 +23,7 @@ const stateRequests = 8
 // stateFlags are the flags of state as they are typed.
 type stateFlags struct {
 	print    bookPrintFlags
-	subjects []state.Subject
+	subjects []view.Subject
 	// things choose rows by name.
 	things        []thing.Thing
 	ignoreMissing bool
@@ -129,7 +129,7 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return usage("--selector chooses rows by their labels, names by themselves: give one of them")
 	case f.ignoreMissing && len(f.things) == 0:
 		return usage("--ignore-not-found is about names, and none is given")
-	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, state.SubjectPools):
+	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, view.SubjectPools):
 		return usage("pools belong to no lease: --namespace and --selector do not choose among them")
 	case cmd.Flags().Changed("all-namespaces") && !f.allNamespaces && f.namespace == "":
 		return usage("--all-namespaces=false: name the namespace with --namespace")
@@ -137,15 +137,15 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return usage("--problems cannot be combined with a subject, --watch or --selector")
 	case len(f.files.files) > 0 && (f.problems || f.watch):
 		return usage("--problems and --watch look at a cluster, not at files")
-	case f.shard != "" && !slices.Contains(f.subjects, state.SubjectRoutes):
+	case f.shard != "" && !slices.Contains(f.subjects, view.SubjectRoutes):
 		return usage("--shard is about routes: kubectl akash-net state routes --shard %s", f.shard)
 	case f.problems:
-		f.subjects = []state.Subject{state.SubjectProblems}
+		f.subjects = []view.Subject{view.SubjectProblems}
 	case f.watch && len(f.subjects) != 1:
 		return usage("--watch shows one subject: hosts, ips, leases, pools, routes or dns")
 	}
 	if len(f.subjects) == 0 {
-		f.subjects = state.Holdings
+		f.subjects = view.Holdings
 		if f.selector != "" || f.namespace != "" {
 			f.subjects = f.subjects[:len(f.subjects)-1] // pools belong to no lease
 		}
@@ -210,10 +210,10 @@ func (f *stateFlags) offline(ctx context.Context, c *cli, show bookPrinter) erro
 		return err
 	}
 	contents.Now = time.Now()
-	return f.show(c, state.NewBook(cfg, contents, f.subjects...), show)
+	return f.show(c, view.NewBook(cfg, contents, f.subjects...), show)
 }
 
-func (f *stateFlags) show(c *cli, book *state.Book, show bookPrinter) error {
+func (f *stateFlags) show(c *cli, book *view.Book, show bookPrinter) error {
 	f.filter(book)
 	f.tellEmpty(c, book)
 	if err := show(book); err != nil {
@@ -224,8 +224,8 @@ func (f *stateFlags) show(c *cli, book *state.Book, show bookPrinter) error {
 
 // showChanges shows the rows, then each that changes, until it is interrupted.
 func (f *stateFlags) showChanges(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, show bookPrinter) error {
-	var earlier *state.Book
-	err := book.Watch(ctx, cluster, cfg, f.subjects, func(book *state.Book) error {
+	var earlier *view.Book
+	err := book.Watch(ctx, cluster, cfg, f.subjects, func(book *view.Book) error {
 		f.filter(book)
 		changed := book
 		if earlier != nil {
@@ -246,7 +246,7 @@ func (f *stateFlags) showChanges(ctx context.Context, cluster *cluster.Cluster, 
 }
 
 // filter keeps the rows that --selector, --namespace, --shard and names choose.
-func (f *stateFlags) filter(book *state.Book) {
+func (f *stateFlags) filter(book *view.Book) {
 	if !f.matches.Empty() || f.namespace != "" {
 		book.Select(f.matches, f.namespace)
 	}
@@ -257,17 +257,17 @@ func (f *stateFlags) filter(book *state.Book) {
 }
 
 // nothing says of a subject that its table would be empty.
-var nothing = map[state.Subject]string{
-	state.SubjectHosts:  "No hosts held.",
-	state.SubjectIPs:    "No addresses leased.",
-	state.SubjectLeases: "No leases hold anything.",
-	state.SubjectPools:  "No pools.",
-	state.SubjectRoutes: "No routes.",
-	state.SubjectDNS:    "No DNS records.",
+var nothing = map[view.Subject]string{
+	view.SubjectHosts:  "No hosts held.",
+	view.SubjectIPs:    "No addresses leased.",
+	view.SubjectLeases: "No leases hold anything.",
+	view.SubjectPools:  "No pools.",
+	view.SubjectRoutes: "No routes.",
+	view.SubjectDNS:    "No DNS records.",
 }
 
 // tellEmpty says that there is nothing to show, where people look for rows.
-func (f *stateFlags) tellEmpty(c *cli, book *state.Book) {
+func (f *stateFlags) tellEmpty(c *cli, book *view.Book) {
 	switch {
 	case !book.Empty() || !f.print.isTable() || len(f.things) > 0:
 	case len(f.subjects) == 1:

@@ -8,22 +8,22 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // subjectNames are the words by which a subject is asked for.
-var subjectNames = map[string]state.Subject{
-	"hosts": state.SubjectHosts, "host": state.SubjectHosts,
-	"ips": state.SubjectIPs, "ip": state.SubjectIPs,
-	"leases": state.SubjectLeases, "lease": state.SubjectLeases,
-	"pools": state.SubjectPools, "pool": state.SubjectPools,
-	"routes": state.SubjectRoutes, "route": state.SubjectRoutes,
-	"dns": state.SubjectDNS,
+var subjectNames = map[string]view.Subject{
+	"hosts": view.SubjectHosts, "host": view.SubjectHosts,
+	"ips": view.SubjectIPs, "ip": view.SubjectIPs,
+	"leases": view.SubjectLeases, "lease": view.SubjectLeases,
+	"pools": view.SubjectPools, "pool": view.SubjectPools,
+	"routes": view.SubjectRoutes, "route": view.SubjectRoutes,
+	"dns": view.SubjectDNS,
 }
 
 // parseSubjects reads subjects, separated by commas or given one by one; each is shown once.
-func parseSubjects(args []string) ([]state.Subject, error) {
-	var subjects []state.Subject
+func parseSubjects(args []string) ([]view.Subject, error) {
+	var subjects []view.Subject
 	for _, arg := range args {
 		for _, word := range strings.Split(arg, ",") {
 			s, ok := subjectNames[strings.ToLower(word)]
@@ -39,15 +39,15 @@ func parseSubjects(args []string) ([]state.Subject, error) {
 }
 
 // namedSubjects are the subjects whose rows can be chosen by name, with the kinds of those names.
-var namedSubjects = map[state.Subject][]thing.Kind{
-	state.SubjectHosts: {thing.Host}, state.SubjectRoutes: {thing.Host}, state.SubjectDNS: {thing.Host},
-	state.SubjectIPs:    {thing.Address, thing.Endpoint},
-	state.SubjectLeases: {thing.Lease},
+var namedSubjects = map[view.Subject][]thing.Kind{
+	view.SubjectHosts: {thing.Host}, view.SubjectRoutes: {thing.Host}, view.SubjectDNS: {thing.Host},
+	view.SubjectIPs:    {thing.Address, thing.Endpoint},
+	view.SubjectLeases: {thing.Lease},
 }
 
 // parseStateArgs reads the arguments of state: subjects, then names of what they list. A name that says
 // of itself what it is needs no subject: those of its kind are listed.
-func parseStateArgs(args []string) ([]state.Subject, []thing.Thing, error) {
+func parseStateArgs(args []string) ([]view.Subject, []thing.Thing, error) {
 	n := slices.IndexFunc(args, func(arg string) bool { return !isSubjects(arg) })
 	if n < 0 {
 		n = len(args)
@@ -69,7 +69,7 @@ func parseStateArgs(args []string) ([]state.Subject, []thing.Thing, error) {
 		if n == 0 && t.Kind == thing.Host && t.Endpoint != "" {
 			return nil, nil, usage("%q: which subject? Subjects come before names, and a name of one word needs one or its kind, such as host/%s", arg, arg)
 		}
-		if n > 0 && !slices.ContainsFunc(subjects, func(s state.Subject) bool { return lists(s, t) }) {
+		if n > 0 && !slices.ContainsFunc(subjects, func(s view.Subject) bool { return lists(s, t) }) {
 			return nil, nil, usage("%s does not name any of the %s; %s", t, subjectsText(subjects), takenText(subjects))
 		}
 		if !slices.Contains(things, t) {
@@ -77,7 +77,7 @@ func parseStateArgs(args []string) ([]state.Subject, []thing.Thing, error) {
 		}
 	}
 	if n == 0 {
-		for _, s := range state.Holdings {
+		for _, s := range view.Holdings {
 			if slices.ContainsFunc(things, func(t thing.Thing) bool { return lists(s, t) }) {
 				subjects = append(subjects, s)
 			}
@@ -85,7 +85,7 @@ func parseStateArgs(args []string) ([]state.Subject, []thing.Thing, error) {
 	}
 	for _, s := range subjects {
 		if !slices.ContainsFunc(things, func(t thing.Thing) bool { return lists(s, t) }) {
-			return nil, nil, usage("no name is given for the %s; %s", s, takenText([]state.Subject{s}))
+			return nil, nil, usage("no name is given for the %s; %s", s, takenText([]view.Subject{s}))
 		}
 	}
 	return subjects, things, nil
@@ -97,11 +97,11 @@ func isSubjects(arg string) bool {
 }
 
 // lists is true for a subject among whose rows the thing can be. A word may be a host's or an endpoint's.
-func lists(s state.Subject, t thing.Thing) bool {
-	return isOneOf(t, namedSubjects[s]) || s == state.SubjectIPs && t.Endpoint != ""
+func lists(s view.Subject, t thing.Thing) bool {
+	return isOneOf(t, namedSubjects[s]) || s == view.SubjectIPs && t.Endpoint != ""
 }
 
-func subjectsText(subjects []state.Subject) string {
+func subjectsText(subjects []view.Subject) string {
 	words := make([]string, len(subjects))
 	for i, s := range subjects {
 		words[i] = string(s)
@@ -110,7 +110,7 @@ func subjectsText(subjects []state.Subject) string {
 }
 
 // takenText says by which names rows of the subjects are chosen.
-func takenText(subjects []state.Subject) string {
+func takenText(subjects []view.Subject) string {
 	var kinds []thing.Kind
 	for _, s := range subjects {
 		for _, k := range namedSubjects[s] {
@@ -126,37 +126,37 @@ func takenText(subjects []state.Subject) string {
 }
 
 // choose keeps the rows of the things that are named.
-func (f *stateFlags) choose(book *state.Book) {
+func (f *stateFlags) choose(book *view.Book) {
 	if len(f.things) == 0 {
 		return
 	}
 	host := func(name, path string) bool {
 		return slices.ContainsFunc(f.things, func(t thing.Thing) bool { return isHost(t, name, path) })
 	}
-	book.Hosts = slices.DeleteFunc(book.Hosts, func(r state.HostRow) bool { return !host(r.Host, r.Path) })
-	book.Routes = slices.DeleteFunc(book.Routes, func(r state.RouteRow) bool { return !host(r.Host, r.Path) && !isPattern(f.things, r) })
-	book.DNS = slices.DeleteFunc(book.DNS, func(r state.DNSRow) bool { return !host(r.Host, "") })
-	book.IPs = slices.DeleteFunc(book.IPs, func(r state.IPRow) bool {
+	book.Hosts = slices.DeleteFunc(book.Hosts, func(r view.HostRow) bool { return !host(r.Host, r.Path) })
+	book.Routes = slices.DeleteFunc(book.Routes, func(r view.RouteRow) bool { return !host(r.Host, r.Path) && !isPattern(f.things, r) })
+	book.DNS = slices.DeleteFunc(book.DNS, func(r view.DNSRow) bool { return !host(r.Host, "") })
+	book.IPs = slices.DeleteFunc(book.IPs, func(r view.IPRow) bool {
 		return !slices.ContainsFunc(f.things, func(t thing.Thing) bool { return isPort(t, r) })
 	})
-	book.Leases = slices.DeleteFunc(book.Leases, func(r state.LeaseRow) bool {
+	book.Leases = slices.DeleteFunc(book.Leases, func(r view.LeaseRow) bool {
 		return !slices.ContainsFunc(f.things, func(t thing.Thing) bool { return isLease(t, r) })
 	})
 }
 
 // absent says which of the things a book that was chosen from has no row of.
-func (f *stateFlags) absent(book *state.Book) error {
+func (f *stateFlags) absent(book *view.Book) error {
 	if f.ignoreMissing {
 		return nil
 	}
 	there := func(t thing.Thing) bool {
-		return slices.ContainsFunc(book.Hosts, func(r state.HostRow) bool { return isHost(t, r.Host, r.Path) }) ||
-			slices.ContainsFunc(book.Routes, func(r state.RouteRow) bool {
+		return slices.ContainsFunc(book.Hosts, func(r view.HostRow) bool { return isHost(t, r.Host, r.Path) }) ||
+			slices.ContainsFunc(book.Routes, func(r view.RouteRow) bool {
 				return isHost(t, r.Host, r.Path) || isPattern([]thing.Thing{t}, r)
 			}) ||
-			slices.ContainsFunc(book.DNS, func(r state.DNSRow) bool { return isHost(t, r.Host, "") }) ||
-			slices.ContainsFunc(book.IPs, func(r state.IPRow) bool { return isPort(t, r) }) ||
-			slices.ContainsFunc(book.Leases, func(r state.LeaseRow) bool { return isLease(t, r) })
+			slices.ContainsFunc(book.DNS, func(r view.DNSRow) bool { return isHost(t, r.Host, "") }) ||
+			slices.ContainsFunc(book.IPs, func(r view.IPRow) bool { return isPort(t, r) }) ||
+			slices.ContainsFunc(book.Leases, func(r view.LeaseRow) bool { return isLease(t, r) })
 	}
 	where := ""
 	if f.namespace != "" {
@@ -174,13 +174,13 @@ func isHost(t thing.Thing, host, path string) bool {
 }
 
 // isPattern is true for a wildcard that an OpenShift Route serves: its host is only one of those below it.
-func isPattern(things []thing.Thing, r state.RouteRow) bool {
+func isPattern(things []thing.Thing, r view.RouteRow) bool {
 	host, path, _ := strings.Cut(r.Pattern(), "/")
 	return r.Wildcard && slices.ContainsFunc(things, func(t thing.Thing) bool { return isHost(t, host, "/"+path) })
 }
 
 // isPort is true for a port of the address, or of the endpoint, that is named.
-func isPort(t thing.Thing, r state.IPRow) bool {
+func isPort(t thing.Thing, r view.IPRow) bool {
 	if t.Kind == thing.Address {
 		return t.Addr == r.Address
 	}
@@ -189,7 +189,7 @@ func isPort(t thing.Thing, r state.IPRow) bool {
 
 // isLease is true for a lease of the deployment group that is named: what follows it does not count, as in
 // other commands.
-func isLease(t thing.Thing, r state.LeaseRow) bool {
+func isLease(t thing.Thing, r view.LeaseRow) bool {
 	return t.Kind == thing.Lease && t.Group == lease.Group{Owner: r.Owner, DSeq: r.DSeq, GSeq: r.GSeq}
 }
 
@@ -218,7 +218,7 @@ func completeSubjects(_ *cobra.Command, args []string, toComplete string) ([]str
 		named = append(named, more...)
 	}
 	var out []string
-	for _, s := range append(slices.Clone(state.Subjects), state.SubjectDNS) {
+	for _, s := range append(slices.Clone(view.Subjects), view.SubjectDNS) {
 		if word := before + string(s); !slices.Contains(named, s) && strings.HasPrefix(word, toComplete) {
 			out = append(out, word)
 		}

@@ -6,30 +6,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // Names choose rows of the subjects before them; those that say what they are need no subject.
 func TestParseStateArgs(t *testing.T) {
 	type parsed struct {
-		Subjects []state.Subject
+		Subjects []view.Subject
 		Things   []string
 	}
 	lease := "lease/" + testLease
 	for words, want := range map[string]parsed{
-		"hosts":                                {Subjects: []state.Subject{state.SubjectHosts}},
-		"hosts shop.example.com":               {[]state.Subject{state.SubjectHosts}, []string{"host/shop.example.com"}},
-		"hosts Shop.example.com. host/a/b ips": {[]state.Subject{state.SubjectHosts}, []string{"host/shop.example.com", "host/a/b", "host/ips"}},
-		"hosts pods":                           {[]state.Subject{state.SubjectHosts}, []string{"host/pods"}},
-		"hosts a.b a.b":                        {[]state.Subject{state.SubjectHosts}, []string{"host/a.b"}},
-		"ips public 203.0.113.5":               {[]state.Subject{state.SubjectIPs}, []string{"host/public", "address/203.0.113.5"}},
-		"ips ip/2001:DB8::1":                   {[]state.Subject{state.SubjectIPs}, []string{"address/2001:db8::1"}},
-		"hosts,routes dns *.example.com":       {[]state.Subject{state.SubjectHosts, state.SubjectRoutes, state.SubjectDNS}, []string{"host/*.example.com"}},
-		"leases LEASE":                         {[]state.Subject{state.SubjectLeases}, []string{lease}},
-		"shop.example.com":                     {[]state.Subject{state.SubjectHosts}, []string{"host/shop.example.com"}},
-		"LEASE endpoint/public host/a":         {[]state.Subject{state.SubjectHosts, state.SubjectIPs, state.SubjectLeases}, []string{lease, "endpoint/public", "host/a"}},
-		"ips address/203.0.113.5":              {[]state.Subject{state.SubjectIPs}, []string{"address/203.0.113.5"}},
-		"https://shop.example.com/x":           {[]state.Subject{state.SubjectHosts}, []string{"host/shop.example.com/x"}},
+		"hosts":                                {Subjects: []view.Subject{view.SubjectHosts}},
+		"hosts shop.example.com":               {[]view.Subject{view.SubjectHosts}, []string{"host/shop.example.com"}},
+		"hosts Shop.example.com. host/a/b ips": {[]view.Subject{view.SubjectHosts}, []string{"host/shop.example.com", "host/a/b", "host/ips"}},
+		"hosts pods":                           {[]view.Subject{view.SubjectHosts}, []string{"host/pods"}},
+		"hosts a.b a.b":                        {[]view.Subject{view.SubjectHosts}, []string{"host/a.b"}},
+		"ips public 203.0.113.5":               {[]view.Subject{view.SubjectIPs}, []string{"host/public", "address/203.0.113.5"}},
+		"ips ip/2001:DB8::1":                   {[]view.Subject{view.SubjectIPs}, []string{"address/2001:db8::1"}},
+		"hosts,routes dns *.example.com":       {[]view.Subject{view.SubjectHosts, view.SubjectRoutes, view.SubjectDNS}, []string{"host/*.example.com"}},
+		"leases LEASE":                         {[]view.Subject{view.SubjectLeases}, []string{lease}},
+		"shop.example.com":                     {[]view.Subject{view.SubjectHosts}, []string{"host/shop.example.com"}},
+		"LEASE endpoint/public host/a":         {[]view.Subject{view.SubjectHosts, view.SubjectIPs, view.SubjectLeases}, []string{lease, "endpoint/public", "host/a"}},
+		"ips address/203.0.113.5":              {[]view.Subject{view.SubjectIPs}, []string{"address/203.0.113.5"}},
+		"https://shop.example.com/x":           {[]view.Subject{view.SubjectHosts}, []string{"host/shop.example.com/x"}},
 	} {
 		subjects, things, err := parseStateArgs(strings.Fields(strings.ReplaceAll(words, "LEASE", testLease)))
 		if err != nil {

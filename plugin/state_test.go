@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // Wrong usage is told before any cluster is asked.
@@ -46,13 +46,13 @@ func TestStateUsage(t *testing.T) {
 }
 
 func TestParseSubjects(t *testing.T) {
-	for words, want := range map[string][]state.Subject{
+	for words, want := range map[string][]view.Subject{
 		"":                        nil,
-		"hosts":                   {state.SubjectHosts},
-		"dns":                     {state.SubjectDNS},
-		"pool,Host ip host":       {state.SubjectPools, state.SubjectHosts, state.SubjectIPs},
-		"leases pools ips hosts ": {state.SubjectLeases, state.SubjectPools, state.SubjectIPs, state.SubjectHosts},
-		"route,routes":            {state.SubjectRoutes},
+		"hosts":                   {view.SubjectHosts},
+		"dns":                     {view.SubjectDNS},
+		"pool,Host ip host":       {view.SubjectPools, view.SubjectHosts, view.SubjectIPs},
+		"leases pools ips hosts ": {view.SubjectLeases, view.SubjectPools, view.SubjectIPs, view.SubjectHosts},
+		"route,routes":            {view.SubjectRoutes},
 	} {
 		got, err := parseSubjects(strings.Fields(words))
 		if err != nil {
@@ -80,13 +80,13 @@ func TestCompleteSubjects(t *testing.T) {
 }
 
 func TestSubjectsOfASelection(t *testing.T) {
-	for words, want := range map[string][]state.Subject{
-		"":                     state.Holdings,
-		"-A":                   state.Holdings,
-		"-n some -A":           state.Holdings,
-		"-n some":              {state.SubjectHosts, state.SubjectIPs, state.SubjectLeases},
-		"-l akash.network=x":   {state.SubjectHosts, state.SubjectIPs, state.SubjectLeases},
-		"leases --namespace=x": {state.SubjectLeases},
+	for words, want := range map[string][]view.Subject{
+		"":                     view.Holdings,
+		"-A":                   view.Holdings,
+		"-n some -A":           view.Holdings,
+		"-n some":              {view.SubjectHosts, view.SubjectIPs, view.SubjectLeases},
+		"-l akash.network=x":   {view.SubjectHosts, view.SubjectIPs, view.SubjectLeases},
+		"leases --namespace=x": {view.SubjectLeases},
 	} {
 		t.Run(words, func(t *testing.T) {
 			root := newRoot(&cli{})

@@ -10,12 +10,13 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // tables prints a book as kubectl prints its tables, one a subject. Rows that come later, in a
 // watch, stand under the headers of the first.
 type tables struct {
-	subjects []state.Subject
+	subjects []view.Subject
 	out      io.Writer
 	wide     bool
 	now      func() time.Time
@@ -27,14 +28,14 @@ type tables struct {
 	}
 }
 
-func newTables(subjects []state.Subject, out io.Writer, wide, noHeaders bool, now func() time.Time) *tables {
+func newTables(subjects []view.Subject, out io.Writer, wide, noHeaders bool, now func() time.Time) *tables {
 	t := &tables{subjects: subjects, out: out, wide: wide, now: now}
 	t.printer = printers.NewTablePrinter(printers.PrintOptions{Wide: wide, NoHeaders: noHeaders})
 	t.aligned = printers.GetNewTabWriter(out)
 	return t
 }
 
-func (t *tables) print(b *state.Book) error {
+func (t *tables) print(b *view.Book) error {
 	printed := 0
 	for _, s := range t.subjects {
 		table := t.table(s, b)
@@ -58,19 +59,19 @@ func (t *tables) print(b *state.Book) error {
 	return nil
 }
 
-func (t *tables) table(s state.Subject, b *state.Book) *metav1.Table {
+func (t *tables) table(s view.Subject, b *view.Book) *metav1.Table {
 	switch s {
-	case state.SubjectHosts:
+	case view.SubjectHosts:
 		return t.hosts(b.Hosts)
-	case state.SubjectIPs:
+	case view.SubjectIPs:
 		return t.ips(b.IPs)
-	case state.SubjectLeases:
+	case view.SubjectLeases:
 		return t.leases(b.Leases)
-	case state.SubjectRoutes:
+	case view.SubjectRoutes:
 		return t.routes(b.Routes)
-	case state.SubjectDNS:
+	case view.SubjectDNS:
 		return t.records(b.DNS)
-	case state.SubjectProblems:
+	case view.SubjectProblems:
 		return t.problems(b.Problems)
 	}
 	return t.pools(b.Pools)
@@ -88,7 +89,7 @@ func (t *tables) problems(rows []state.Problem) *metav1.Table {
 	return table.done()
 }
 
-func (t *tables) hosts(rows []state.HostRow) *metav1.Table {
+func (t *tables) hosts(rows []view.HostRow) *metav1.Table {
 	table := newTable("Host", "Owner", "DSeq", "Service", "Target", "State", "Age").
 		wide("GSeq", "OSeq", "Provider", "Namespace", "Since", "Expires", "Claimed")
 	for _, r := range rows {
@@ -99,7 +100,7 @@ func (t *tables) hosts(rows []state.HostRow) *metav1.Table {
 	return table.done()
 }
 
-func (t *tables) ips(rows []state.IPRow) *metav1.Table {
+func (t *tables) ips(rows []view.IPRow) *metav1.Table {
 	table := newTable("IP", "Owner", "DSeq", "Port", "Service", "Pool", "State", "Age").
 		wide("GSeq", "OSeq", "Provider", "Namespace", "Sharing-Key", "Since", "Expires", "Claimed")
 	for _, r := range rows {
@@ -107,7 +108,7 @@ func (t *tables) ips(rows []state.IPRow) *metav1.Table {
 		switch {
 		case r.Address.IsValid():
 			address = r.Address.String()
-		case r.State == state.StatePending:
+		case r.State == view.StatePending:
 			address = "<pending>"
 		}
 		table.row(r.Message,
@@ -117,7 +118,7 @@ func (t *tables) ips(rows []state.IPRow) *metav1.Table {
 	return table.done()
 }
 
-func (t *tables) leases(rows []state.LeaseRow) *metav1.Table {
+func (t *tables) leases(rows []view.LeaseRow) *metav1.Table {
 	table := newTable("Owner", "DSeq", "GSeq", "OSeq", "Hosts", "Addresses", "State", "Age").
 		wide("Provider", "Namespace", "Since", "Host-Names")
 	for _, r := range rows {
@@ -128,7 +129,7 @@ func (t *tables) leases(rows []state.LeaseRow) *metav1.Table {
 	return table.done()
 }
 
-func (t *tables) pools(rows []state.PoolRow) *metav1.Table {
+func (t *tables) pools(rows []view.PoolRow) *metav1.Table {
 	table := newTable("Range", "Addresses", "Used", "Free", "").wide("Pool", "Mode")
 	for _, r := range rows {
 		table.row("", some(r.Ranges), addresses(r.Addresses), r.Used, addresses(r.Free), bar(r), r.Name, r.Mode)
@@ -136,9 +137,9 @@ func (t *tables) pools(rows []state.PoolRow) *metav1.Table {
 	return table.done()
 }
 
-func (t *tables) routes(rows []state.RouteRow) *metav1.Table {
+func (t *tables) routes(rows []view.RouteRow) *metav1.Table {
 	columns := []string{"Host", "Kind", "Namespace", "Name", "Admitted", "Reason", "Age"}
-	sharded := slices.ContainsFunc(rows, func(r state.RouteRow) bool { return r.Shard != "" })
+	sharded := slices.ContainsFunc(rows, func(r view.RouteRow) bool { return r.Shard != "" })
 	if sharded {
 		columns = append([]string{"Shard"}, columns...)
 	}

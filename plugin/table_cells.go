@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // owner is a wallet, shortened in the narrow table.
@@ -46,7 +46,7 @@ func backend(service string, port uint16) string {
 	return fmt.Sprintf("%s:%d", service, port)
 }
 
-func portText(r state.IPRow) string {
+func portText(r view.IPRow) string {
 	if r.Port == 0 {
 		return "-"
 	}
@@ -86,7 +86,7 @@ func addresses(n int64) string {
 
 // bar draws how full a pool is: a square an address, or 20 squares for a larger pool. What is
 // used shows, and what is free.
-func bar(r state.PoolRow) string {
+func bar(r view.PoolRow) string {
 	const width = 20
 	squares, used, end := r.Addresses, r.Used, ""
 	if squares > width {

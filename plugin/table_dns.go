@@ -3,10 +3,10 @@ package plugin
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-func (t *tables) records(rows []state.DNSRow) *metav1.Table {
+func (t *tables) records(rows []view.DNSRow) *metav1.Table {
 	table := newTable("Host", "Type", "Values", "TTL", "Zone", "Last-Operation", "State", "Age").
 		wide("Name", "Owner", "DSeq", "Namespace", "Object", "Since")
 	for _, r := range rows {

@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // What is not understood is exit code 2, with what to type instead, before any cluster is asked.
@@ -66,16 +67,16 @@ func TestPrintedNames(t *testing.T) {
 	e.report(apply.Event{Action: apply.Repaired, Kind: state.BlockedHost, Name: "bad.example.com"})
 	f := newBookPrintFlags()
 	f.output = "name"
-	subjects := []state.Subject{state.SubjectHosts, state.SubjectIPs, state.SubjectLeases, state.SubjectProblems}
+	subjects := []view.Subject{view.SubjectHosts, view.SubjectIPs, view.SubjectLeases, view.SubjectProblems}
 	show, err := f.printer(subjects, &out, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tenant := &state.Tenant{Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq, OSeq: id.OSeq, Provider: id.Provider, Lease: id.String()}
-	if err := show(&state.Book{
-		Hosts:    []state.HostRow{{Tenant: tenant, Host: "shop.example.com", Path: "/api"}, {Tenant: tenant, Host: "*.example.com"}},
-		IPs:      []state.IPRow{{Tenant: tenant, Address: netip.MustParseAddr("203.0.113.7")}},
-		Leases:   []state.LeaseRow{{Tenant: tenant}},
+	tenant := &view.Tenant{Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq, OSeq: id.OSeq, Provider: id.Provider, Lease: id.String()}
+	if err := show(&view.Book{
+		Hosts:    []view.HostRow{{Tenant: tenant, Host: "shop.example.com", Path: "/api"}, {Tenant: tenant, Host: "*.example.com"}},
+		IPs:      []view.IPRow{{Tenant: tenant, Address: netip.MustParseAddr("203.0.113.7")}},
+		Leases:   []view.LeaseRow{{Tenant: tenant}},
 		Problems: []state.Problem{{Problem: state.BlockedHost, Thing: "bad.example.com"}},
 	}); err != nil {
 		t.Fatal(err)

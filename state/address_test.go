@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
 // addressUse is what a Service says of an address; it has the sharing key of the lease's endpoint "public".
@@ -36,10 +37,10 @@ func TestNextAddress(t *testing.T) {
 		}
 		return c
 	}
-	later := func(c *Claim) { c.Created = bookMinute(9) }
+	later := func(c *Claim) { c.Created = statetest.Minute(9) }
 	going := func(c *Claim) { c.Deleting = true }
-	other := func(c *Claim) { c.SharingKey = lease.SharingKey(bookAlice, "other") }
-	stolen := func(c *Claim) { c.Owner = bookBob }
+	other := func(c *Claim) { c.SharingKey = lease.SharingKey(statetest.Alice, "other") }
+	stolen := func(c *Claim) { c.Owner = statetest.Bob }
 	unreadable := func(c *Claim) { c.Unreadable = "x" }
 	for name, tc := range map[string]struct {
 		claims []*Claim
@@ -50,37 +51,37 @@ func TestNextAddress(t *testing.T) {
 	}{
 		"the lowest":                              {want: "203.0.113.0"},
 		"the lowest of IPv6":                      {family: config.IPv6, want: "2001:db8::"},
-		"what is excluded is passed over":         {claims: []*Claim{claimed(bookBlog, "203.0.113.0")}, want: "203.0.113.2"},
-		"its own":                                 {claims: []*Claim{claimed(bookShop, "203.0.113.3")}, want: "203.0.113.3"},
-		"its own, outside the ranges":             {claims: []*Claim{claimed(bookShop, "198.51.100.1")}, want: "198.51.100.1"},
-		"its own, the older":                      {claims: []*Claim{claimed(bookShop, "203.0.113.0", later), claimed(bookShop, "203.0.113.3")}, want: "203.0.113.3"},
-		"its own of two as old, by name":          {claims: []*Claim{claimed(bookShop, "203.0.113.3"), claimed(bookShop, "203.0.113.2")}, want: "203.0.113.2"},
-		"its own is of the other family":          {claims: []*Claim{claimed(bookShop, "203.0.113.3")}, family: config.IPv6, want: "2001:db8::"},
-		"its own was lost":                        {claims: []*Claim{claimed(bookShop, "203.0.113.3")}, skip: addressSet("203.0.113.3"), want: "203.0.113.0"},
-		"its own is going":                        {claims: []*Claim{claimed(bookShop, "203.0.113.0", going)}, want: "203.0.113.2"},
-		"one of another endpoint of the owner":    {claims: []*Claim{claimed(bookShop, "203.0.113.0", other)}, want: "203.0.113.2"},
-		"one of another owner with its key":       {claims: []*Claim{claimed(bookShop, "203.0.113.0", stolen)}, want: "203.0.113.2"},
-		"one of nobody that can be read":          {claims: []*Claim{claimed(bookBlog, "203.0.113.0", unreadable)}, want: "203.0.113.2"},
-		"granted to its key":                      {uses: []Use{addressUse(bookShop, "203.0.113.3", true)}, want: "203.0.113.3"},
-		"granted, and its key has a claim":        {claims: []*Claim{claimed(bookShop, "203.0.113.2")}, uses: []Use{addressUse(bookShop, "203.0.113.3", true)}, want: "203.0.113.2"},
-		"granted outside the ranges":              {uses: []Use{addressUse(bookShop, "198.51.100.1", true)}, want: "203.0.113.0"},
-		"granted what is excluded":                {uses: []Use{addressUse(bookShop, "203.0.113.1", true)}, want: "203.0.113.0"},
-		"granted what another has claimed":        {claims: []*Claim{claimed(bookBlog, "203.0.113.3")}, uses: []Use{addressUse(bookShop, "203.0.113.3", true)}, want: "203.0.113.0"},
-		"granted to another too":                  {uses: []Use{addressUse(bookShop, "203.0.113.3", true), addressUse(bookBlog, "203.0.113.3", true)}, want: "203.0.113.0"},
-		"granted, and lost":                       {uses: []Use{addressUse(bookShop, "203.0.113.3", true)}, skip: addressSet("203.0.113.3"), want: "203.0.113.0"},
-		"only asked for":                          {uses: []Use{addressUse(bookShop, "203.0.113.3", false)}, want: "203.0.113.0"},
-		"what another asks for is not free":       {uses: []Use{addressUse(bookBlog, "203.0.113.0", false)}, want: "203.0.113.2"},
-		"what another was granted is not free":    {uses: []Use{addressUse(bookBlog, "203.0.113.0", true)}, want: "203.0.113.2"},
-		"none is left":                            {claims: []*Claim{claimed(bookBlog, "203.0.113.0"), claimed(bookBlog, "203.0.113.2")}, skip: addressSet("203.0.113.3")},
-		"a claim on a host is none on an address": {claims: []*Claim{bookHostClaim("a.example.com", bookBlog, "")}, want: "203.0.113.0"},
+		"what is excluded is passed over":         {claims: []*Claim{claimed(statetest.Blog, "203.0.113.0")}, want: "203.0.113.2"},
+		"its own":                                 {claims: []*Claim{claimed(statetest.Shop, "203.0.113.3")}, want: "203.0.113.3"},
+		"its own, outside the ranges":             {claims: []*Claim{claimed(statetest.Shop, "198.51.100.1")}, want: "198.51.100.1"},
+		"its own, the older":                      {claims: []*Claim{claimed(statetest.Shop, "203.0.113.0", later), claimed(statetest.Shop, "203.0.113.3")}, want: "203.0.113.3"},
+		"its own of two as old, by name":          {claims: []*Claim{claimed(statetest.Shop, "203.0.113.3"), claimed(statetest.Shop, "203.0.113.2")}, want: "203.0.113.2"},
+		"its own is of the other family":          {claims: []*Claim{claimed(statetest.Shop, "203.0.113.3")}, family: config.IPv6, want: "2001:db8::"},
+		"its own was lost":                        {claims: []*Claim{claimed(statetest.Shop, "203.0.113.3")}, skip: addressSet("203.0.113.3"), want: "203.0.113.0"},
+		"its own is going":                        {claims: []*Claim{claimed(statetest.Shop, "203.0.113.0", going)}, want: "203.0.113.2"},
+		"one of another endpoint of the owner":    {claims: []*Claim{claimed(statetest.Shop, "203.0.113.0", other)}, want: "203.0.113.2"},
+		"one of another owner with its key":       {claims: []*Claim{claimed(statetest.Shop, "203.0.113.0", stolen)}, want: "203.0.113.2"},
+		"one of nobody that can be read":          {claims: []*Claim{claimed(statetest.Blog, "203.0.113.0", unreadable)}, want: "203.0.113.2"},
+		"granted to its key":                      {uses: []Use{addressUse(statetest.Shop, "203.0.113.3", true)}, want: "203.0.113.3"},
+		"granted, and its key has a claim":        {claims: []*Claim{claimed(statetest.Shop, "203.0.113.2")}, uses: []Use{addressUse(statetest.Shop, "203.0.113.3", true)}, want: "203.0.113.2"},
+		"granted outside the ranges":              {uses: []Use{addressUse(statetest.Shop, "198.51.100.1", true)}, want: "203.0.113.0"},
+		"granted what is excluded":                {uses: []Use{addressUse(statetest.Shop, "203.0.113.1", true)}, want: "203.0.113.0"},
+		"granted what another has claimed":        {claims: []*Claim{claimed(statetest.Blog, "203.0.113.3")}, uses: []Use{addressUse(statetest.Shop, "203.0.113.3", true)}, want: "203.0.113.0"},
+		"granted to another too":                  {uses: []Use{addressUse(statetest.Shop, "203.0.113.3", true), addressUse(statetest.Blog, "203.0.113.3", true)}, want: "203.0.113.0"},
+		"granted, and lost":                       {uses: []Use{addressUse(statetest.Shop, "203.0.113.3", true)}, skip: addressSet("203.0.113.3"), want: "203.0.113.0"},
+		"only asked for":                          {uses: []Use{addressUse(statetest.Shop, "203.0.113.3", false)}, want: "203.0.113.0"},
+		"what another asks for is not free":       {uses: []Use{addressUse(statetest.Blog, "203.0.113.0", false)}, want: "203.0.113.2"},
+		"what another was granted is not free":    {uses: []Use{addressUse(statetest.Blog, "203.0.113.0", true)}, want: "203.0.113.2"},
+		"none is left":                            {claims: []*Claim{claimed(statetest.Blog, "203.0.113.0"), claimed(statetest.Blog, "203.0.113.2")}, skip: addressSet("203.0.113.3")},
+		"a claim on a host is none on an address": {claims: []*Claim{bookHostClaim("a.example.com", statetest.Blog, "")}, want: "203.0.113.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := bookConfig(t, config.ModeRange, "203.0.113.0/30", "!203.0.113.1/32", "2001:db8::/126")
+			cfg := statetest.Config(t, config.ModeRange, "203.0.113.0/30", "!203.0.113.1/32", "2001:db8::/126")
 			family := config.IPv4
 			if tc.family != "" {
 				family = tc.family
 			}
-			a, ok := NewAddresses(tc.claims, tc.uses).Next(bookAlice, lease.SharingKey(bookAlice, "public"), family, cfg.IP.Ranges, tc.skip)
+			a, ok := NewAddresses(tc.claims, tc.uses).Next(statetest.Alice, lease.SharingKey(statetest.Alice, "public"), family, cfg.IP.Ranges, tc.skip)
 			if ok != (tc.want != "") || ok && a.String() != tc.want {
 				t.Errorf("it is %s (%t), want %q", a, ok, tc.want)
 			}
@@ -90,9 +91,9 @@ func TestNextAddress(t *testing.T) {
 
 // What is in use, and by whom, whatever lease a Service says it is of.
 func TestAddressesInUse(t *testing.T) {
-	claim := bookAddressClaim("203.0.113.7", "public", bookShop, bookHTTPS())
-	known := NewAddresses([]*Claim{claim, bookHostClaim("a.example.com", bookShop, "")}, []Use{
-		addressUse(bookShop, "203.0.113.7", true), addressUse(bookBlog, "203.0.113.7", true), addressUse(bookBlog, "203.0.113.2", true), addressUse(bookBlog, "203.0.113.3", false),
+	claim := bookAddressClaim("203.0.113.7", "public", statetest.Shop, bookHTTPS())
+	known := NewAddresses([]*Claim{claim, bookHostClaim("a.example.com", statetest.Shop, "")}, []Use{
+		addressUse(statetest.Shop, "203.0.113.7", true), addressUse(statetest.Blog, "203.0.113.7", true), addressUse(statetest.Blog, "203.0.113.2", true), addressUse(statetest.Blog, "203.0.113.3", false),
 	})
 	p := NewPicker(known)
 	if diff := cmp.Diff([]netip.Addr{netip.MustParseAddr("203.0.113.2"), netip.MustParseAddr("203.0.113.7")}, p.InUse(), cmpopts.EquateComparable(netip.Addr{})); diff != "" {
@@ -102,7 +103,7 @@ func TestAddressesInUse(t *testing.T) {
 	if known.claims[a] != claim || len(known.claims) != 1 || len(p.Uses(a)) != 2 {
 		t.Errorf("the claims of addresses are %v; %s is used by %v", known.claims, a, p.Uses(a))
 	}
-	if foreign := p.Foreign(a, claim.SharingKey); len(foreign) != 1 || foreign[0].SharingKey != lease.SharingKey(bookBob, "public") || foreign[0].HasLease {
+	if foreign := p.Foreign(a, claim.SharingKey); len(foreign) != 1 || foreign[0].SharingKey != lease.SharingKey(statetest.Bob, "public") || foreign[0].HasLease {
 		t.Errorf("foreign are %+v", foreign)
 	}
 }
@@ -110,7 +111,7 @@ func TestAddressesInUse(t *testing.T) {
 // The leases of a run share addresses by their keys alone, whatever order they ask in: no two keys get one
 // address, what one names no other gets, and an address is refused only while all of them are taken.
 func TestPicker(t *testing.T) {
-	cfg := bookConfig(t, config.ModeRange, "203.0.113.0/29")
+	cfg := statetest.Config(t, config.ModeRange, "203.0.113.0/29")
 	keys := []string{"a-ip-x", "a-ip-y", "b-ip-x", "c-ip-x"}
 	rapid.Check(t, func(t *rapid.T) {
 		p, lost, has := NewPicker(NewAddresses(nil, nil)), addressSet(), map[string]netip.Addr{}
@@ -141,14 +142,14 @@ func TestPicker(t *testing.T) {
 
 // A picker goes on with what is known later, and keeps what it has picked and how addresses are used.
 func TestPickerLearns(t *testing.T) {
-	ranges := bookConfig(t, config.ModeRange, "203.0.113.0/30").IP.Ranges
-	p := NewPicker(NewAddresses(nil, []Use{addressUse(bookBlog, "203.0.113.0", true)}))
+	ranges := statetest.Config(t, config.ModeRange, "203.0.113.0/30").IP.Ranges
+	p := NewPicker(NewAddresses(nil, []Use{addressUse(statetest.Blog, "203.0.113.0", true)}))
 	next := func(key string) string {
-		a, _ := p.Next(bookAlice, key, config.IPv4, ranges, nil)
+		a, _ := p.Next(statetest.Alice, key, config.IPv4, ranges, nil)
 		return a.String()
 	}
 	first := next("x")
-	p.Update([]*Claim{bookAddressClaim("203.0.113.2", "public", bookBlog, bookHTTPS())})
+	p.Update([]*Claim{bookAddressClaim("203.0.113.2", "public", statetest.Blog, bookHTTPS())})
 	if got := []string{first, next("x"), next("y")}; !slices.Equal(got, []string{"203.0.113.1", "203.0.113.1", "203.0.113.3"}) {
 		t.Errorf("it picks %q", got)
 	}

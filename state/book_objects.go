@@ -1,6 +1,7 @@
 package state
 
 import (
+	"math"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -25,7 +26,8 @@ type Labelled struct {
 	Since time.Time
 }
 
-func labelled(kind string, o metav1.Object) Labelled {
+// LabelledOf is what the labels of an object of a kind say.
+func LabelledOf(kind string, o metav1.Object) Labelled {
 	l := Labelled{
 		Kind: intern(strings.ToLower(kind)), Namespace: o.GetNamespace(), Name: o.GetName(),
 		Owner: intern(o.GetLabels()[lease.LabelOwner]), Since: o.GetCreationTimestamp().Time,
@@ -35,7 +37,8 @@ func labelled(kind string, o metav1.Object) Labelled {
 	return l
 }
 
-func (l Labelled) of(g lease.Group) bool { return l.HasLease && l.Lease.Group() == g }
+// Of is true for an object of a deployment group.
+func (l Labelled) Of(g lease.Group) bool { return l.HasLease && l.Lease.Group() == g }
 
 // HostObject is a ProviderHost, or a route of a lease. Both are named after the host, whether
 // Akash's provider wrote them or we did.
@@ -56,16 +59,10 @@ type HostObject struct {
 
 // HostObjectOf reads an object's metadata.
 func HostObjectOf(kind string, o metav1.Object) HostObject {
-	h := HostObject{Labelled: labelled(kind, o)}
+	h := HostObject{Labelled: LabelledOf(kind, o)}
 	h.Host, h.PathHash, h.Redirect = lease.ParseRouteName(h.Name)
 	return h
 }
-
-// The kinds of the objects that stand for a host and for a leased port; other kinds serve them.
-const (
-	providerHost     = "providerhost"
-	providerLeasedIP = "providerleasedip"
-)
 
 // PortObject is a ProviderLeasedIP: one port of an IP endpoint.
 type PortObject struct {
@@ -80,7 +77,7 @@ type PortObject struct {
 // port. Where it is not of that form the labels name protocol and port.
 func PortObjectOf(o metav1.Object) PortObject {
 	labels := o.GetLabels()
-	p := PortObject{Labelled: labelled("ProviderLeasedIP", o), Service: labels["service-name"]}
+	p := PortObject{Labelled: LabelledOf("ProviderLeasedIP", o), Service: labels["service-name"]}
 	ok := false
 	if p.SharingKey, p.Protocol, p.Port, ok = lease.ParseLeasedIPName(p.Name); !ok {
 		port, _ := strconv.ParseUint(labels["external-port"], 10, 16)
@@ -104,7 +101,7 @@ type ServiceObject struct {
 
 // ServiceObjectOf reads a Service.
 func ServiceObjectOf(o *unstructured.Unstructured) ServiceObject {
-	s := ServiceObject{Labelled: labelled("Service", o)}
+	s := ServiceObject{Labelled: LabelledOf("Service", o)}
 	for _, u := range AddressUses(o) {
 		if u.Granted {
 			s.Granted = append(s.Granted, u.Address)
@@ -123,14 +120,14 @@ func ServiceObjectOf(o *unstructured.Unstructured) ServiceObject {
 			}
 		}
 	}
-	port := first(field(o.Object, "spec"), "ports")
-	protocol, _ := field(port, "protocol").(string)
+	port := first(Field(o.Object, "spec"), "ports")
+	protocol, _ := Field(port, "protocol").(string)
 	s.Protocol = lease.Protocol(protocol)
 	if s.Protocol == "" {
 		s.Protocol = lease.TCP
 	}
-	s.Port, s.ContainerPort = portNumber(field(port, "port")), portNumber(field(port, "targetPort"))
-	s.Service, _ = field(o.Object, "spec", "selector", lease.LabelService).(string)
+	s.Port, s.ContainerPort = portNumber(Field(port, "port")), portNumber(Field(port, "targetPort"))
+	s.Service, _ = Field(o.Object, "spec", "selector", lease.LabelService).(string)
 	return s
 }
 
@@ -159,12 +156,20 @@ func PoolObjectOf(o *unstructured.Unstructured) PoolObject {
 			p.Ranges = append(p.Ranges, r)
 		}
 	}
-	status := field(o.Object, "status")
+	status := Field(o.Object, "status")
 	for _, family := range []string{"IPv4", "IPv6"} {
-		assigned, isCount := field(status, "assigned"+family).(int64)
-		available, _ := field(status, "available"+family).(int64)
+		assigned, isCount := Field(status, "assigned"+family).(int64)
+		available, _ := Field(status, "available"+family).(int64)
 		p.Counted = p.Counted || isCount
-		p.Assigned, p.Available = saturated(p.Assigned, assigned), saturated(p.Available, available)
+		p.Assigned, p.Available = Saturated(p.Assigned, assigned), Saturated(p.Available, available)
 	}
 	return p
+}
+
+// Saturated adds counts.
+func Saturated(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }

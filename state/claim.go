@@ -38,7 +38,7 @@ const (
 	AnnotationSharingKey = lease.Domain + "/sharing-key"
 
 	routePrefix = "route." + lease.Domain + "/"
-	portPrefix  = "port." + lease.Domain + "/"
+	PortPrefix  = "port." + lease.Domain + "/"
 	waitPrefix  = "wait." + lease.Domain + "/"
 
 	// ledgerVersion is the only version of the protocol that this program writes and trusts.
@@ -129,7 +129,7 @@ func RouteKey(path string) string {
 
 // PortKey is the annotation key for a port of an address.
 func PortKey(protocol lease.Protocol, port uint16) string {
-	return portPrefix + strings.ToLower(string(protocol)) + "-" + strconv.Itoa(int(port))
+	return PortPrefix + strings.ToLower(string(protocol)) + "-" + strconv.Itoa(int(port))
 }
 
 // OtherProtocol is the key of the same port number in the other protocol; empty for what is no port.
@@ -145,7 +145,7 @@ func OtherProtocol(key string) string {
 
 // WholeAddress is the annotation key for an address that is reserved before it is known which
 // ports will be used.
-const WholeAddress = portPrefix + "any"
+const WholeAddress = PortPrefix + "any"
 
 // Name is the name of the object that is the claim.
 func (c *Claim) Name() string {
@@ -168,9 +168,9 @@ func (c *Claim) Addr() netip.Addr {
 
 // ProtocolPort is the protocol and the port of a part of an address; empty and 0 for a path.
 func (p Part) ProtocolPort() (lease.Protocol, uint16) {
-	protocol, port, _ := strings.Cut(strings.TrimPrefix(p.Key, portPrefix), "-")
+	protocol, port, _ := strings.Cut(strings.TrimPrefix(p.Key, PortPrefix), "-")
 	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || !strings.HasPrefix(p.Key, portPrefix) {
+	if err != nil || !strings.HasPrefix(p.Key, PortPrefix) {
 		return "", 0
 	}
 	return lease.Protocol(strings.ToUpper(protocol)), uint16(n)
@@ -266,14 +266,14 @@ func (c *Claim) Marked() bool {
 	return slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Run != "" })
 }
 
-// margin is how far the clocks of several API servers may be apart.
-const margin = 5 * time.Second
+// Margin is how far the clocks of several API servers may be apart.
+const Margin = 5 * time.Second
 
 // Ended is true for a hold whose time is over at the moment now, by the API server's clock. Whoever
 // comes next may remove it.
 func (p Part) Ended(now time.Time) bool {
 	at, err := time.Parse(time.RFC3339, p.Expires)
-	return err == nil && now.After(at.Add(margin))
+	return err == nil && now.After(at.Add(Margin))
 }
 
 // Ended is true when all parts of the claim are holds whose time is over.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
 var (
@@ -41,7 +42,7 @@ func drawLease(t *rapid.T, owner string) lease.ID {
 // drawClaim is any claim that a run could have written.
 func drawClaim(t *rapid.T) *Claim {
 	c := &Claim{Owner: drawOwner.Draw(t, "owner"), UID: types.UID(rapid.String().Draw(t, "uid")), ResourceVersion: rapid.StringMatching(`\d+`).Draw(t, "version"),
-		Created: bookMinute(1), Updated: bookMinute(2)}
+		Created: statetest.Minute(1), Updated: statetest.Minute(2)}
 	switch c.Kind = rapid.SampledFrom([]Kind{Address, Endpoint, Host, Wildcard}).Draw(t, "kind"); c.Kind {
 	case Address:
 		c.Thing = drawAddr.Draw(t, "address").String()
@@ -73,7 +74,7 @@ func drawPart(t *rapid.T, c *Claim) Part {
 	p := Part{Lease: drawLease(t, c.Owner), Service: rapid.String().Draw(t, "service"), Port: rapid.Uint16().Draw(t, "port"),
 		Run: rapid.String().Draw(t, "run"), From: rapid.String().Draw(t, "from"), Applied: rapid.Bool().Draw(t, "applied")}
 	if rapid.Bool().Draw(t, "ends") {
-		p.Expires = bookMinute(rapid.IntRange(-9, 9).Draw(t, "minute")).Format(time.RFC3339)
+		p.Expires = statetest.Minute(rapid.IntRange(-9, 9).Draw(t, "minute")).Format(time.RFC3339)
 	}
 	switch {
 	case !c.Kind.HasPorts():

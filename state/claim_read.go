@@ -40,7 +40,7 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		return c, true
 	}
 	for _, key := range slices.Sorted(maps.Keys(meta.Annotations)) { // so the parts are sorted, and of two faults always the same is told
-		if !strings.HasPrefix(key, routePrefix) && !strings.HasPrefix(key, portPrefix) && !strings.HasPrefix(key, waitPrefix) {
+		if !strings.HasPrefix(key, routePrefix) && !strings.HasPrefix(key, PortPrefix) && !strings.HasPrefix(key, waitPrefix) {
 			continue
 		}
 		part, err := readPart(key, meta.Annotations[key])

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
 // stored is the object that the API server keeps when each deployment group has applied what it holds and
@@ -56,7 +57,7 @@ func TestClaimsAreReadAsTheyAreWritten(t *testing.T) {
 			if errs := validation.IsQualifiedName(key); len(errs) > 0 {
 				t.Errorf("%s: %v", key, errs)
 			}
-			if strings.HasPrefix(key, portPrefix) && key != WholeAddress {
+			if strings.HasPrefix(key, PortPrefix) && key != WholeAddress {
 				if protocol, port := (Part{Key: key}).ProtocolPort(); PortKey(protocol, port) != key {
 					t.Errorf("%s is read as port %d of %s (%s)", key, port, protocol, value)
 				}
@@ -71,8 +72,8 @@ func TestClaimsAreReadAsTheyAreWritten(t *testing.T) {
 
 // A configuration pins what was read; that of a new claim pins nothing, and one that withdraws names no part.
 func TestConfigurationPins(t *testing.T) {
-	c := bookHostClaim("a.example.com", bookShop, "")
-	if ac := c.Configuration("ns", c.Parts); ac.UID != nil || ac.ResourceVersion != nil || *ac.Namespace != "ns" || *ac.Spec.HolderIdentity != bookAlice {
+	c := bookHostClaim("a.example.com", statetest.Shop, "")
+	if ac := c.Configuration("ns", c.Parts); ac.UID != nil || ac.ResourceVersion != nil || *ac.Namespace != "ns" || *ac.Spec.HolderIdentity != statetest.Alice {
 		t.Errorf("a new claim: %+v", ac)
 	}
 	c.UID, c.ResourceVersion = "u", "7"
@@ -117,7 +118,7 @@ func TestNamesTellThings(t *testing.T) {
 // A claim whose name and label disagree is unreadable, and does not pass for the claim on what another name
 // stands for.
 func TestMisnamedClaims(t *testing.T) {
-	key := lease.SharingKey(bookAlice, "public")
+	key := lease.SharingKey(statetest.Alice, "public")
 	for name, tc := range map[string]struct {
 		label      Kind
 		sharingKey string
@@ -163,9 +164,9 @@ func TestClaimsThatAreNotTrusted(t *testing.T) {
 			t.Errorf("version %q: %q", version, c.Unreadable)
 		}
 	}
-	part := bookHostClaim("a.example.com", bookShop, "").Parts[0]
+	part := bookHostClaim("a.example.com", statetest.Shop, "").Parts[0]
 	for range 20 {
-		c, _ := ReadClaim(&metav1.ObjectMeta{Name: "a.example.com", Labels: map[string]string{LabelOwner: bookBob},
+		c, _ := ReadClaim(&metav1.ObjectMeta{Name: "a.example.com", Labels: map[string]string{LabelOwner: statetest.Bob},
 			Annotations: map[string]string{AnnotationLedger: "v1", part.Key: part.value(), WholeAddress: "broken", RouteKey("/a"): "broken"}})
 		if want := "annotation " + part.Key + " names an owner who is not the claim's"; c.Unreadable != want {
 			t.Fatalf("%q, want %q", c.Unreadable, want)
@@ -176,7 +177,7 @@ func TestClaimsThatAreNotTrusted(t *testing.T) {
 // Two readings of a claim are the same where they say the same of who holds what.
 func TestSaysAs(t *testing.T) {
 	read := func(change func(c *Claim)) *Claim {
-		c := bookHostClaim("a.example.com", bookShop, "")
+		c := bookHostClaim("a.example.com", statetest.Shop, "")
 		c.UID = "u"
 		change(c)
 		return c
@@ -187,10 +188,10 @@ func TestSaysAs(t *testing.T) {
 		want   bool
 	}{
 		"the same":          {as, true},
-		"written since":     {func(c *Claim) { c.ResourceVersion, c.Updated, c.Parts[0].LeaseText = "8", bookMinute(9), "x" }, true},
+		"written since":     {func(c *Claim) { c.ResourceVersion, c.Updated, c.Parts[0].LeaseText = "8", statetest.Minute(9), "x" }, true},
 		"someone waits":     {func(c *Claim) { c.Waits = append(c.Waits, c.Parts[0].Wait("", nil)) }, true},
 		"another object":    {func(c *Claim) { c.UID = "v" }, false},
-		"another owner":     {func(c *Claim) { c.Owner = bookBob }, false},
+		"another owner":     {func(c *Claim) { c.Owner = statetest.Bob }, false},
 		"another endpoint":  {func(c *Claim) { c.SharingKey = "x" }, false},
 		"going":             {func(c *Claim) { c.Deleting = true }, false},
 		"unreadable":        {func(c *Claim) { c.Unreadable = "x" }, false},
@@ -211,31 +212,31 @@ func TestSaysAs(t *testing.T) {
 
 // A claim's parts are told by who holds them; a claim has ended when all of them have.
 func TestPartsOfAClaim(t *testing.T) {
-	sibling := bookShop
+	sibling := statetest.Shop
 	sibling.DSeq++
 	c := bookHostClaim("a.example.com", sibling, "")
-	own := Part{Key: RouteKey("/v1"), Lease: bookShop, Run: "n", Expires: bookMinute(1).Format(time.RFC3339)}
-	c.Parts, c.Waits = append(c.Parts, own), []Part{c.Parts[0].Wait("d", nil), bookHostClaim("a.example.com", bookShop, "").Parts[0].Wait("d", nil)}
-	if got := c.Groups(); !reflect.DeepEqual(got, []lease.Group{bookShop.Group(), sibling.Group()}) {
+	own := Part{Key: RouteKey("/v1"), Lease: statetest.Shop, Run: "n", Expires: statetest.Minute(1).Format(time.RFC3339)}
+	c.Parts, c.Waits = append(c.Parts, own), []Part{c.Parts[0].Wait("d", nil), bookHostClaim("a.example.com", statetest.Shop, "").Parts[0].Wait("d", nil)}
+	if got := c.Groups(); !reflect.DeepEqual(got, []lease.Group{statetest.Shop.Group(), sibling.Group()}) {
 		t.Errorf("the groups are %v", got)
 	}
-	if got := c.Entries(bookShop.Group()); len(got) != 2 || got[0] != own || got[1].For != RouteKey("/") || got[1].Key == c.Waits[0].Key || got[1].Definition != "d" {
-		t.Errorf("what %v has written is %+v", bookShop, got)
+	if got := c.Entries(statetest.Shop.Group()); len(got) != 2 || got[0] != own || got[1].For != RouteKey("/") || got[1].Key == c.Waits[0].Key || got[1].Definition != "d" {
+		t.Errorf("what %v has written is %+v", statetest.Shop, got)
 	}
 	if wait := own.Wait("d", nil); wait.Run+wait.Expires != "" {
 		t.Errorf("a wait has a mark or an end: %+v", wait)
 	}
-	c.Waits[0].Lease = bookBlog
-	if got := c.Writers(); len(got) != 3 || got[2] != bookBlog.Group() {
+	c.Waits[0].Lease = statetest.Blog
+	if got := c.Writers(); len(got) != 3 || got[2] != statetest.Blog.Group() {
 		t.Errorf("the writers are %v", got)
 	}
-	late := bookMinute(1).Add(margin)
+	late := statetest.Minute(1).Add(Margin)
 	if c.Ended(late.Add(time.Second)) || !c.Marked() || c.Bound() {
 		t.Error("a claim of which a part is held for good has ended, or the mark of a part is overlooked")
 	}
 	c.Parts = c.Parts[1:]
 	if c.Ended(late) || !c.Ended(late.Add(time.Second)) || (&Claim{}).Ended(late.Add(time.Hour)) {
-		t.Errorf("a hold of %s does not end then, by clocks that differ by %s", own.Expires, margin)
+		t.Errorf("a hold of %s does not end then, by clocks that differ by %s", own.Expires, Margin)
 	}
 	for key, want := range map[string]string{PortKey(lease.TCP, 443): "443/tcp", PortKey(lease.UDP, 53): "53/udp", WholeAddress: "(no port yet)"} {
 		if got := (Part{Key: key}).PortText(); got != want {
@@ -247,15 +248,15 @@ func TestPartsOfAClaim(t *testing.T) {
 // Whatever stands in an object, to read it never panics, its name is its own, and what is readable says the same
 // when it is written again.
 func FuzzReadClaim(f *testing.F) {
-	id := bookShop.String()
-	f.Add("a.example.com", "host", bookAlice, "v1", "", RouteKey("/"), `{"lease":"`+id+`","path":"/","service":"web","port":80}`)
-	f.Add("wc--any.example.com", "wildcard", bookAlice, "v1", "", RouteKey("/"), `{"lease":"`+id+`","bound":true,"run":"x","expires":"2026-11-18T09:00:00Z"}`)
-	f.Add("ip--203-0-113-7", "address", bookAlice, "v1", "k", PortKey(lease.TCP, 443), `{"lease":"`+id+`","from":"`+id+`"}`)
-	f.Add(EndpointName("k"), "endpoint", bookAlice, "v1", "k", WholeAddress, `{"lease":"`+id+`"}`)
-	f.Add("ip--203-0-113-7", "wildcard", bookAlice, "v2", "k", waitPrefix+"x", `{"lease":"`+id+`","for":"x","http":{"maxBodySize":-1}}`)
-	f.Add("203.0.113.7", "address", bookBob, "v1", "203.0.113.7", portPrefix+"tcp-443", `{"lease":"`+id+`","lease":"`+id+`"}`)
-	f.Add("wc--any.example.com", "", bookAlice, "v1", "k", RouteKey("/"), `{"lease":"`+id+`"}`)
-	f.Add("ep--x", "", "", "v1", "ep--x", portPrefix, `[]`)
+	id := statetest.Shop.String()
+	f.Add("a.example.com", "host", statetest.Alice, "v1", "", RouteKey("/"), `{"lease":"`+id+`","path":"/","service":"web","port":80}`)
+	f.Add("wc--any.example.com", "wildcard", statetest.Alice, "v1", "", RouteKey("/"), `{"lease":"`+id+`","bound":true,"run":"x","expires":"2026-11-18T09:00:00Z"}`)
+	f.Add("ip--203-0-113-7", "address", statetest.Alice, "v1", "k", PortKey(lease.TCP, 443), `{"lease":"`+id+`","from":"`+id+`"}`)
+	f.Add(EndpointName("k"), "endpoint", statetest.Alice, "v1", "k", WholeAddress, `{"lease":"`+id+`"}`)
+	f.Add("ip--203-0-113-7", "wildcard", statetest.Alice, "v2", "k", waitPrefix+"x", `{"lease":"`+id+`","for":"x","http":{"maxBodySize":-1}}`)
+	f.Add("203.0.113.7", "address", statetest.Bob, "v1", "203.0.113.7", PortPrefix+"tcp-443", `{"lease":"`+id+`","lease":"`+id+`"}`)
+	f.Add("wc--any.example.com", "", statetest.Alice, "v1", "k", RouteKey("/"), `{"lease":"`+id+`"}`)
+	f.Add("ep--x", "", "", "v1", "ep--x", PortPrefix, `[]`)
 	f.Fuzz(func(t *testing.T, name, kind, owner, version, sharingKey, key, value string) {
 		if name == "" {
 			return // no object is without one
@@ -270,13 +271,9 @@ func FuzzReadClaim(f *testing.F) {
 			t.Errorf("%s calls itself %s", name, c.Name())
 		}
 		uses := []Use{{Kind: "service", Namespace: "n", Name: "x"}}
-		_ = Judge{Group: bookShop.Group(), Now: bookMinute(1)}.Decide(Hold{}, key, &c, uses)
-		_, _ = Served{Group: bookShop.Group(), Key: key}.Standing(&c, &c)
-		_, _, _, _ = c.Ended(bookMinute(1)), c.Formers(), c.Squatters(uses), c.Groups()
-		contents := Contents{Claims: []*Claim{&c}, Now: bookMinute(1)}
-		cfg := bookConfig(t, "range", "203.0.113.0/28")
-		around := &View{Config: cfg, Claims: contents.Claims, Book: NewBook(cfg, contents, Subjects...), Now: contents.Now}
-		_, _, _ = around.Host(c.Thing), around.IP(c.Addr()), Problems(ProblemFacts{View: around, Contents: contents})
+		_ = Judge{Group: statetest.Shop.Group(), Now: statetest.Minute(1)}.Decide(Hold{}, key, &c, uses)
+		_, _ = Served{Group: statetest.Shop.Group(), Key: key}.Standing(&c, &c)
+		_, _, _, _ = c.Ended(statetest.Minute(1)), c.Formers(), c.Squatters(uses), c.Groups()
 		if c.Unreadable != "" || len(c.Parts)+len(c.Waits) == 0 {
 			return
 		}

@@ -1,8 +1,6 @@
 package state
 
-import (
-	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
-)
+import coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
 
 // Configuration is what a deployment group applies to hold exactly these parts of the claim. A
 // UID and a resource version pin it to the object that was read; a claim that is to be made has

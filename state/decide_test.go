@@ -77,7 +77,7 @@ func TestDecide(t *testing.T) {
 		{name: "it is being deleted", claim: deleting(claim(part(root, other))), want: Going, by: other},
 		{name: "it is being deleted, and was this deployment's", claim: deleting(claim(part(root, mine))), want: Going, by: mine},
 		{name: "another owner's hold has ended", claim: claim(part(root, other, expires(-time.Minute))), want: Expired, by: other},
-		{name: "another owner's hold has ended within the margin of clocks", claim: claim(part(root, other, expires(-margin))), want: Held, by: other},
+		{name: "another owner's hold has ended within the margin of clocks", claim: claim(part(root, other, expires(-Margin))), want: Held, by: other},
 		{name: "one of another owner's holds has ended", claim: claim(part(root, other, expires(-time.Minute)), part(RouteKey("/v2"), other)), want: Held, by: other},
 		{name: "the owner's hold has ended", claim: claim(part(root, sibling, expires(-time.Minute))), want: Expired, by: sibling},
 		{name: "this deployment's hold has ended", claim: claim(part(root, mine, expires(-time.Minute))), want: Mine},

@@ -6,13 +6,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// leadsTo is true for the backend that the claim names for the part: what a route of the kind says when
+// LeadsTo is true for the backend that the claim names for the part: what a route of the kind says when
 // it serves the part as it is claimed. A claim may name none, and an OpenShift Route names the
 // port of the containers, which no claim knows.
-func (p Part) leadsTo(kind, service string, port uint16) bool {
+func (p Part) LeadsTo(kind, service string, port uint16) bool {
 	return p.Service == "" || p.Service == service && (p.Port == port || kind == kindRoute)
 }
 
@@ -22,10 +23,10 @@ const kindRoute = "route"
 // Complete adds what a whole object says: where it leads, and whether a controller has accepted it.
 func (h *HostObject) Complete(o *unstructured.Unstructured) {
 	h.Whole = true
-	if h.Kind == providerHost {
-		spec := field(o.Object, "spec")
-		h.Service, _ = field(spec, "service_name").(string)
-		h.Port = portNumber(field(spec, "external_port"))
+	if h.Kind == kinds.ProviderHost.Singular {
+		spec := Field(o.Object, "spec")
+		h.Service, _ = Field(spec, "service_name").(string)
+		h.Port = portNumber(Field(spec, "external_port"))
 		return
 	}
 	for _, u := range HostUses(o) {
@@ -58,26 +59,6 @@ func unaccepted(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("no controller has accepted %s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 }
 
-// notLive says why a route of the holder does not serve the row's host as it is claimed; empty where it
-// does, as far as was read.
-func (r *HostRow) notLive(o *HostObject) string {
-	part := Part{Service: r.Service, Port: r.Port}
-	switch {
-	case !o.Whole:
-		return ""
-	case !part.leadsTo(o.Kind, o.Service, o.Port):
-		return fmt.Sprintf("%s %s/%s routes it to %s, the claim says %s", o.Kind, o.Namespace, o.Name, backendText(o.Service, o.Port), backendText(r.Service, r.Port))
-	}
-	return o.Unaccepted
-}
-
-func backendText(service string, port uint16) string {
-	if service == "" {
-		return "nothing"
-	}
-	return fmt.Sprintf("%s:%d", service, port)
-}
-
 // hostObjectOf reads a whole object.
 func hostObjectOf(o *unstructured.Unstructured) HostObject {
 	h := HostObjectOf(o.GetKind(), o)
@@ -88,7 +69,7 @@ func hostObjectOf(o *unstructured.Unstructured) HostObject {
 // HostObjectsOf reads a whole ProviderHost or route of a lease; cert-manager's solvers and routes of
 // nobody are none.
 func HostObjectsOf(o *unstructured.Unstructured) []HostObject {
-	if _, ofLease := o.GetLabels()[lease.LabelOwner]; !ofLease && !strings.EqualFold(o.GetKind(), providerHost) {
+	if _, ofLease := o.GetLabels()[lease.LabelOwner]; !ofLease && !strings.EqualFold(o.GetKind(), kinds.ProviderHost.Singular) {
 		return nil
 	}
 	return []HostObject{hostObjectOf(o)}

@@ -88,7 +88,7 @@ func ParseHostWant(text string, cfg *config.ProviderConfig) (HostWant, error) {
 	if err := lease.CheckRoute(host, w.Path); err != nil {
 		return w, err
 	}
-	if why := refuse(host, config.Backend{}, cfg); why != "" {
+	if why := Refuse(host, config.Backend{}, cfg); why != "" {
 		return w, fmt.Errorf("%s %s", host, why)
 	}
 	return w, nil

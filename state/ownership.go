@@ -125,11 +125,11 @@ func MadeNamespace(o *unstructured.Unstructured) bool {
 
 // leaseOfSpec is the lease that a ProviderHost or a ProviderLeasedIP stands for.
 func leaseOfSpec(o *unstructured.Unstructured) (lease.ID, bool) {
-	spec := field(o.Object, "spec")
+	spec := Field(o.Object, "spec")
 	switch o.GetKind() {
 	case "ProviderHost":
 	case "ProviderLeasedIP":
-		spec = field(spec, "lease_id")
+		spec = Field(spec, "lease_id")
 	default:
 		return lease.ID{}, false
 	}
@@ -137,7 +137,7 @@ func leaseOfSpec(o *unstructured.Unstructured) (lease.ID, bool) {
 	for label, name := range map[string]string{
 		lease.LabelOwner: "owner", lease.LabelDSeq: "dseq", lease.LabelGSeq: "gseq", lease.LabelOSeq: "oseq", lease.LabelProvider: "provider",
 	} {
-		labels[label] = fmt.Sprint(field(spec, name))
+		labels[label] = fmt.Sprint(Field(spec, name))
 	}
 	return lease.IDFromLabels(labels)
 }

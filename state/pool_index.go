@@ -59,9 +59,9 @@ func (x *PoolIndex) grow(from, to int) (last netip.Addr) {
 	return last
 }
 
-// overlapping hands over the ranges of pools that share addresses with a range, by their first address,
+// Overlapping hands over the ranges of pools that share addresses with a range, by their first address,
 // until do returns false.
-func (x *PoolIndex) overlapping(r config.Range, do func(o *PoolObject, theirs config.Range) bool) {
+func (x *PoolIndex) Overlapping(r config.Range, do func(o *PoolObject, theirs config.Range) bool) {
 	x.visit(r, 0, len(x.ranges), do)
 }
 
@@ -89,7 +89,7 @@ func (x *PoolIndex) visit(r config.Range, from, to int, do func(*PoolObject, con
 
 // Of is the pool that has the address; nil where none has it.
 func (x *PoolIndex) Of(a netip.Addr) (found *PoolObject) {
-	x.overlapping(config.Range{First: a, Last: a}, func(o *PoolObject, _ config.Range) bool {
+	x.Overlapping(config.Range{First: a, Last: a}, func(o *PoolObject, _ config.Range) bool {
 		found = o
 		return false
 	})
@@ -106,7 +106,7 @@ func (x *PoolIndex) named(name string) *PoolObject {
 
 // other is true where another pool than one shares addresses with a range.
 func (x *PoolIndex) other(r config.Range, than *PoolObject) (other bool) {
-	x.overlapping(r, func(o *PoolObject, _ config.Range) bool {
+	x.Overlapping(r, func(o *PoolObject, _ config.Range) bool {
 		other = o != than
 		return !other
 	})
@@ -117,7 +117,7 @@ func (x *PoolIndex) other(r config.Range, than *PoolObject) (other bool) {
 // addresses of it; ok is false where there is none.
 func (x *PoolIndex) Overlap(ranges []config.Range, namespace, name string) (pool PoolObject, theirs config.Range, ok bool) {
 	for _, r := range ranges {
-		x.overlapping(r, func(o *PoolObject, has config.Range) bool {
+		x.Overlapping(r, func(o *PoolObject, has config.Range) bool {
 			if ok = o.Name != name || o.Ref.Namespace != namespace; ok {
 				pool, theirs = *o, has
 			}
@@ -132,11 +132,42 @@ func (x *PoolIndex) Overlap(ranges []config.Range, namespace, name string) (pool
 
 // Sharing are the pools that share addresses with a range, each once.
 func (x *PoolIndex) Sharing(r config.Range) (pools []*PoolObject) {
-	x.overlapping(r, func(o *PoolObject, _ config.Range) bool {
+	x.Overlapping(r, func(o *PoolObject, _ config.Range) bool {
 		if !slices.Contains(pools, o) {
 			pools = append(pools, o)
 		}
 		return true
 	})
 	return pools
+}
+
+// Has is true for a pool with the address.
+func (o PoolObject) Has(a netip.Addr) bool {
+	return slices.ContainsFunc(o.Ranges, func(r config.Range) bool { return r.Contains(a) })
+}
+
+// Shares are the addresses that both pools have.
+func (o PoolObject) Shares(other PoolObject) (shared []config.Range) {
+	for _, a := range o.Ranges {
+		for _, b := range other.Ranges {
+			if r, overlap := a.Intersect(b); overlap {
+				shared = append(shared, r)
+			}
+		}
+	}
+	return shared
+}
+
+// Without is what the pool has beside some addresses.
+func (o PoolObject) Without(ranges []config.Range) (rest []config.Range) {
+	for _, r := range o.Ranges {
+		rest = append(rest, config.Ranges{Exclude: ranges}.Pieces(r)...)
+	}
+	return rest
+}
+
+// Within is true for a pool all of whose addresses are in the range.
+func (o PoolObject) Within(in config.Range) bool {
+	outside := func(r config.Range) bool { return !in.Contains(r.First) || !in.Contains(r.Last) }
+	return len(o.Ranges) > 0 && !slices.ContainsFunc(o.Ranges, outside)
 }

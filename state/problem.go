@@ -7,12 +7,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
-
-// SubjectProblems is what is wrong in the book. It is shown when it is asked for.
-const SubjectProblems Subject = "problems"
 
 // The kinds of problem.
 const (
@@ -86,8 +84,8 @@ func (x Problem) Same(y Problem) bool {
 	return x.Name() == y.Name() && x.Namespace == y.Namespace && x.Lease == y.Lease
 }
 
-// byName makes a problem wait for being named.
-func (x Problem) byName() Problem {
+// ByName makes a problem wait for being named.
+func (x Problem) ByName() Problem {
 	name := x.Name()
 	if strings.ContainsAny(name, "* ") {
 		name = "'" + name + "'"
@@ -96,8 +94,8 @@ func (x Problem) byName() Problem {
 	return x
 }
 
-// byDefinition makes a problem of a deployment group wait for its definition.
-func (x Problem) byDefinition(g lease.Group) Problem {
+// ByDefinition makes a problem of a deployment group wait for its definition.
+func (x Problem) ByDefinition(g lease.Group) Problem {
 	x.Mend.Group, x.Mend.Definition = g, true
 	x.Plan, x.Manual, x.Command = "apply its definition again", true, "kubectl akash-net repair -f FILE"
 	return x
@@ -204,18 +202,24 @@ type OwnObject struct {
 	OldVersions bool
 }
 
-func (o *OwnObject) of(g lease.Group) bool { return o.HasLease && o.Lease.Group() == g }
+// Of is true for an object of a deployment group.
+func (o *OwnObject) Of(g lease.Group) bool { return o.HasLease && o.Lease.Group() == g }
 
 // String is kind namespace/name.
 func (o ObjectRef) String() string { return o.Kind + " " + o.Namespace + "/" + o.Name }
 
-// ProblemFacts are what problems are computed from.
-type ProblemFacts struct {
-	*View
-	Contents   Contents
-	Objects    []OwnObject
-	Records    []OwnRecord
-	Namespaces map[string]bool
-	// CrashedAfter is for how long a run may write nothing before it counts as crashed.
-	CrashedAfter time.Duration
+// DeclaredAs is the name of the ProviderHost or the ProviderLeasedIP that would stand for what an object serves.
+func (o *OwnObject) DeclaredAs(host string) string {
+	if o.Kind == "service" {
+		return lease.LeasedIPName(o.SharingKey, o.Port.Protocol, o.Port.ExternalPort)
+	}
+	return host
+}
+
+// StandsForPort is true for a ProviderLeasedIP whose lease has its port of the claimed address or endpoint. Of
+// an endpoint no Service names an address: there its Services stand for the port too.
+func (o *OwnObject) StandsForPort(c *Claim) bool {
+	part := c.Part(PortKey(o.Port.Protocol, o.Port.ExternalPort))
+	kind := o.Kind == kinds.ProviderLeasedIP.Singular || o.Kind == "service" && c.Kind == Endpoint
+	return kind && c.Kind.HasPorts() && c.SharingKey == o.SharingKey && part != nil && o.Of(part.Lease.Group())
 }

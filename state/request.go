@@ -28,8 +28,8 @@ type HostWant struct {
 	At  lease.Place
 }
 
-// refuse says why the provider does not let the lease have the host, or is empty.
-func refuse(host string, to config.Backend, cfg *config.ProviderConfig) string {
+// Refuse says why the provider does not let the lease have the host, or is empty.
+func Refuse(host string, to config.Backend, cfg *config.ProviderConfig) string {
 	if strings.HasPrefix(host, "*.") && !cfg.Hosts.Wildcards {
 		return "is a wildcard, and the provider allows none (hosts.wildcards)"
 	}
@@ -80,7 +80,7 @@ func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lea
 		for _, e := range s.Expose {
 			for _, h := range e.Hosts {
 				to := config.Backend{Lease: def.Lease, Service: s.Name, Port: e.ExternalPort()}
-				if why := refuse(h.Name, to, cfg); why != "" {
+				if why := Refuse(h.Name, to, cfg); why != "" {
 					problems.Add(h.At, "%s %s", h.Name, why)
 				}
 				req.Hosts = append(req.Hosts, HostWant{Host: h.Name, Path: e.RoutePath(), Service: s.Name, Port: to.Port, Own: cfg.Gives(h.Name, to), At: h.At})

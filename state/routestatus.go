@@ -187,11 +187,11 @@ func (r Report) String() string {
 	case r.Stale != "":
 		return fmt.Sprintf("%s: the report of %s is stale: %s", r.Route, who, r.Stale)
 	case r.Verdict == RouteAccepted && r.Unresolved != "":
-		return fmt.Sprintf("%s accepts %s since %s, and does not find its backend (%s)", who, r.Route, stamp(r.Since), r.Unresolved)
+		return fmt.Sprintf("%s accepts %s since %s, and does not find its backend (%s)", who, r.Route, Stamp(r.Since), r.Unresolved)
 	case r.Verdict == RouteAccepted:
-		return fmt.Sprintf("%s accepts %s since %s", who, r.Route, stamp(r.Since))
+		return fmt.Sprintf("%s accepts %s since %s", who, r.Route, Stamp(r.Since))
 	case r.Verdict == RouteRefused:
-		return fmt.Sprintf("%s refuses %s since %s (%s: %s)", who, r.Route, stamp(r.Since), r.Reason, r.Message)
+		return fmt.Sprintf("%s refuses %s since %s (%s: %s)", who, r.Route, Stamp(r.Since), r.Reason, r.Message)
 	}
 	return fmt.Sprintf("%s has not judged %s yet", who, r.Route)
 }

@@ -22,7 +22,7 @@ func NotServing(o, gateway *unstructured.Unstructured, gatewayName string) strin
 		}
 		return ""
 	}
-	if list, _ := field(o.Object, "status", "loadBalancer", "ingress").([]any); len(list) == 0 {
+	if list, _ := Field(o.Object, "status", "loadBalancer", "ingress").([]any); len(list) == 0 {
 		return "no controller has written an address into the status of " + where
 	}
 	return ""

@@ -48,32 +48,3 @@ func (u Use) Takes(what string) string {
 func (u Use) Edit() string {
 	return fmt.Sprintf("kubectl -n %s edit %s %s", u.Namespace, u.Kind, u.Name)
 }
-
-// squatters finds Services that use a claimed address and are not its holder's. Objects that this program
-// wrote are looked at by themselves.
-func (p *problems) squatters(base Problem, c *Claim) {
-	if len(c.Parts) == 0 {
-		return
-	}
-	for _, u := range c.Squatters(p.AddressUses[c.Addr()]) {
-		if p.written[string(u.UID)] && !u.External {
-			continue
-		}
-		x := base
-		x.Problem, x.Namespace, x.Lease = AddressSquatted, c.Parts[0].Lease.Namespace(), c.Parts[0].Lease.String()
-		x.Message = fmt.Sprintf("%s, and %s holds it", u.Takes("it"), holders(c))
-		x.Plan = fmt.Sprintf("take the address out of %s, or delete it: it is not the holder's, and repair leaves it", u)
-		x.Manual, x.Command = true, u.Edit()
-		p.add(x)
-	}
-}
-
-// squatter says that a Service uses the address and is not its holder's.
-func (x *Explanation) squatter(c *Claim, u Use) {
-	if c == nil {
-		x.fact("%s%s.", u.Takes("it"), leaseOf(u))
-		return
-	}
-	x.fact("%s%s: it is not the holder's.", u.Takes("it"), leaseOf(u))
-	x.next("%s (take the address out of it)", u.Edit())
-}

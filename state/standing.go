@@ -36,7 +36,7 @@ func (s Served) Standing(claim, over *Claim) (standing Standing, by *Claim) {
 	}
 	switch {
 	case claim == nil || claim.Unreadable == "" && len(claim.Parts) == 0:
-		if over.held() && over.Bound() && over.Owner != s.Group.Owner {
+		if over.Held() && over.Bound() && over.Owner != s.Group.Owner {
 			return Stray, over
 		}
 		return Unclaimed, nil
@@ -60,4 +60,35 @@ func (s Served) Gives(claim *Claim, to lease.Group) bool {
 		return part.Lease.Group() == to
 	}
 	return len(claim.PartsOf(to)) > 0 && len(claim.PartsOf(s.Group)) == 0
+}
+
+// Held is true for a claim that somebody holds a part of, as far as it can be understood.
+func (c *Claim) Held() bool { return c != nil && c.Unreadable == "" && !c.Deleting && len(c.Parts) > 0 }
+
+// Thing is the host or the address that is used, as a claim names it.
+func (u Use) Thing() string {
+	if u.Address.IsValid() {
+		return u.Address.String()
+	}
+	return u.Host
+}
+
+// Hold is what the lease of the object is to hold of the thing.
+func (u Use) Hold(o *OwnObject) *Hold {
+	if u.Address.IsValid() {
+		h := EndpointWant{SharingKey: u.SharingKey, Ports: []PortWant{{
+			Protocol: o.Port.Protocol, ExternalPort: o.Port.ExternalPort, Service: o.Port.Service, Port: o.Port.Port,
+		}}}.Hold(o.Lease, u.Address)
+		return &h
+	}
+	h := HostWant{Host: u.Host, Path: u.Path, Service: u.Service, Port: u.Port}.Hold(o.Lease)
+	return &h
+}
+
+// PartKey is the part that an object rests on: a port of an address, a path of a host.
+func (u Use) PartKey(o *OwnObject) string {
+	if u.Address.IsValid() {
+		return PortKey(o.Port.Protocol, o.Port.ExternalPort)
+	}
+	return RouteKey(u.Path)
 }

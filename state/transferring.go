@@ -46,9 +46,9 @@ func (c *Claim) Formers() []lease.Group {
 	return out
 }
 
-// servesFor is the part which an object of a deployment group serves for another lease since a transfer,
+// ServesFor is the part which an object of a deployment group serves for another lease since a transfer,
 // or nil.
-func (c *Claim) servesFor(g lease.Group, key string, redirect bool) *Part {
+func (c *Claim) ServesFor(g lease.Group, key string, redirect bool) *Part {
 	for _, p := range c.FormerOf(g) {
 		if p.Key == key || redirect {
 			return &p
@@ -57,7 +57,7 @@ func (c *Claim) servesFor(g lease.Group, key string, redirect bool) *Part {
 	return nil
 }
 
-// transferring is what a row says of a part that the objects of another deployment still serve.
-func transferring(from string) string {
+// Transferring is what a row says of a part that the objects of another deployment still serve.
+func Transferring(from string) string {
 	return fmt.Sprintf("deployment %s serves it until the next apply of this lease", from)
 }

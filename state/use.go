@@ -73,9 +73,9 @@ const (
 	solverPrefix = "/.well-known/acme-challenge/"
 )
 
-// isSolver is true for a route that shows itself to be one of cert-manager's solvers. The label alone could be
+// IsSolver is true for a route that shows itself to be one of cert-manager's solvers. The label alone could be
 // anybody's, and what has marks of a lease or of this program is a lease's, whatever its labels say.
-func isSolver(o *unstructured.Unstructured) bool {
+func IsSolver(o *unstructured.Unstructured) bool {
 	labels := o.GetLabels()
 	_, ofLease := labels[lease.LabelOwner]
 	if labels[solverLabel] != "true" || ofLease || labels[lease.LabelManaged] != "" || labels[lease.LabelOurs] != "" ||
@@ -93,22 +93,22 @@ func isSolver(o *unstructured.Unstructured) bool {
 
 // routedPaths are all paths of an Ingress or an HTTPRoute. One that is missing is "".
 func routedPaths(o *unstructured.Unstructured) (paths []string) {
-	rules, _ := field(o.Object, "spec", "rules").([]any)
+	rules, _ := Field(o.Object, "spec", "rules").([]any)
 	for _, rule := range rules {
-		at, below := field(rule, "http", "paths"), []string{"path"}
+		at, below := Field(rule, "http", "paths"), []string{"path"}
 		if o.GetKind() == "HTTPRoute" {
-			at, below = field(rule, "matches"), []string{"path", "value"}
+			at, below = Field(rule, "matches"), []string{"path", "value"}
 		}
 		list, _ := at.([]any)
 		if len(list) == 0 {
 			paths = append(paths, "")
 		}
 		for _, one := range list {
-			path, _ := field(one, below...).(string)
+			path, _ := Field(one, below...).(string)
 			paths = append(paths, path)
 		}
 	}
-	if field(o.Object, "spec", "defaultBackend") != nil {
+	if Field(o.Object, "spec", "defaultBackend") != nil {
 		paths = append(paths, "")
 	}
 	return paths
@@ -121,7 +121,7 @@ const serverAlias = "nginx.ingress.kubernetes.io/server-alias"
 // HostUses are the hosts that a ProviderHost, an Ingress, a route of the Gateway API or a Route uses. A
 // TCPRoute uses none: it names no host, and has the whole port of a listener.
 func HostUses(o *unstructured.Unstructured) []Use {
-	if isSolver(o) {
+	if IsSolver(o) {
 		return nil
 	}
 	use := newUse(strings.ToLower(o.GetKind()), o)
@@ -136,16 +136,16 @@ func HostUses(o *unstructured.Unstructured) []Use {
 		hosts = ingressHosts(o, &use)
 	case "HTTPRoute", "TLSRoute", "GRPCRoute":
 		hosts, _, _ = unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
-		rule := first(field(o.Object, "spec", "rules"))
-		use.Path, _ = field(first(rule, "matches"), "path", "value").(string)
+		rule := first(Field(o.Object, "spec", "rules"))
+		use.Path, _ = Field(first(rule, "matches"), "path", "value").(string)
 		backend := first(rule, "backendRefs")
 		use.Redirect = backend == nil
-		use.Service, _ = field(backend, "name").(string)
-		use.Port = portNumber(field(backend, "port"))
+		use.Service, _ = Field(backend, "name").(string)
+		use.Port = portNumber(Field(backend, "port"))
 	case "Route":
 		hosts = routeHosts(o)
 		use.Service, _, _ = unstructured.NestedString(o.Object, "spec", "to", "name")
-		use.Port = portNumber(field(o.Object, "spec", "port", "targetPort"))
+		use.Port = portNumber(Field(o.Object, "spec", "port", "targetPort"))
 		use.Path, _, _ = unstructured.NestedString(o.Object, "spec", "path")
 	}
 	use.Path = cmp.Or(use.Path, "/")
@@ -160,11 +160,11 @@ func HostUses(o *unstructured.Unstructured) []Use {
 // Backends are the Services to which an HTTPRoute or a TLSRoute leads.
 func Backends(o *unstructured.Unstructured) []string {
 	var names []string
-	rules, _ := field(o.Object, "spec", "rules").([]any)
+	rules, _ := Field(o.Object, "spec", "rules").([]any)
 	for _, rule := range rules {
-		refs, _ := field(rule, "backendRefs").([]any)
+		refs, _ := Field(rule, "backendRefs").([]any)
 		for _, ref := range refs {
-			if name, ok := field(ref, "name").(string); ok {
+			if name, ok := Field(ref, "name").(string); ok {
 				names = append(names, name)
 			}
 		}
@@ -191,14 +191,14 @@ func ingressHosts(o *unstructured.Unstructured, use *Use) []string {
 	var hosts []string
 	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
 	for _, r := range rules {
-		if h, ok := field(r, "host").(string); ok && h != "" {
+		if h, ok := Field(r, "host").(string); ok && h != "" {
 			hosts = append(hosts, h)
 		}
-		path := first(field(r, "http", "paths"))
-		use.Path, _ = field(path, "path").(string)
-		service := field(path, "backend", "service")
-		use.Service, _ = field(service, "name").(string)
-		use.Port = portNumber(field(service, "port", "number"))
+		path := first(Field(r, "http", "paths"))
+		use.Path, _ = Field(path, "path").(string)
+		service := Field(path, "backend", "service")
+		use.Service, _ = Field(service, "name").(string)
+		use.Port = portNumber(Field(service, "port", "number"))
 	}
 	for alias := range strings.SplitSeq(o.GetAnnotations()[serverAlias], ",") {
 		if alias = strings.TrimSpace(alias); alias != "" && !slices.Contains(hosts, alias) {
@@ -265,15 +265,15 @@ func AddressUses(o *unstructured.Unstructured) []Use {
 	}
 	ingress, _, _ := unstructured.NestedSlice(o.Object, "status", "loadBalancer", "ingress")
 	for _, i := range ingress {
-		if ip, ok := field(i, "ip").(string); ok {
+		if ip, ok := Field(i, "ip").(string); ok {
 			add(ip, true)
 		}
 	}
 	return uses
 }
 
-// field walks into nested maps; it is nil where the path ends early.
-func field(v any, path ...string) any {
+// Field walks into nested maps; it is nil where the path ends early.
+func Field(v any, path ...string) any {
 	for _, name := range path {
 		m, ok := v.(map[string]any)
 		if !ok {
@@ -286,7 +286,7 @@ func field(v any, path ...string) any {
 
 // first is the first element of a list, or of the list at a field.
 func first(v any, path ...string) any {
-	if list, ok := field(v, path...).([]any); ok && len(list) > 0 {
+	if list, ok := Field(v, path...).([]any); ok && len(list) > 0 {
 		return list[0]
 	}
 	return nil

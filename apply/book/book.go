@@ -18,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // fewHosts is how many ProviderHosts are read one by one rather than by one LIST of them all.
@@ -29,14 +30,14 @@ const OfLeases = lease.LabelOwner
 // Read reads what the subjects need, one LIST of each kind, and computes the book. Metadata is
 // enough of claims and ports; of routes it is not, for live is what the live object says.
 // It names no resource version, so that what is read is not older than the request.
-func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects ...state.Subject) (*state.Book, error) {
+func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects ...view.Subject) (*view.Book, error) {
 	r := bookReader{cluster: c, cfg: cfg}
 	group, listCtx := parallel.WithContext(ctx)
-	group.Go(func() error { return r.listClaims(listCtx, slices.Contains(subjects, state.SubjectRoutes)) })
+	group.Go(func() error { return r.listClaims(listCtx, slices.Contains(subjects, view.SubjectRoutes)) })
 	for _, kind := range bookKinds(subjects) {
 		group.Go(func() error { return r.list(listCtx, kind) })
 	}
-	if slices.Contains(subjects, state.SubjectRoutes) {
+	if slices.Contains(subjects, view.SubjectRoutes) {
 		for _, kind := range kinds.RouteKinds {
 			group.Go(func() error { return r.listRoutes(listCtx, kind) })
 		}
@@ -45,19 +46,19 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if slices.Contains(subjects, state.SubjectHosts) {
+	if slices.Contains(subjects, view.SubjectHosts) {
 		if err := r.complete(ctx); err != nil {
 			return nil, err
 		}
 	}
 	r.contents.Now = c.Now()
-	return state.NewBook(cfg, r.contents, subjects...), nil
+	return view.NewBook(cfg, r.contents, subjects...), nil
 }
 
 // bookKinds are the kinds, beside claims, that the subjects are computed from.
-func bookKinds(subjects []state.Subject) []kinds.Kind {
+func bookKinds(subjects []view.Subject) []kinds.Kind {
 	var all []kinds.Kind
-	of := func(subject state.Subject, needed ...kinds.Kind) {
+	of := func(subject view.Subject, needed ...kinds.Kind) {
 		if slices.Contains(subjects, subject) {
 			for _, k := range needed {
 				if !slices.Contains(all, k) {
@@ -66,11 +67,11 @@ func bookKinds(subjects []state.Subject) []kinds.Kind {
 			}
 		}
 	}
-	of(state.SubjectHosts, slices.Concat(kinds.RouteKinds, []kinds.Kind{kinds.ProviderHost})...)
-	of(state.SubjectIPs, kinds.ProviderLeasedIP, kinds.Service, kinds.IPAddressPool)
-	of(state.SubjectLeases, slices.Concat(kinds.ServingKinds, kinds.ClaimLike)...)
-	of(state.SubjectPools, kinds.Service, kinds.IPAddressPool)
-	of(state.SubjectDNS, kinds.Records...)
+	of(view.SubjectHosts, slices.Concat(kinds.RouteKinds, []kinds.Kind{kinds.ProviderHost})...)
+	of(view.SubjectIPs, kinds.ProviderLeasedIP, kinds.Service, kinds.IPAddressPool)
+	of(view.SubjectLeases, slices.Concat(kinds.ServingKinds, kinds.ClaimLike)...)
+	of(view.SubjectPools, kinds.Service, kinds.IPAddressPool)
+	of(view.SubjectDNS, kinds.Records...)
 	return all
 }
 
@@ -90,7 +91,7 @@ type bookReader struct {
 	cluster  *cluster.Cluster
 	cfg      *config.ProviderConfig
 	mu       sync.Mutex
-	contents state.Contents
+	contents view.Contents
 }
 
 // listClaims reads the claims, page by page; of those on hosts only what the book shows is kept,
@@ -145,7 +146,7 @@ func unlessMissing(err error, kind kinds.Kind) error {
 // listRoutes reads all objects of a kind, page by page: of the objects no more is kept than their
 // hosts and paths.
 func (r *bookReader) listRoutes(ctx context.Context, kind kinds.Kind) error {
-	routes, err := cluster.ListObjects(ctx, r.cluster, kind.Resource(), "", metav1.ListOptions{}, state.RoutesOf)
+	routes, err := cluster.ListObjects(ctx, r.cluster, kind.Resource(), "", metav1.ListOptions{}, view.RoutesOf)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.contents.Routes = append(r.contents.Routes, routes...)
@@ -174,7 +175,7 @@ func (r *bookReader) addObjects(kind kinds.Kind, objects []*unstructured.Unstruc
 		case kinds.IPAddressPool:
 			r.contents.Pools = append(r.contents.Pools, state.PoolObjectOf(o))
 		default:
-			r.contents.Records = append(r.contents.Records, state.RecordObjectOf(o))
+			r.contents.Records = append(r.contents.Records, view.RecordObjectOf(o))
 		}
 	}
 }
@@ -223,7 +224,7 @@ const settle = 200 * time.Millisecond
 
 // Watch hands over the book as it is, and again each time that something changes of which it
 // is computed, until the context ends or show fails. Metadata is all that is watched.
-func Watch(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []state.Subject, show func(*state.Book) error) error {
+func Watch(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show func(*view.Book) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	changed, err := watchAll(ctx, c, cfg, subjects, rewatch)
@@ -257,7 +258,7 @@ func Watch(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, 
 }
 
 // holdEnds has a value when the next hold of the book ends: nothing is written then.
-func holdEnds(c *cluster.Cluster, book *state.Book) <-chan time.Time {
+func holdEnds(c *cluster.Cluster, book *view.Book) <-chan time.Time {
 	end := book.NextEnd(c.Now())
 	if end.IsZero() {
 		return nil

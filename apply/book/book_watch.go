@@ -16,7 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // rewatch bounds how fast a watch that has ended is begun anew.
@@ -32,7 +32,7 @@ type watched struct {
 // has changed since it was last read from. Each watch begins at a version from before the return,
 // so that nothing falls between a watch and a book that is read afterwards. A kind that the
 // cluster may lack, and does, is not watched. A watch that has ended is begun anew as again says.
-func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []state.Subject, again wait.Backoff) (<-chan struct{}, error) {
+func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, again wait.Backoff) (<-chan struct{}, error) {
 	changed := make(chan struct{}, 1)
 	resources := []watched{{resource: cluster.Leases, namespace: cfg.LedgerNamespace}}
 	add := func(kind kinds.Kind, selector string) {
@@ -47,7 +47,7 @@ func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 	for _, kind := range bookKinds(subjects) {
 		add(kind, bookSelector(kind))
 	}
-	if slices.Contains(subjects, state.SubjectRoutes) {
+	if slices.Contains(subjects, view.SubjectRoutes) {
 		for _, kind := range kinds.RouteKinds {
 			add(kind, "")
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // A continue token that has expired means that what was read is of a moment that is over: nothing
@@ -27,7 +28,7 @@ func TestListBeginsAgainWhenItsTokenExpires(t *testing.T) {
 			return names, err
 		},
 		"the book": func(c *cluster.Cluster) (names []string, err error) {
-			book, err := Read(t.Context(), c, config.Default(), state.SubjectHosts)
+			book, err := Read(t.Context(), c, config.Default(), view.SubjectHosts)
 			if err == nil {
 				for _, h := range book.Hosts {
 					names = append(names, h.Host)

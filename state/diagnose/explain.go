@@ -1,0 +1,121 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// Explanation says of one host, address or lease how it stands, why, and what can be done.
+type Explanation struct {
+	Subject string `json:"subject"`
+	// Summary is one sentence; Facts are what it rests on; Next are commands, or words, that
+	// change it.
+	Summary string   `json:"summary"`
+	Facts   []string `json:"facts,omitempty"`
+	Next    []string `json:"next,omitempty"`
+	// Missing is true for a lease that holds nothing, an endpoint without an address, and an address that
+	// is none of the provider's.
+	Missing bool `json:"-"`
+}
+
+// View is what explanations are made of.
+type View struct {
+	Config *config.ProviderConfig
+	Claims []*state.Claim
+	Book   *view.Book
+	// Uses are the routes and ProviderHosts of each host, whoever wrote them.
+	Uses map[string][]state.Use
+	// AddressUses are the Services that use each address, whoever wrote them.
+	AddressUses map[netip.Addr][]state.Use
+	// Reports are what routers say of each host's routes.
+	Reports map[string][]state.Report
+	// Records are the DNS records of ours; Unrecorded says of hosts without one for what it waits.
+	Records    []OwnRecord
+	Unrecorded map[string]string
+	// Backends are the Services of leases that exist, as namespace/name.
+	Backends map[string]bool
+	// Pools are MetalLB's pools.
+	Pools []state.PoolObject
+	// Now is the API server's clock.
+	Now time.Time
+}
+
+// claimTroubles says what keeps a claim from being a plain one.
+func (c *View) claimTroubles(x *Explanation, claim *state.Claim) {
+	if claim == nil {
+		return
+	}
+	switch {
+	case claim.Unreadable != "":
+		x.fact("The claim cannot be understood: %s. Nobody can take what it stands for.", claim.Unreadable)
+	case claim.Deleting:
+		x.fact("The claim is being deleted: it is free when it is gone.")
+		if len(claim.Finalizers) > 0 {
+			x.fact("It is kept by %s, until who put them there removes them.", claim.Kept())
+			x.next("kubectl -n %s edit lease.coordination.k8s.io/%s", c.Config.LedgerNamespace, claim.Name())
+		}
+	case claim.Marked():
+		x.fact("A run that took it has not ended: it is under way, or it has crashed.")
+		x.next("run the same apply again, or: kubectl akash-net repair")
+	}
+	for _, p := range claim.Parts {
+		switch {
+		case p.Ended(c.Now):
+			x.fact("The hold of lease %s ended at %s: whoever comes next may take it.", p.Lease, p.Expires)
+		case p.Expires != "":
+			x.fact("Lease %s holds it until %s.", p.Lease, p.Expires)
+			x.next("the hold becomes a claim with: kubectl akash-net apply -f FILE, or reserve without --expires")
+		}
+	}
+}
+
+func (x *Explanation) merge(subject string, y Explanation) {
+	for _, f := range y.Facts {
+		x.fact("%s: %s", subject, f)
+	}
+	for _, n := range y.Next {
+		if !slices.Contains(x.Next, n) {
+			x.Next = append(x.Next, n)
+		}
+	}
+}
+
+func (x *Explanation) fact(format string, args ...any) {
+	x.Facts = append(x.Facts, fmt.Sprintf(format, args...))
+}
+
+func (x *Explanation) next(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(x.Next, text) {
+		x.Next = append(x.Next, text)
+	}
+}
+
+func (c *View) claim(name string) *state.Claim {
+	if i := slices.IndexFunc(c.Claims, func(c *state.Claim) bool { return c.Name() == name }); i >= 0 {
+		return c.Claims[i]
+	}
+	return nil
+}
+
+func managers(c *state.Claim) string {
+	var texts []string
+	for _, g := range c.Groups() {
+		texts = append(texts, "field manager "+g.FieldManager())
+	}
+	return cmp.Or(strings.Join(texts, ", "), "nobody")
+}
+
+func leaseOf(u state.Use) string {
+	if !u.HasLease {
+		return ", for no lease"
+	}
+	return ", for lease " + u.Lease.String()
+}

@@ -1,0 +1,30 @@
+package diagnose
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/statetest"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// Whatever stands in a claim, it is explained, and searched for problems.
+func FuzzOddClaims(f *testing.F) {
+	id := statetest.Shop.String()
+	f.Add("a.example.com", "host", statetest.Alice, "v1", "", state.RouteKey("/"), `{"lease":"`+id+`","path":"/","service":"web","port":80}`)
+	f.Add("ip--203-0-113-7", "address", statetest.Alice, "v1", "k", state.WholeAddress, `{"lease":"`+id+`","from":"`+id+`"}`)
+	f.Add("wc--any.example.com", "", statetest.Bob, "v2", "k", state.RouteKey("/"), `[]`)
+	f.Fuzz(func(_ *testing.T, name, kind, owner, version, sharingKey, key, value string) {
+		c, ok := state.ReadClaim(&metav1.ObjectMeta{Name: name, Labels: map[string]string{state.LabelKind: kind, state.LabelOwner: owner},
+			Annotations: map[string]string{state.AnnotationLedger: version, state.AnnotationSharingKey: sharingKey, key: value}})
+		if name == "" || !ok {
+			return
+		}
+		contents, cfg := view.Contents{Claims: []*state.Claim{&c}, Now: statetest.Minute(1)}, config.Default()
+		around := &View{Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.Subjects...), Now: contents.Now}
+		_, _, _ = around.Host(c.Thing), around.IP(c.Addr()), Problems(ProblemFacts{View: around, Contents: contents})
+	})
+}

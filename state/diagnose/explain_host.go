@@ -1,0 +1,150 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// Host explains a host or a wildcard.
+func (c *View) Host(host string) Explanation {
+	x := Explanation{Subject: host}
+	rows := slices.DeleteFunc(slices.Clone(c.Book.Hosts), func(r view.HostRow) bool { return r.Host != host })
+	claim := c.claim(state.HostName(host))
+	owner := ""
+	if claim != nil {
+		owner = claim.Owner
+	}
+	uses := state.UsesOf(host, c.Uses, owner, func(name string) bool { return c.claim(name) != nil })
+	c.refusal(&x, host, claim)
+	c.above(&x, host)
+	switch {
+	case claim != nil:
+		x.Summary = fmt.Sprintf("%s is held by %s", host, state.Holders(claim))
+		x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.", state.Stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
+	case len(rows)+len(uses) > 0:
+		x.Summary = fmt.Sprintf("%s has no claim, but objects stand for it", host)
+	case state.Refuse(host, config.Backend{}, c.Config) != "":
+		x.Summary = host + " is held by nobody, and no lease can ask for it"
+	default:
+		x.Summary = host + " is free"
+		x.next("kubectl akash-net reserve %s --lease LEASE", host)
+	}
+	c.claimTroubles(&x, claim)
+	for _, r := range rows {
+		c.hostRow(&x, r)
+	}
+	for _, u := range uses {
+		if u.Host == host {
+			x.fact("%s stands for it since %s%s.", u, state.Stamp(u.Since), leaseOf(u))
+		} else {
+			x.fact("%s serves %s, which covers it, since %s%s.", u, u.Host, state.Stamp(u.Since), leaseOf(u))
+		}
+	}
+	for _, r := range c.Reports[host] {
+		c.report(&x, r)
+	}
+	c.dns(&x, host, nil)
+	if claim == nil && len(rows) > 0 && rows[0].Lease != "" {
+		x.next("its lease claims it with: kubectl akash-net apply -f FILE --lease %s", rows[0].Lease)
+	} else if claim == nil && len(rows)+len(uses) > 0 {
+		x.next("delete what stands for it, or take it over as its owner: kubectl akash-net reserve %s --adopt --lease LEASE", host)
+	}
+	return x
+}
+
+// refusal says why leases cannot take a host, unless the provider has given it to the one that holds it.
+func (c *View) refusal(x *Explanation, host string, claim *state.Claim) {
+	why := state.Refuse(host, config.Backend{}, c.Config)
+	if claim != nil && len(claim.Parts) > 0 {
+		why = claim.Refused(c.Config)
+	}
+	switch {
+	case why == "":
+	case why == c.Config.OwnDomain(host):
+		x.fact("It %s: no definition can ask for it.", why)
+	default:
+		x.fact("It %s: no lease can take it.", why)
+	}
+}
+
+// report says what a router says of a route.
+func (c *View) report(x *Explanation, r state.Report) {
+	x.fact("%s.", r)
+	switch {
+	case r.Stale != "":
+		x.next("kubectl akash-net repair")
+	case r.Verdict == state.RouteRefused:
+		x.next("the router's reason says what to change; kubectl akash-net state routes shows who has the host for a router")
+	}
+}
+
+// above says which wildcard covers a host.
+func (c *View) above(x *Explanation, host string) {
+	over := state.WildcardOver(host)
+	if over == "" {
+		return
+	}
+	if w := c.claim(state.HostName(over)); w != nil && w.Bound() {
+		x.fact("%s is held by %s and covers it: other owners cannot take it.", over, state.Holders(w))
+	}
+}
+
+func (c *View) hostRow(x *Explanation, r view.HostRow) {
+	who := cmp.Or(r.Lease, r.Owner, "somebody who names no lease")
+	switch r.State {
+	case view.StateWithheld:
+		x.fact("Withheld from lease %s, which asks for it for %s:%d: %s.", who, r.Service, r.Port, r.Message)
+		x.next("it becomes live there when it is released, or now with: kubectl akash-net transfer %s --to %s", r.Host, r.Lease)
+	case view.StateActive:
+		x.fact("Live: %s in namespace %s routes it to %s.", r.Target, r.Namespace, backend(r))
+		c.backendMissing(x, r)
+	case view.StateTransferring:
+		x.fact("Transferring: it was handed to lease %s; the %s of deployment %s serves it until that lease is applied.", who, r.Target, r.From)
+		x.next("the routes of the new lease are made with: kubectl akash-net apply -f FILE")
+		return
+	case view.StatePending:
+		x.fact("Not live: %s.", r.Message)
+		if r.Unaccepted {
+			x.next("kubectl -n %s describe %s %s (a controller's report stands in its status; without one, see that the controller runs and serves the Gateway)", r.Namespace, r.Target, lease.RouteName(r.Host, r.Path))
+		} else {
+			x.next("kubectl akash-net repair, or: kubectl akash-net apply -f FILE")
+		}
+	case view.StateReserved:
+		x.fact("Not live: lease %s holds it, and no route serves it.", who)
+		if c.atAnotherPort(r) {
+			x.fact("Its definition exposes it at port %d; over HTTP only port 80 is routed.", r.Port)
+			x.next("write \"as: 80\" for it in the lease's definition, then: kubectl akash-net apply -f FILE")
+			return
+		}
+		x.next("the lease's routes are made with: kubectl akash-net apply -f FILE")
+	}
+	if r.Message != "" && r.State != view.StateWithheld && r.State != view.StatePending && r.State != view.StateUnreadable {
+		x.fact("%s.", r.Message)
+	}
+}
+
+// atAnotherPort is true for a host of which the claim names a port that is not the router's, and for which
+// nothing was made: a port with TLS has a ProviderHost.
+func (c *View) atAnotherPort(r view.HostRow) bool {
+	return r.Port != 0 && r.Port != 80 && !slices.ContainsFunc(c.Uses[r.Host], func(u state.Use) bool { return u.Of(r.ID().Group()) })
+}
+
+func (c *View) backendMissing(x *Explanation, r view.HostRow) {
+	if r.Service != "" && !c.Backends[r.Namespace+"/"+r.Service] {
+		x.fact("Not answering: Service %s/%s, to which it is routed, does not exist. The provider makes it when it deploys the lease.", r.Namespace, r.Service)
+		x.next("kubectl -n %s get services,pods", r.Namespace)
+	}
+}
+
+func backend(r view.HostRow) string {
+	if r.Service == "" {
+		return "a backend that the route names"
+	}
+	return fmt.Sprintf("%s:%d", r.Service, r.Port)
+}

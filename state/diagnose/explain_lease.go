@@ -1,0 +1,70 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// Lease explains a lease: each thing that it holds or waits for, one pending not hiding the others.
+func (c *View) Lease(g lease.Group) Explanation {
+	x := Explanation{Subject: g.String()}
+	states, told := map[string]int{}, map[string]bool{}
+	of := func(t *view.Tenant) bool { return t.Owner == g.Owner && t.DSeq == g.DSeq && t.GSeq == g.GSeq }
+	for _, r := range c.Book.Hosts {
+		if of(r.Tenant) {
+			states[r.State]++
+			y := Explanation{}
+			c.hostRow(&y, r)
+			y.unsettled(r.State, r.Expires, r.Message)
+			if r.State != view.StateWithheld && !told[r.Host] {
+				told[r.Host] = true
+				c.dns(&y, r.Host, &g)
+			}
+			x.merge(r.Host, y)
+			if !r.Claimed && r.State != view.StateWithheld {
+				x.fact("%s: no claim; it is left over, or Akash's provider wrote it.", r.Host)
+			}
+		}
+	}
+	for _, r := range c.Book.IPs {
+		if of(r.Tenant) {
+			states[r.State]++
+			y := Explanation{}
+			c.ipRow(&y, r)
+			y.unsettled(r.State, r.Expires, r.Message)
+			x.merge(cmp.Or(addressOf(r), "no address yet"), y)
+		}
+	}
+	total := 0
+	var words []string
+	for _, s := range []string{view.StateActive, view.StateTransferring, view.StatePending, view.StateReserved, view.StateExpired, view.StateClaiming, view.StateWithheld, view.StateTerminating, view.StateUnreadable} {
+		total += states[s]
+		if states[s] > 0 {
+			words = append(words, fmt.Sprintf("%d %s", states[s], strings.ToLower(s)))
+		}
+	}
+	x.Summary = fmt.Sprintf("lease %s holds nothing", g)
+	if total > 0 {
+		x.Summary = fmt.Sprintf("lease %s: %s", g, strings.Join(words, ", "))
+	}
+	return x
+}
+
+// unsettled says of a row of a lease what an explanation of its thing says of the claim.
+func (x *Explanation) unsettled(state, expires, message string) {
+	switch state {
+	case view.StateExpired:
+		x.fact("The hold ended at %s: whoever comes next may take it.", expires)
+	case view.StateClaiming:
+		x.fact("A run that took it has not ended: it is under way, or it has crashed.")
+		x.next("run the same apply again, or: kubectl akash-net repair")
+	case view.StateTerminating:
+		x.fact("The claim is being deleted: it is free when it is gone.")
+	case view.StateUnreadable:
+		x.fact("The claim cannot be understood: %s. Nobody can take what it stands for.", message)
+	}
+}

@@ -1,0 +1,123 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// claim looks at one claim and its parts.
+func (p *problems) claim(c *state.Claim) {
+	base := state.Problem{Thing: c.Thing, Since: metav1.NewTime(c.Created)}
+	if c.Unreadable != "" {
+		base.Problem, base.Message = state.UnreadableClaim, c.Unreadable
+		base.Plan, base.Mend = "look at lease.coordination.k8s.io/"+c.Name()+", and delete it", state.Mend{Discard: c}
+		p.add(base.ByName())
+		return
+	}
+	if c.Deleting && len(c.Finalizers) > 0 {
+		base.Problem, base.Message = state.TerminatingClaim, "it is being deleted, and kept by "+c.Kept()
+		base.Plan, base.Manual = "nobody can take it until who put them there removes them", true
+		base.Command = fmt.Sprintf("kubectl -n %s edit lease.coordination.k8s.io/%s", p.Config.LedgerNamespace, c.Name())
+		p.add(base)
+		return
+	}
+	if why := c.Refused(p.Config); why != "" {
+		x := base
+		x.Problem, x.Message = state.BlockedHost, "it is held, and it "+why
+		x.Plan, x.Mend = "release it, or change the configuration", state.Mend{Release: c}
+		p.add(x.ByName())
+	}
+	p.marksOf(base, c)
+	for _, g := range c.Groups() {
+		p.partsOf(base, c, g)
+	}
+	if c.Kind == state.Address && !c.Deleting {
+		p.addressPool(base, c)
+		p.squatters(base, c)
+	}
+}
+
+func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
+	var ended, marked, gone, left []string
+	var id lease.ID
+	for _, part := range c.PartsOf(g) {
+		id = part.Lease
+		switch {
+		case part.Ended(p.Now):
+			ended = append(ended, part.Key)
+		case part.Run != "" && p.Now.Sub(p.signs.last(part)) > p.CrashedAfter:
+			marked = append(marked, part.Key)
+		case part.Run == "" && !p.Namespaces[part.Lease.Namespace()] && (part.Applied || p.hadNamespace(c, g)):
+			gone = append(gone, part.Key)
+		case p.nothingLeft(c, part):
+			left = append(left, part.Key)
+		}
+	}
+	base.Lease, base.Namespace = id.String(), id.Namespace()
+	if len(ended) > 0 {
+		x := base
+		x.Problem, x.Message = state.HoldEnded, "the hold has expired"
+		x.Plan, x.Mend = "give up the hold", state.Mend{Leave: c, Group: g, Keys: ended}
+		p.add(x)
+	}
+	if len(marked) > 0 {
+		x := base
+		x.Problem, x.Message = state.CrashedRun, "a run took it and did not end"
+		stands := p.standFor(c, g)
+		switch {
+		case p.servedByFormer(c, g):
+			x.Plan, x.Mend = "keep it, for the objects of its former holder serve it, and end the run", state.Mend{Unmark: c, Group: g, Keys: marked}
+		case len(stands) == 0:
+			x.Plan, x.Mend = "give it up, for nothing was made for it", state.Mend{Leave: c, Group: g, Keys: marked}
+		case p.isServed(c, g, stands):
+			x.Plan, x.Mend = "keep it, for its objects are there, and end the run", state.Mend{Unmark: c, Group: g, Keys: marked}
+		default:
+			x.Plan, x.Mend = "give it up, with what stands for it and serves nothing", state.Mend{Leave: c, Group: g, Keys: marked, Delete: stands}
+		}
+		p.add(x)
+	}
+	if len(gone) > 0 {
+		x := base
+		x.Problem, x.Message = state.NamespaceGone, "the namespace of the lease is gone"
+		x.Plan, x.Mend = "give it up, with what stands for it", state.Mend{Leave: c, Group: g, Keys: gone, Namespace: id.Namespace(), Delete: p.standFor(c, g)}
+		p.add(x)
+	}
+	if len(left) > 0 {
+		p.addNothingLeft(base, c, g, len(left))
+	}
+}
+
+// servedByFormer is true where objects of a former holder still serve a part of the group.
+func (p *problems) servedByFormer(c *state.Claim, g lease.Group) bool {
+	return slices.ContainsFunc(c.PartsOf(g), func(part state.Part) bool {
+		former, ok := part.Former()
+		return ok && (len(p.standFor(c, former)) > 0 || p.isServed(c, former, nil))
+	})
+}
+
+// hadNamespace is true where the namespace of a lease was there once, as far as its objects tell: this
+// program makes the namespace before it writes anything, and Akash's provider does too. What a pipeline has
+// delivered says nothing: the namespace may come yet.
+func (p *problems) hadNamespace(c *state.Claim, g lease.Group) bool {
+	refs := p.standFor(c, g)
+	return slices.ContainsFunc(p.Objects, func(o state.OwnObject) bool {
+		return slices.Contains(refs, o.ObjectRef) && (!o.Written.IsZero() || o.Declared)
+	})
+}
+
+// standFor are the objects of the group that rest on the claim.
+func (p *problems) standFor(c *state.Claim, g lease.Group) []state.ObjectRef {
+	var refs []state.ObjectRef
+	for i := range p.Objects {
+		o := &p.Objects[i]
+		if o.Of(g) && o.Ours && (o.StandsForPort(c) || slices.ContainsFunc(o.Uses, func(u state.Use) bool { return u.Thing() == c.Thing })) {
+			refs = append(refs, o.ObjectRef)
+		}
+	}
+	return refs
+}

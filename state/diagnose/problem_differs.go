@@ -1,0 +1,83 @@
+package diagnose
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// differing finds pools of this program that do not follow the configuration. A pool that shares no address
+// with it is left alone: it is in nobody's way.
+func (p *problems) differing() {
+	if p.Config.IP.Mode == config.ModePool {
+		return
+	}
+	used := view.UsedAddresses(p.Claims, p.Contents.Services)
+	for _, o := range p.Contents.Pools {
+		if o.Ours {
+			p.lacking(o)
+			p.surplus(o, used)
+		}
+	}
+}
+
+// lacking says that a pool lacks configured addresses that no pool has.
+func (p *problems) lacking(o state.PoolObject) {
+	i := slices.IndexFunc(p.Config.IP.Ranges.Include, func(r config.Range) bool { return r.PoolName() == o.Name })
+	if i < 0 || p.Config.IP.Mode != config.ModeRange {
+		return
+	}
+	var had []config.Range
+	for _, other := range p.Contents.Pools {
+		had = append(had, other.Ranges...)
+	}
+	lacks := state.PoolObject{Ranges: p.Config.IP.Ranges.Pieces(p.Config.IP.Ranges.Include[i])}.Without(had)
+	if len(lacks) == 0 {
+		return
+	}
+	p.add(state.Problem{
+		Problem: state.PoolDiffers, Thing: o.Name, Message: "it lacks " + metalLB(lacks) + " of ip.ranges, which no pool has",
+		Plan: "add " + metalLB(lacks) + " to it", Mend: state.Mend{Pool: true, Address: lacks[0].First},
+	})
+}
+
+// surplus says that a pool has addresses that are neither configured nor in use.
+func (p *problems) surplus(o state.PoolObject, used []netip.Addr) {
+	configured := state.PoolObject{Ranges: p.Config.IP.Ranges.Include}.Without(p.Config.IP.Ranges.Exclude)
+	if len(o.Shares(state.PoolObject{Ranges: configured})) == 0 {
+		return
+	}
+	for _, r := range o.Ranges {
+		i, _ := slices.BinarySearchFunc(used, r.First, netip.Addr.Compare)
+		for ; i < len(used) && r.Contains(used[i]); i++ {
+			configured = append(configured, config.Range{First: used[i], Last: used[i]})
+		}
+		p.pools.Overlapping(r, func(other *state.PoolObject, theirs config.Range) bool {
+			if !other.Ours {
+				configured = append(configured, theirs) // what overlaps is another problem
+			}
+			return true
+		})
+	}
+	extra := o.Without(configured)
+	if len(extra) == 0 {
+		return
+	}
+	p.add(state.Problem{
+		Problem: state.PoolDiffers, Thing: o.Name, Message: "it has " + metalLB(extra) + ", which ip.ranges does not have and nobody uses",
+		Plan: "take " + metalLB(extra) + " out of it", Mend: state.Mend{Narrow: &o.Ref, Ranges: extra, Unused: true},
+	})
+}
+
+// metalLB are ranges as MetalLB reads them.
+func metalLB(ranges []config.Range) string {
+	var texts []string
+	for _, r := range ranges {
+		texts = append(texts, r.MetalLB())
+	}
+	return strings.Join(texts, ", ")
+}

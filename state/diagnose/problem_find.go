@@ -1,0 +1,175 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// Problems finds what is wrong, in the order of the things. It is pure, as the book is.
+func Problems(f ProblemFacts) []state.Problem {
+	p := newProblems(f)
+	for _, c := range f.Claims {
+		p.claim(c)
+	}
+	for i := range f.Objects {
+		o := &f.Objects[i]
+		p.object(o)
+	}
+	for g, hashes := range p.hashes {
+		if len(hashes) > 1 {
+			p.add(state.Problem{Problem: state.MixedDefinitions, Thing: g.String(), Lease: g.String(),
+				Message: fmt.Sprintf("its objects are of %d different definitions: two were applied at once, or a run crashed", len(hashes)),
+			}.ByDefinition(g))
+		}
+	}
+	p.routes()
+	p.records()
+	p.overlaps()
+	p.differing()
+	p.exhausted()
+	slices.SortFunc(p.found, func(a, b state.Problem) int {
+		return cmp.Or(cmp.Compare(a.Thing, b.Thing), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Message, b.Message))
+	})
+	return p.found
+}
+
+type problems struct {
+	ProblemFacts
+	claims map[string]*state.Claim
+	// byKey are the claims on addresses by their sharing key, services the Services that ask with it.
+	byKey    map[string][]*state.Claim
+	services map[string][]state.ServiceObject
+	pools    *state.PoolIndex
+	// written are the UIDs of the objects that this program wrote.
+	written map[string]bool
+	// hashes are those of the definitions of which the objects of a deployment group are.
+	hashes map[lease.Group]map[string]bool
+	signs  signsOfLife
+	// declarations are Akash's objects that stand for hosts and ports.
+	declarations map[string]*state.OwnObject
+	// stands are the parts of things that objects of deployment groups serve or stand for.
+	stands map[servedPart]bool
+	found  []state.Problem
+}
+
+func newProblems(f ProblemFacts) *problems {
+	p := &problems{
+		ProblemFacts: f, claims: map[string]*state.Claim{}, byKey: map[string][]*state.Claim{}, services: map[string][]state.ServiceObject{}, written: map[string]bool{},
+		hashes: map[lease.Group]map[string]bool{}, pools: state.NewPoolIndex(f.Contents.Pools),
+	}
+	for _, c := range f.Claims {
+		if p.claims[c.Name()] = c; c.Kind == state.Address {
+			p.byKey[c.SharingKey] = append(p.byKey[c.SharingKey], c)
+		}
+	}
+	for _, s := range f.Contents.Services {
+		p.services[s.SharingKey] = append(p.services[s.SharingKey], s)
+	}
+	for _, o := range f.Objects {
+		p.written[o.UID] = o.Ours
+		if !o.Ours || o.Definition == "" || p.servesForAnother(&o) {
+			continue
+		}
+		g := o.Lease.Group()
+		if p.hashes[g] == nil {
+			p.hashes[g] = map[string]bool{}
+		}
+		p.hashes[g][o.Definition] = true
+	}
+	p.signs = newSignsOfLife(f.Claims, f.Objects)
+	p.stands, p.declarations = servedParts(f), declarations(f.Objects)
+	return p
+}
+
+// servesForAnother is true for an object that serves for another lease since a transfer: that lease's apply
+// removes it, and its own lease's leaves it as it is.
+func (p *problems) servesForAnother(o *state.OwnObject) bool {
+	g := o.Lease.Group()
+	if o.SharingKey != "" {
+		key := state.PortKey(o.Port.Protocol, o.Port.ExternalPort)
+		return slices.ContainsFunc(p.Claims, func(c *state.Claim) bool { return c.SharingKey == o.SharingKey && c.ServesFor(g, key, false) != nil })
+	}
+	if len(o.Uses) == 0 { // it goes with a route, whose name it has
+		host, _, _ := lease.ParseRouteName(o.Name)
+		return len(p.claims[state.HostName(host)].FormerOf(g)) > 0
+	}
+	return slices.ContainsFunc(o.Uses, func(u state.Use) bool { return p.claims[claimName(u)].ServesFor(g, u.PartKey(o), u.Redirect) != nil })
+}
+
+// add notes a problem. What several objects show of one thing is one problem.
+func (p *problems) add(x state.Problem) {
+	if i := slices.IndexFunc(p.found, func(y state.Problem) bool {
+		return x.Mend.Take != nil && y.Thing == x.Thing && y.Lease == x.Lease && y.Mend.Take != nil && slices.Equal(y.Mend.Take.Parts, x.Mend.Take.Parts)
+	}); i >= 0 {
+		p.found[i].Mend.Serving = append(p.found[i].Mend.Serving, x.Mend.Serving...)
+		return
+	}
+	p.found = append(p.found, x)
+}
+
+// object looks at one object of a lease.
+func (p *problems) object(o *state.OwnObject) {
+	base := state.Problem{Thing: o.Kind + "/" + o.Name, Namespace: o.Namespace, Since: metav1.NewTime(o.Since)}
+	if o.HasLease {
+		base.Lease = o.Lease.String()
+	}
+	if o.OldVersions {
+		x := base
+		x.Problem, x.Message = state.OldManagedFields, "its managed fields are of an API version that is gone: server-side apply fails on it"
+		x.Plan, x.Mend = "drop those managed fields", state.Mend{DropManagedFields: &o.ObjectRef, Hash: p.hash(o.Lease)}
+		p.add(x)
+	}
+	p.staleReports(base, o)
+	if o.HasLease {
+		p.asksForNothing(base, o)
+	}
+	switch {
+	case !o.Ours && o.Shared && o.HasLease:
+		p.operated(base, o)
+		return
+	case !o.Ours:
+		return
+	case (o.Kind == "service" || o.Kind == kinds.ProviderLeasedIP.Singular) && p.Config.IP.Mode == config.ModePool:
+		p.pooledPort(base, o)
+	}
+	if o.ByOperators {
+		p.declared(base, o)
+	}
+	p.marks(base, o)
+	for _, u := range o.Uses {
+		if u.Granted && slices.ContainsFunc(o.Uses, func(v state.Use) bool { return !v.Granted && v.Address == u.Address }) {
+			continue // seen as asked for
+		}
+		if len(p.elsewhere(o.Lease.Group(), u, u.PartKey(o))) > 0 {
+			continue // it asks for another address than the claimed one
+		}
+		p.use(base, o, u)
+	}
+	switch o.Kind {
+	case kinds.ProviderHost.Singular:
+		p.hostServed(base, o)
+	case kinds.ProviderLeasedIP.Singular:
+		p.leasedIP(base, o)
+	}
+}
+
+// ProblemFacts are what problems are computed from.
+type ProblemFacts struct {
+	*View
+	Contents   view.Contents
+	Objects    []state.OwnObject
+	Records    []OwnRecord
+	Namespaces map[string]bool
+	// CrashedAfter is for how long a run may write nothing before it counts as crashed.
+	CrashedAfter time.Duration
+}

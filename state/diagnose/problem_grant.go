@@ -1,0 +1,128 @@
+package diagnose
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// grants finds Services of a claimed address that ask for another, or were granted another. MetalLB
+// grants what it is asked for; another program, or MetalLB while it was asked for something else,
+// leaves what it does not see again.
+func (p *problems) grants(base state.Problem, c *state.Claim) {
+	differs := func(a netip.Addr) bool { return a != c.Addr() && a.BitLen() == c.Addr().BitLen() }
+	for _, s := range p.services[c.SharingKey] {
+		if !ofClaim(c, s) {
+			continue
+		}
+		asks, asked := slices.IndexFunc(s.Asked, differs), slices.Contains(s.Asked, c.Addr())
+		granted := slices.IndexFunc(s.Granted, differs)
+		switch {
+		case !asked && asks >= 0:
+			p.asksAnother(base, c, s, s.Asked[asks])
+		case asked && granted >= 0:
+			if o := p.serviceOf(s); o != nil {
+				x := base
+				x.Problem, x.Namespace, x.Lease = state.GrantDiffers, s.Namespace, s.Lease.String()
+				x.Message = fmt.Sprintf("%s asks for it and was granted %s", o, s.Granted[granted])
+				x.Plan, x.Mend = fmt.Sprintf("take the grant out of the status of %s, so that MetalLB grants anew", o), state.Mend{Regrant: &o.ObjectRef}
+				p.add(x)
+			}
+		}
+	}
+}
+
+// asksAnother notes a Service that asks for an address on which its port is not claimed.
+func (p *problems) asksAnother(base state.Problem, c *state.Claim, s state.ServiceObject, asked netip.Addr) {
+	rightful := p.elsewhere(s.Lease.Group(), state.Use{Address: asked, SharingKey: s.SharingKey}, state.PortKey(s.Protocol, s.Port))
+	o := p.serviceOf(s)
+	if o == nil || !slices.Contains(rightful, c) {
+		return
+	}
+	base.Problem, base.Namespace, base.Lease = state.GrantDiffers, s.Namespace, s.Lease.String()
+	base.Message = fmt.Sprintf("%s asks for %s, the port is claimed on %s", o, asked, c.Thing)
+	base.Plan, base.Mend = fmt.Sprintf("let %s ask for %s", o, c.Thing), state.Mend{Reask: &o.ObjectRef, Address: c.Addr()}
+	if !o.Ours || len(rightful) > 1 {
+		base = base.ByName()
+	}
+	p.add(base)
+}
+
+// asksForNothing notes a Service of a leased port that asks for no address, although its port is claimed on
+// one: Akash's IP operator has written over it, or somebody else. MetalLB gives it none, or any.
+func (p *problems) asksForNothing(base state.Problem, o *state.OwnObject) {
+	asks := func(u state.Use) bool { return !u.Granted }
+	if o.Kind != "service" || o.SharingKey == "" || p.Config.IP.Mode == config.ModePool || slices.ContainsFunc(o.Uses, asks) {
+		return
+	}
+	key, second := state.PortKey(o.Port.Protocol, o.Port.ExternalPort), strings.HasSuffix(o.Name, secondFamily)
+	var claimed []*state.Claim
+	for _, c := range p.byKey[o.SharingKey] {
+		if part := c.Part(key); c.Unreadable == "" && !c.Deleting && part != nil && part.Run == "" && part.Lease.Group() == o.Lease.Group() {
+			claimed = append(claimed, c)
+		}
+	}
+	if len(claimed) == 0 {
+		return
+	}
+	slices.SortFunc(claimed, func(a, b *state.Claim) int { return a.Addr().Compare(b.Addr()) }) // IPv4 first
+	c := claimed[0]
+	if second {
+		c = claimed[len(claimed)-1]
+	}
+	alone := !slices.ContainsFunc(claimed, func(d *state.Claim) bool { return d != c && d.Addr().BitLen() == c.Addr().BitLen() })
+	base.Thing, base.Problem = c.Thing, state.AsksForNothing
+	base.Message = fmt.Sprintf("%s has port %s of it and asks for no address: somebody has written over it", o, state.Part{Key: key}.PortText())
+	if o.Ours && alone {
+		base.Plan, base.Mend = fmt.Sprintf("let %s ask for it", o), state.Mend{Reask: &o.ObjectRef, Address: c.Addr()}
+	} else {
+		base = base.ByDefinition(o.Lease.Group())
+	}
+	p.add(base)
+}
+
+// secondFamily ends the name of the Service for the IPv6 address of a port that has an IPv4 address too.
+const secondFamily = "-v6"
+
+// serviceOf is the object of a Service, or nil.
+func (p *problems) serviceOf(s state.ServiceObject) *state.OwnObject {
+	i := slices.IndexFunc(p.Objects, func(o state.OwnObject) bool {
+		return o.Kind == "service" && o.Namespace == s.Namespace && o.Name == s.Name
+	})
+	if i < 0 {
+		return nil
+	}
+	return &p.Objects[i]
+}
+
+// ofClaim is true for a Service for a port of the claimed address.
+func ofClaim(c *state.Claim, s state.ServiceObject) bool {
+	part := c.Part(state.PortKey(s.Protocol, s.Port))
+	return s.HasLease && s.SharingKey == c.SharingKey && part != nil && part.Lease.Group() == s.Lease.Group()
+}
+
+// elsewhere are the claims on which a deployment group holds the port of the key for good, where the
+// address that is used is another of the same family, and the group does not hold the port there.
+func (p *problems) elsewhere(g lease.Group, u state.Use, key string) (claims []*state.Claim) {
+	holds := func(c *state.Claim) bool {
+		part := c.Part(key)
+		return part != nil && part.Lease.Group() == g && part.Run == "" && !part.Ended(p.Now)
+	}
+	if !u.Address.IsValid() {
+		return nil
+	}
+	if part := p.claims[claimName(u)].Part(key); part != nil && part.Lease.Group() == g {
+		return nil // a run may be about to leave the other
+	}
+	for _, c := range p.byKey[u.SharingKey] {
+		if c.Unreadable == "" && !c.Deleting && c.Addr() != u.Address && c.Addr().BitLen() == u.Address.BitLen() && holds(c) {
+			claims = append(claims, c)
+		}
+	}
+	return claims
+}

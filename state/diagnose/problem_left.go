@@ -1,0 +1,77 @@
+package diagnose
+
+import (
+	"fmt"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// servedPart is a part of a thing as objects of a deployment group serve it or stand for it. Of a redirect,
+// which goes with any part of its host, the key is empty.
+type servedPart struct {
+	group      lease.Group
+	thing, key string
+}
+
+// servedParts are those of all objects, whoever wrote them.
+func servedParts(f ProblemFacts) map[servedPart]bool {
+	served := map[servedPart]bool{}
+	uses := func(u state.Use, id lease.ID, key string) {
+		if u.Redirect {
+			key = ""
+		}
+		served[servedPart{id.Group(), u.Thing(), key}] = true
+	}
+	for i := range f.Objects {
+		o := &f.Objects[i]
+		if !o.HasLease {
+			continue
+		}
+		if o.SharingKey != "" {
+			served[servedPart{o.Lease.Group(), o.SharingKey, state.PortKey(o.Port.Protocol, o.Port.ExternalPort)}] = true
+		}
+		for _, u := range o.Uses {
+			uses(u, o.Lease, u.PartKey(o))
+		}
+	}
+	for _, of := range f.Uses {
+		for _, u := range of {
+			if u.HasLease {
+				uses(u, u.Lease, state.RouteKey(u.Path))
+			}
+		}
+	}
+	return served
+}
+
+// nothingLeft is true for a part whose lease was applied and of which nothing is there any more: Akash's
+// provider has purged it, or somebody has deleted it. What is only reserved looks the same but for the note.
+func (p *problems) nothingLeft(c *state.Claim, part state.Part) bool {
+	if !part.Applied || part.Run != "" || part.From != "" || c.Deleting || p.Now.Sub(c.Updated) < p.CrashedAfter {
+		return false
+	}
+	things := []string{c.Thing}
+	if c.Kind.HasPorts() {
+		things = append(things, c.SharingKey)
+	}
+	for _, thing := range things {
+		if g := part.Lease.Group(); p.stands[servedPart{g, thing, part.Key}] || p.stands[servedPart{g, thing, ""}] {
+			return false
+		}
+	}
+	return true
+}
+
+// addNothingLeft notes what nothing stands for. The namespace of its lease is there, so the tenant may be, and
+// nobody but the lease's provider knows whether the lease is over: the claim stays until somebody says so.
+func (p *problems) addNothingLeft(base state.Problem, c *state.Claim, g lease.Group, parts int) {
+	what := "its lease was applied, and nothing of the lease stands for it or serves it any more"
+	if all := len(c.PartsOf(g)); parts < all {
+		what = fmt.Sprintf("its lease was applied, and nothing stands for %d of the %d parts that the lease holds of it", parts, all)
+	}
+	base.Problem, base.Message = state.NothingLeft, what+": Akash's provider has purged it, or somebody has deleted it"
+	base = base.ByDefinition(g)
+	base.Plan += fmt.Sprintf(", or, if the lease is over, give it up: kubectl akash-net release %s %s", g, c.Thing)
+	p.add(base)
+}

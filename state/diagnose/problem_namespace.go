@@ -1,0 +1,30 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// InNamespace are the problems of the leases of a namespace: those that name it, or a lease of it, or a
+// thing of which a lease of it holds a part.
+func InNamespace(problems []state.Problem, claims []*state.Claim, namespace string) []state.Problem {
+	groups, things := map[lease.Group]bool{}, map[string]bool{}
+	for _, c := range claims {
+		for _, p := range c.Parts {
+			if p.Lease.Namespace() == namespace {
+				groups[p.Lease.Group()], things[c.Thing] = true, true
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(problems), func(p state.Problem) bool {
+		if p.Namespace != "" {
+			return p.Namespace != namespace
+		}
+		if g, err := lease.ParseGroup(p.Lease); err == nil {
+			return !groups[g]
+		}
+		return !things[p.Thing]
+	})
+}

@@ -1,0 +1,153 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// addressPool says that no pool serves a claimed address that a Service asks for.
+func (p *problems) addressPool(base state.Problem, c *state.Claim) {
+	name, pooled := p.Config.PoolFor(c.Addr())
+	if p.Config.IP.Mode == config.ModePool {
+		return
+	}
+	p.grants(base, c)
+	served := p.pools.Of(c.Addr()) != nil
+	used := slices.ContainsFunc(p.services[c.SharingKey], func(s state.ServiceObject) bool { return ofClaim(c, s) })
+	if served || !used {
+		return
+	}
+	x := base
+	x.Problem, x.Message = state.AddressWithoutPool, "no pool of MetalLB has it, so that it cannot be granted"
+	x.Plan, x.Mend = "make pool "+name, state.Mend{Pool: true, Address: c.Addr()}
+	if !pooled {
+		x.Plan, x.Mend.Alone = "add it to ip.ranges, or make a pool of it alone, "+config.AddressPoolName(c.Addr()), true
+		x = x.ByName()
+	}
+	p.add(x)
+}
+
+// overlaps finds pools that share addresses. What is ours gives way.
+func (p *problems) overlaps() {
+	pools := slices.SortedFunc(slices.Values(p.Contents.Pools), func(a, b state.PoolObject) int { return cmp.Compare(a.Name, b.Name) })
+	at := make(map[*state.PoolObject]int, len(pools))
+	for i := range pools {
+		at[&pools[i]] = i
+	}
+	x := state.NewPoolIndex(pools)
+	for i, a := range pools {
+		var later []int
+		for _, r := range a.Ranges {
+			for _, o := range x.Sharing(r) {
+				if j := at[o]; j > i {
+					later = append(later, j)
+				}
+			}
+		}
+		slices.Sort(later)
+		for _, j := range slices.Compact(later) {
+			p.overlap(a, pools[j], a.Shares(pools[j]))
+		}
+	}
+}
+
+func (p *problems) overlap(a, b state.PoolObject, shared []config.Range) {
+	gives, keeps := a, b
+	if p.weight(a) < p.weight(b) {
+		gives, keeps = b, a
+	}
+	var texts, excluded []string
+	for _, r := range shared {
+		texts, excluded = append(texts, r.MetalLB()), append(excluded, `"!`+r.MetalLB()+`"`)
+	}
+	both := strings.Join(texts, ", ")
+	x := state.Problem{Problem: state.PoolOverlap, Thing: gives.Name, Message: fmt.Sprintf("pools %s and %s both have %s: MetalLB gives no address at all", a.Name, b.Name, both)}
+	if p.weight(gives) == 0 {
+		x.Plan, x.Manual = "it is not repair's: neither pool was made by this program. Take the addresses out of one of the two", true
+		x.Command = fmt.Sprintf("kubectl -n %s edit ipaddresspools %s", gives.Ref.Namespace, gives.Name)
+		p.add(x)
+		return
+	}
+	x.Mend = state.Mend{Narrow: &gives.Ref, Ranges: shared, Exclude: p.weight(gives) == 1 && p.weight(keeps) == 0}
+	x.Plan = fmt.Sprintf("take %s out of pool %s", both, gives.Name)
+	if len(gives.Without(shared)) == 0 {
+		x.Plan = "delete pool " + gives.Name
+	}
+	if x.Plan += ": pool " + keeps.Name + " serves it"; x.Mend.Exclude {
+		x.Plan += ", and ip.ranges is to say " + strings.Join(excluded, ", ")
+	}
+	p.add(x)
+}
+
+// weight is 0 for a pool that is not ours, 1 for one of ours that the configuration asks for, 2 for
+// one that is left over.
+func (p *problems) weight(o state.PoolObject) int {
+	switch {
+	case !o.Ours:
+		return 0
+	case p.Config.IP.Mode == config.ModeRange && slices.ContainsFunc(p.Config.IP.Ranges.Include, func(r config.Range) bool { return r.PoolName() == o.Name }):
+		return 1
+	case p.Config.IP.Mode == config.ModeDedicated && len(o.Ranges) == 1:
+		if name, pooled := p.Config.PoolFor(o.Ranges[0].First); pooled && name == o.Name {
+			return 1
+		}
+	}
+	return 2
+}
+
+// exhausted finds pools without a free address, beside those that this program makes for one address.
+// What other problems' mends give up is free then.
+func (p *problems) exhausted() {
+	for _, row := range p.Book.Pools {
+		ours := func(o state.PoolObject) bool { return o.Name == row.Name && o.Ours }
+		if row.Free > 0 || row.Addresses == 0 || row.Mode == config.ModePool && slices.ContainsFunc(p.Contents.Pools, ours) {
+			continue
+		}
+		x := state.Problem{Problem: state.PoolExhausted, Thing: row.Name, Message: "no address is left"}
+		var freed []string
+		for _, c := range p.Claims {
+			if c.Kind == state.Address && p.inPool(row, c.Addr()) {
+				if mends := p.givenUp(c); len(mends) > 0 {
+					freed, x.Mend.Also = append(freed, c.Thing), append(x.Mend.Also, mends...)
+				}
+			}
+		}
+		slices.Sort(freed)
+		x.Plan = "give up what is not live: " + strings.Join(freed, ", ")
+		if len(freed) == 0 {
+			x.Plan, x.Manual, x.Sound = "all of it is live: release leases that are over, or add a range to ip.ranges", true, true
+			x.Command = fmt.Sprintf("kubectl -n %s edit configmap config", p.Config.LedgerNamespace)
+		}
+		p.add(x)
+	}
+}
+
+// inPool is true for an address of the pool that the row is of.
+func (p *problems) inPool(row view.PoolRow, a netip.Addr) bool {
+	if r, leased := p.Config.IP.Ranges.Find(a); leased && row.Mode != config.ModePool {
+		return r.PoolName() == row.Name
+	}
+	return slices.ContainsFunc(p.Contents.Pools, func(o state.PoolObject) bool { return o.Name == row.Name && o.Has(a) })
+}
+
+// givenUp are the mends of other problems after which nobody holds the claim; nil where somebody does.
+func (p *problems) givenUp(c *state.Claim) (mends []state.Mend) {
+	kept := slices.Clone(c.Parts)
+	for _, x := range p.found {
+		if !x.Manual && x.Mend.Leave == c {
+			mends = append(mends, x.Mend)
+			kept = slices.DeleteFunc(kept, func(part state.Part) bool { return slices.Contains(x.Mend.Keys, part.Key) })
+		}
+	}
+	if len(kept) > 0 {
+		return nil
+	}
+	return mends
+}

@@ -1,0 +1,256 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// pooledPort compares a Service or a ProviderLeasedIP with the claim on its IP endpoint, where MetalLB
+// chooses the addresses.
+func (p *problems) pooledPort(base state.Problem, o *state.OwnObject) {
+	group, key := o.Lease.Group(), state.PortKey(o.Port.Protocol, o.Port.ExternalPort)
+	base.Thing = o.SharingKey
+	c, part := p.portOf(o.SharingKey, key)
+	if p.claims[state.EndpointName(o.SharingKey)].ServesFor(group, key, false) != nil {
+		return
+	}
+	switch {
+	case part == nil && p.unreadable(o.SharingKey):
+	case part == nil && o.Kind == kinds.ProviderLeasedIP.Singular && !p.serviceFor(o):
+		p.stray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o))
+	case part == nil:
+		port := o.Port
+		if s := p.portService(o); o.Kind == kinds.ProviderLeasedIP.Singular && s != nil { // it does not name the port of the containers
+			port.Service, port.Port = s.Service, s.ContainerPort
+		}
+		hold := state.EndpointWant{SharingKey: o.SharingKey, Ports: []state.PortWant{port}}.EndpointHold(o.Lease)
+		base.Problem, base.Message = state.UnclaimedAddress, fmt.Sprintf("%s serves port %s of it, and nobody has claimed the port", o, state.Part{Key: key}.PortText())
+		base.Plan, base.Mend = "claim it for the lease that serves it", state.Mend{Take: &hold, Serving: []state.ObjectRef{o.ObjectRef}}
+		p.add(base)
+	case part.Lease.Group() != group:
+		p.stray(base, o, fmt.Sprintf("%s serves port %s of it, and %s holds it", o, part.PortText(), part.Lease.Group()))
+	case o.Kind == kinds.ProviderLeasedIP.Singular && !p.serviceFor(o):
+		p.notServed(base, o, c, part)
+	}
+}
+
+// portOf is the part of a port of an endpoint, on the claim on the endpoint or on one of its addresses.
+func (p *problems) portOf(sharingKey, key string) (*state.Claim, *state.Part) {
+	for _, c := range append([]*state.Claim{p.claims[state.EndpointName(sharingKey)]}, p.byKey[sharingKey]...) {
+		if part := c.Part(key); part != nil && c.Unreadable == "" {
+			return c, part
+		}
+	}
+	return nil, nil
+}
+
+// unreadable is true where a claim on an endpoint, or on one of its addresses, cannot be understood: nobody knows
+// then who holds its ports.
+func (p *problems) unreadable(sharingKey string) bool {
+	return slices.ContainsFunc(p.Claims, func(c *state.Claim) bool {
+		return c.Kind.HasPorts() && c.SharingKey == sharingKey && c.Unreadable != ""
+	})
+}
+
+// serviceFor is true where some Service of its lease serves the port of a ProviderLeasedIP.
+func (p *problems) serviceFor(o *state.OwnObject) bool { return p.portService(o) != nil }
+
+// portService is a Service of its lease that serves the port of a ProviderLeasedIP, nil where there is none.
+func (p *problems) portService(o *state.OwnObject) *state.ServiceObject {
+	i := slices.IndexFunc(p.Contents.Services, func(s state.ServiceObject) bool {
+		// One with another sharing key serves it too, and is a problem of its own.
+		return s.Of(o.Lease.Group()) && (s.SharingKey == o.SharingKey || s.Service == o.Port.Service) && s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
+	})
+	if i < 0 {
+		return nil
+	}
+	return &p.Contents.Services[i]
+}
+
+// declared finds what is served and was declared to nobody: a purge of Akash's provider, or somebody else,
+// has deleted its ProviderHost or ProviderLeasedIP. Akash's operators leave such an object when they were
+// down then, and their provider believes that what it serves is free.
+func (p *problems) declared(base state.Problem, o *state.OwnObject) {
+	var c *state.Claim
+	var part *state.Part
+	kind, key := kinds.ProviderHost.Singular, state.RouteKey("/")
+	if o.Kind == "service" {
+		kind, key, base.Thing = kinds.ProviderLeasedIP.Singular, state.PortKey(o.Port.Protocol, o.Port.ExternalPort), o.SharingKey
+		c, part = p.portOf(o.SharingKey, key)
+		if c != nil {
+			base.Thing = c.Thing
+		}
+	} else {
+		if len(o.Uses) != 1 || o.Uses[0].Path != "/" || o.Uses[0].Redirect {
+			return
+		}
+		base.Thing = o.Uses[0].Host
+		c = p.claims[claimName(o.Uses[0])]
+		part = c.Part(key)
+	}
+	if c != nil && c.Unreadable != "" || part == nil && o.SharingKey != "" && p.unreadable(o.SharingKey) {
+		return
+	}
+	d := p.declaration(kind, base.Thing, o.SharingKey, key)
+	if part == nil && d == nil && !o.Ours && p.Now.Sub(o.Since) >= p.CrashedAfter {
+		base.Problem, base.Message = state.NotDeclared, fmt.Sprintf("%s serves it, and neither a claim nor a %s stands for it. Akash's operator has made it, was down when that was deleted, and does not remove it", o, kind)
+		base.Plan, base.Mend = fmt.Sprintf("delete %s", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group()}
+		p.add(base.ByName())
+		return
+	}
+	if part == nil || part.Run != "" || part.Lease.Group() != o.Lease.Group() || !o.Ours && p.Now.Sub(o.Since) < p.CrashedAfter {
+		return
+	}
+	// One that names another lease is Akash's migration, a problem of its own.
+	if d != nil && (d.Of(o.Lease.Group()) || slices.Contains(d.MovedFrom, o.Lease.Group())) {
+		return
+	}
+	base.Problem, base.Message = state.NotDeclared, fmt.Sprintf("%s serves it, and no %s stands for it: Akash's provider has purged it, or somebody has deleted it", o, kind)
+	if o.Ours {
+		p.add(base.ByDefinition(o.Lease.Group()))
+		return
+	}
+	base.Message += ". Its operator was down then, and does not remove what it has made"
+	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Reserve: c, Group: o.Lease.Group(), Keys: []string{part.Key}}
+	p.add(base.ByName())
+}
+
+// operated looks at a route or a Service that Akash's operators have made, of what a lease holds.
+func (p *problems) operated(base state.Problem, o *state.OwnObject) {
+	if o.Kind == "service" || o.Kind == kinds.ProviderLeasedIP.Singular {
+		c, part := p.portOf(o.SharingKey, state.PortKey(o.Port.Protocol, o.Port.ExternalPort))
+		switch {
+		case part == nil || part.Run != "":
+		case p.claims[state.EndpointName(o.SharingKey)].ServesFor(o.Lease.Group(), part.Key, false) != nil:
+			p.forgotten(base, o, o.SharingKey, state.PortKey(o.Port.Protocol, o.Port.ExternalPort), part)
+			return
+		case part.Lease.Group() != o.Lease.Group():
+			p.elsewhereByAkash(base, o, o.SharingKey, c, part)
+		case o.Kind == kinds.ProviderLeasedIP.Singular: // it does not name the port of the containers
+		case part.Service != o.Port.Service || part.Port != o.Port.Port:
+			base.Thing = o.SharingKey
+			p.notCaughtUp(base, o, fmt.Sprintf("%s leads port %s of it to %s:%d, the claim says %s:%d", o, part.PortText(), o.Port.Service, o.Port.Port, part.Service, part.Port))
+		}
+		if o.Kind == "service" {
+			p.declared(base, o)
+		}
+		return
+	}
+	for _, u := range o.Uses {
+		c := p.claims[claimName(u)]
+		part := c.Part(state.RouteKey(u.Path))
+		switch {
+		case part == nil || c.Unreadable != "" || part.Run != "" || o.Kind == kinds.ProviderHost.Singular && part.Lease.Group() == o.Lease.Group():
+		case c.ServesFor(o.Lease.Group(), part.Key, u.Redirect) != nil:
+			p.forgotten(base, o, u.Host, part.Key, part)
+			return
+		case part.Lease.Group() != o.Lease.Group():
+			p.elsewhereByAkash(base, o, u.Host, c, part)
+		case !part.LeadsTo(o.Kind, u.Service, u.Port):
+			base.Thing = u.Host
+			p.notCaughtUp(base, o, fmt.Sprintf("%s routes it to %s:%d, the claim says %s:%d", o, u.Service, u.Port, part.Service, part.Port))
+		}
+	}
+	if o.Kind != kinds.ProviderHost.Singular {
+		p.declared(base, o)
+	}
+}
+
+// forgotten notes what an operator has made for a lease, serves for another since a transfer, and is declared no
+// more: a release that was cut off, or a purge, has deleted its ProviderHost or ProviderLeasedIP.
+func (p *problems) forgotten(base state.Problem, o *state.OwnObject, thing, key string, part *state.Part) {
+	kind := kinds.ProviderHost.Singular
+	if o.Kind == "service" {
+		kind = kinds.ProviderLeasedIP.Singular
+	}
+	if o.Kind == kind || o.Ours || p.declaration(kind, thing, o.SharingKey, key) != nil || p.Now.Sub(o.Since) < p.CrashedAfter {
+		return
+	}
+	base.Problem, base.Thing = state.NotDeclared, thing
+	base.Message = fmt.Sprintf("%s serves it for %s since a transfer, and no %s stands for it. Akash's operator has made it, was down when that was deleted, and does not remove it", o, part.Lease.Group(), kind)
+	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(thing), Group: o.Lease.Group()}
+	p.add(base.ByName())
+}
+
+// notCaughtUp notes an object that an operator has made and not changed since the claim changed.
+func (p *problems) notCaughtUp(base state.Problem, o *state.OwnObject, message string) {
+	base.Problem, base.Message = state.RouteDiffers, message+". Akash's operator has made it, and has not caught up: its log and its /ignore-list say why"
+	base.Plan, base.Mend = fmt.Sprintf("start the operator; without it, delete %s: the lease's next apply waits for a new one", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}
+	p.add(base.ByName())
+}
+
+// declaration is the ProviderHost of a host, or the ProviderLeasedIP of a port of an endpoint.
+func (p *problems) declaration(kind, host, sharingKey, key string) *state.OwnObject {
+	if kind == kinds.ProviderHost.Singular {
+		return p.declarations[kind+" "+host]
+	}
+	return p.declarations[kind+" "+sharingKey+" "+key]
+}
+
+// declarations are the ProviderHosts and the ProviderLeasedIPs by what declaration asks for.
+func declarations(objects []state.OwnObject) map[string]*state.OwnObject {
+	found := map[string]*state.OwnObject{}
+	for i := range objects {
+		switch o := &objects[i]; o.Kind {
+		case kinds.ProviderHost.Singular:
+			found[o.Kind+" "+o.Name] = o
+		case kinds.ProviderLeasedIP.Singular:
+			found[o.Kind+" "+o.SharingKey+" "+state.PortKey(o.Port.Protocol, o.Port.ExternalPort)] = o
+		}
+	}
+	return found
+}
+
+// elsewhereByAkash notes what Akash's provider has moved to another deployment than the claim's holder.
+// What it wrote is its own: the claim follows, or the provider takes it back. Where the provider has moved the
+// declaration that this program wrote for the holder, to a lease of the same owner, it is known which is later.
+func (p *problems) elsewhereByAkash(base state.Problem, o *state.OwnObject, thing string, c *state.Claim, part *state.Part) {
+	kind := kinds.ProviderHost.Singular
+	if c.Kind.HasPorts() {
+		kind = kinds.ProviderLeasedIP.Singular
+	}
+	d := p.declaration(kind, thing, o.SharingKey, part.Key)
+	follows := d != nil && d.Lease.Owner == part.Lease.Owner && slices.Contains(d.MovedFrom, part.Lease.Group())
+	base.Problem, base.Thing = state.StrayRoute, thing
+	if !follows && o.Kind != kind && !o.Ours && (d == nil || !d.Of(o.Lease.Group())) && p.Now.Sub(o.Since) >= p.CrashedAfter {
+		p.leftByOperator(base, o, kind, part)
+		return
+	}
+	if i := slices.IndexFunc(p.found, func(x state.Problem) bool { return x.Problem == state.StrayRoute && x.Thing == thing }); i >= 0 {
+		if m := &p.found[i].Mend; follows && m.Follow == c && m.Group == part.Lease.Group() && p.found[i].Lease == d.Lease.String() && !slices.Contains(m.Keys, part.Key) {
+			m.Declared, m.Keys = append(m.Declared, d.ObjectRef), append(m.Keys, part.Key)
+		}
+		return
+	}
+	if follows {
+		base.Lease, base.Namespace = d.Lease.String(), d.Lease.Namespace()
+		base.Message = fmt.Sprintf("Akash's provider has moved it to %s (%s), and %s holds it", d.Lease.Group(), d, part.Lease.Group())
+		base.Plan = "let the claim follow to " + d.Lease.Group().String()
+		base.Mend = state.Mend{Follow: c, Declared: []state.ObjectRef{d.ObjectRef}, Group: part.Lease.Group(), Keys: []string{part.Key}}
+		p.add(base)
+		return
+	}
+	base.Manual = true
+	base.Message = fmt.Sprintf("%s serves it, which Akash's provider or its operator wrote, and %s holds it", o, part.Lease.Group())
+	base.Plan, base.Command = "let the claim follow", fmt.Sprintf("kubectl akash-net transfer %s --to %s", thing, o.Lease)
+	if part.Lease.Owner != o.Lease.Owner {
+		base.Plan, base.Command = "two owners want it: one of them releases it", "kubectl akash-net release "+part.Lease.Group().String()+" "+thing
+	}
+	p.add(base)
+}
+
+// leftByOperator notes what an operator of Akash's has made, and left when what declared it went. Each object is a
+// problem of its own: two ports of an endpoint have two Services.
+func (p *problems) leftByOperator(base state.Problem, o *state.OwnObject, kind string, part *state.Part) {
+	if slices.ContainsFunc(p.found, func(x state.Problem) bool {
+		return x.Problem == state.StrayRoute && slices.Contains(x.Mend.Reject, o.ObjectRef)
+	}) {
+		return // another of its paths
+	}
+	base.Message = fmt.Sprintf("%s serves it, %s holds it, and no %s stands for it there. Akash's operator has made it, was down when that went, and does not remove it", o, part.Lease.Group(), kind)
+	base.Plan, base.Mend = fmt.Sprintf("delete %s", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group()}
+	p.add(base.ByName())
+}

@@ -1,0 +1,90 @@
+package diagnose
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// OwnRecord is an object with DNS records of ours.
+type OwnRecord struct {
+	Ref    state.ObjectRef
+	Object view.RecordObject
+	// Want are the records that the lease is to have for the host, where Known is true.
+	Want  []dns.Record
+	Known bool
+}
+
+// records finds DNS records that lead where nobody is to be led any more: a name that leads to an
+// address which somebody else gets next is theirs.
+func (p *problems) records() {
+	for _, r := range p.Records {
+		o := r.Object
+		if o.Host == "" || !o.HasLease || o.State == view.StateTerminating {
+			continue
+		}
+		base := state.Problem{Thing: o.Host, Namespace: o.Namespace, Lease: o.Lease.String(), Since: metav1.NewTime(o.Since)}
+		c, where := p.claims[state.HostName(o.Host)], r.Ref.String()
+		switch {
+		case view.FormOf(o.Kind) != p.Config.DNS.Form:
+			base.Message = fmt.Sprintf("%s has a DNS record of it, and the configuration has none of that form (dns.form: %s)", where, p.Config.DNS.Form)
+		case c == nil || len(c.Parts) == 0 && c.Unreadable == "":
+			base.Message = where + " has a DNS record of it, and nobody has claimed it"
+		case c.Unreadable != "":
+			continue
+		case len(c.FormerOf(o.Lease.Group())) > 0: // its routes serve the host for another lease since a transfer
+			continue
+		case len(c.PartsOf(o.Lease.Group())) == 0:
+			base.Message = fmt.Sprintf("%s has a DNS record of it, and %s holds it", where, state.Holders(c))
+		default:
+			if why := r.differs(); why != "" {
+				base.Problem, base.Message = state.RecordDiffers, where+" "+why
+				base.Plan = "write the DNS records of the host anew"
+				base.Mend = state.Mend{Record: o.Host, Part: c.PartsOf(o.Lease.Group())[0]}
+				p.addOnce(base)
+			}
+			continue
+		}
+		base.Problem, base.Plan, base.Mend = state.StrayRecord, "delete "+where, state.Mend{Delete: []state.ObjectRef{r.Ref}}
+		p.add(base)
+	}
+}
+
+// addOnce notes a problem that all records of a host share.
+func (p *problems) addOnce(x state.Problem) {
+	if !slices.ContainsFunc(p.found, func(y state.Problem) bool { return y.Problem == x.Problem && y.Thing == x.Thing && y.Lease == x.Lease }) {
+		p.add(x)
+	}
+}
+
+// differs says what a record says that it should not.
+func (r OwnRecord) differs() string {
+	if !r.Known {
+		return ""
+	}
+	for _, is := range r.Object.Records {
+		i := slices.IndexFunc(r.Want, func(w dns.Record) bool { return w.Name == is.Name && w.Type == is.Type })
+		switch {
+		case i < 0:
+			return fmt.Sprintf("has a record %s %s %s, which is not wanted", is.Name, is.Type, strings.Join(is.Values, ", "))
+		case !reflect.DeepEqual(r.Want[i], is):
+			return fmt.Sprintf("says %s %s, it is to be %s", is.Type, recordText(is), recordText(r.Want[i]))
+		}
+	}
+	return ""
+}
+
+func recordText(r dns.Record) string {
+	text := strings.Join(r.Values, ", ")
+	if r.TTL > 0 {
+		text += fmt.Sprintf(" (TTL %d)", r.TTL)
+	}
+	return text
+}

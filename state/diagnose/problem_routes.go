@@ -1,0 +1,139 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// rivals are the routes of a host that serve the same path, or that are of different tenants.
+func rivals(uses []state.Use) []state.Use {
+	var serving []state.Use
+	for _, u := range uses {
+		if u.Kind != kinds.ProviderHost.Singular && !u.Redirect {
+			serving = append(serving, u)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(serving), func(u state.Use) bool {
+		return !slices.ContainsFunc(serving, func(v state.Use) bool {
+			same := u.HasLease && v.HasLease && u.Lease.Owner == v.Lease.Owner
+			return u.UID != v.UID && (u.Path == v.Path || !same)
+		})
+	})
+}
+
+// routes finds hosts that two routes serve of which none is a stray of ours.
+func (p *problems) routes() {
+	for host, uses := range p.Uses {
+		c := p.claims[state.HostName(host)]
+		serving := slices.DeleteFunc(rivals(uses), func(u state.Use) bool {
+			return u.HasLease && c.ServesFor(u.Lease.Group(), state.RouteKey(u.Path), u.Redirect) != nil
+		})
+		ofLease := func(u state.Use) bool { return u.HasLease }
+		if len(serving) < 2 || !c.Held() && !slices.ContainsFunc(serving, ofLease) || p.migrating(host, serving) {
+			continue
+		}
+		if slices.ContainsFunc(p.found, func(x state.Problem) bool { return x.Thing == host && x.Problem == state.StrayRoute }) {
+			continue
+		}
+		slices.SortFunc(serving, func(a, b state.Use) int { return cmp.Compare(a.String(), b.String()) })
+		x := state.Problem{Problem: state.TwoRoutes, Thing: host, Namespace: serving[0].Namespace,
+			Message: fmt.Sprintf("%d routes serve it, %s and %s among them", len(serving), serving[0], serving[1])}
+		going := p.unwanted(c, serving)
+		if len(going) == 0 {
+			x.Lease = serving[0].Lease.String()
+			p.add(x.ByDefinition(serving[0].Lease.Group()))
+			continue
+		}
+		var names []string
+		for _, u := range going {
+			names = append(names, u.String()+p.servesToo(u))
+			x.Mend.Reject = append(x.Mend.Reject, state.ObjectRef{Kind: u.Kind, Namespace: u.Namespace, Name: u.Name, UID: string(u.UID)})
+		}
+		x.Plan = "delete " + strings.Join(names, " and ")
+		if c.Held() && len(going) < len(serving) {
+			x.Plan += ": the other is the holder's"
+		}
+		p.add(x.ByName())
+	}
+}
+
+// unwanted are those of rival routes that the holder of the host does not want; where nobody holds it
+// the oldest counts for its holder's, as in admission. There is none where all are of one deployment
+// group and of this program: only the definition tells which is wanted.
+func (p *problems) unwanted(c *state.Claim, serving []state.Use) []state.Use {
+	oldest := slices.MinFunc(serving, func(a, b state.Use) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.String(), b.String())) })
+	without := func(keep func(state.Use) bool) []state.Use { return slices.DeleteFunc(slices.Clone(serving), keep) }
+	going := without(func(u state.Use) bool {
+		if part := c.Part(state.RouteKey(u.Path)); c.Held() && part != nil {
+			return u.Of(part.Lease.Group())
+		}
+		if c.Held() {
+			return u.HasLease && len(c.PartsOf(u.Lease.Group())) > 0
+		}
+		return u.UID == oldest.UID || u.HasLease && oldest.HasLease && u.Lease.Owner == oldest.Lease.Owner
+	})
+	ours := func(u state.Use) bool { return p.written[string(u.UID)] }
+	switch {
+	case len(going) > 0:
+		return going
+	case slices.ContainsFunc(serving, ours):
+		return without(ours)
+	}
+	return without(func(u state.Use) bool { return u.UID == oldest.UID })
+}
+
+// servesToo names what else goes with a route.
+func (p *problems) servesToo(route state.Use) string {
+	var hosts []string
+	for host, uses := range p.Uses {
+		if host != route.Host && slices.ContainsFunc(uses, func(u state.Use) bool { return u.UID == route.UID }) {
+			hosts = append(hosts, host)
+		}
+	}
+	if len(hosts) == 0 {
+		return ""
+	}
+	slices.Sort(hosts)
+	return " (which serves " + strings.Join(hosts, ", ") + " too)"
+}
+
+// migrating notes routes of one deployment group that differ in their kind: a migration that is under
+// way, or that somebody has to end.
+func (p *problems) migrating(host string, serving []state.Use) bool {
+	forms := map[string]bool{}
+	for _, u := range serving {
+		form := u.Kind + " " + u.Path
+		if !u.HasLease || u.Lease.Group() != serving[0].Lease.Group() || forms[form] {
+			return false
+		}
+		forms[form] = true
+	}
+	slices.SortFunc(serving, func(a, b state.Use) int { return cmp.Compare(a.String(), b.String()) })
+	g := serving[0].Lease.Group()
+	p.add(state.Problem{Problem: state.MigrationUnderWay, Thing: host, Namespace: serving[0].Namespace, Lease: serving[0].Lease.String(),
+		Message: fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", serving[0], serving[1]),
+		Plan:    "move the routes of its lease to the configured kind, " + p.Config.Target,
+		Mend:    state.Mend{Group: g, Definition: true, MoveRoutes: true}}.ByName())
+	return true
+}
+
+// staleReports finds what routers that are gone have left in a route's status.
+func (p *problems) staleReports(base state.Problem, o *state.OwnObject) {
+	var stale, by []string
+	for _, r := range o.Reports {
+		if r.Stale != "" && (o.Labelled || o.Ours) {
+			stale, by = append(stale, r.String()), append(by, r.By)
+		}
+	}
+	if len(stale) == 0 {
+		return
+	}
+	base.Problem, base.Message = state.StaleReport, strings.Join(stale, "; ")
+	base.Plan, base.Mend = "take the report of "+strings.Join(by, ", ")+" out of its status", state.Mend{Clear: &o.ObjectRef}
+	p.add(base)
+}

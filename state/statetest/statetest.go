@@ -1,0 +1,128 @@
+// Package statetest has what the tests of state and of the packages on it share: leases, times, objects and configurations.
+package statetest
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// The tenants of the tests, and their leases.
+const (
+	Alice    = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
+	Bob      = "akash1n44zc8l6gfm0hpydldndpg8n05xjjwmuahc6nn"
+	Provider = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
+)
+
+var (
+	// Shop is a lease of Alice's.
+	Shop = lease.ID{Owner: Alice, DSeq: 8438017, GSeq: 1, OSeq: 1, Provider: Provider}
+	// Blog is one of Bob's.
+	Blog = lease.ID{Owner: Bob, DSeq: 5905802, GSeq: 1, OSeq: 1, Provider: Provider}
+
+	// Start is when the tests begin.
+	Start = time.Date(2026, 11, 18, 9, 0, 0, 0, time.UTC)
+)
+
+// Minute is so many minutes after Start.
+func Minute(minutes int) time.Time { return Start.Add(time.Duration(minutes) * time.Minute) }
+
+// Meta is the metadata of an object of a lease, as Akash labels it.
+func Meta(id lease.ID, namespace, name string, minutes int, labels ...string) *metav1.ObjectMeta {
+	m := &metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: id.Labels(), CreationTimestamp: metav1.NewTime(Minute(minutes))}
+	for i := 0; i < len(labels); i += 2 {
+		m.Labels[labels[i]] = labels[i+1]
+	}
+	return m
+}
+
+// Service is a Service as Akash's provider writes it, with what MetalLB adds.
+func Service(id lease.ID, name, endpoint, protocol string, port int64, asked string, granted ...string) *unstructured.Unstructured {
+	annotations := map[string]any{"metallb.universe.tf/allow-shared-ip": lease.SharingKey(id.Owner, endpoint)}
+	if asked != "" {
+		annotations["metallb.universe.tf/loadBalancerIPs"] = asked
+	}
+	var ingress []any
+	for _, ip := range granted {
+		ingress = append(ingress, map[string]any{"ip": ip})
+		annotations["metallb.io/ip-allocated-from-pool"] = "public"
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"kind":     "Service",
+		"metadata": map[string]any{"annotations": annotations},
+		"spec": map[string]any{
+			"selector": map[string]any{lease.LabelService: "web"},
+			"ports":    []any{map[string]any{"protocol": protocol, "port": port, "targetPort": port + 8000}},
+		},
+		"status": map[string]any{"loadBalancer": map[string]any{"ingress": ingress}},
+	}}
+	o.SetName(name)
+	o.SetNamespace(id.Namespace())
+	o.SetLabels(id.Labels())
+	o.SetCreationTimestamp(metav1.NewTime(Minute(3)))
+	return o
+}
+
+// Config has ranges of addresses; one that begins with "!" is excluded.
+func Config(t testing.TB, mode string, ranges ...string) *config.ProviderConfig {
+	t.Helper()
+	cfg := config.Default()
+	cfg.IP.Mode = mode
+	for _, text := range ranges {
+		list := &cfg.IP.Ranges.Include
+		if text[0] == '!' {
+			list, text = &cfg.IP.Ranges.Exclude, text[1:]
+		}
+		r, err := config.ParseRange(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*list = append(*list, r)
+	}
+	return cfg
+}
+
+// Record is an object with DNS records of a lease; the rest are JSON members of spec and status.
+func Record(t *testing.T, kind, host, name string, id lease.ID, generation int64, spec, status string) *unstructured.Unstructured {
+	t.Helper()
+	var o map[string]any
+	if err := json.Unmarshal([]byte(`{"spec": {`+spec+`}, "status": {`+status+`}}`), &o); err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: numbers(o).(map[string]any)}
+	u.SetKind(kind)
+	u.SetNamespace(id.Namespace())
+	u.SetName(name)
+	u.SetLabels(id.Labels())
+	u.SetGeneration(generation)
+	if host != "" {
+		u.SetAnnotations(map[string]string{lease.AnnotationHost: host})
+	}
+	return u
+}
+
+// numbers makes whole numbers of those that encoding/json reads, as the API machinery has them.
+func numbers(v any) any {
+	switch v := v.(type) {
+	case float64:
+		return int64(v)
+	case map[string]any:
+		for k := range v {
+			v[k] = numbers(v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = numbers(v[i])
+		}
+	}
+	return v
+}
+
+// RecordA is the spec of an A record of shop.example.com.
+const RecordA = `"name": "shop.example.com", "recordType": "A", "values": ["192.0.2.1"], "ttl": 60`

@@ -1,0 +1,277 @@
+package view
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Subject is one list of the book.
+type Subject string
+
+// The subjects, in the order in which they are shown.
+const (
+	SubjectHosts  Subject = "hosts"
+	SubjectIPs    Subject = "ips"
+	SubjectLeases Subject = "leases"
+	SubjectPools  Subject = "pools"
+	SubjectRoutes Subject = "routes"
+)
+
+// Subjects are all subjects in their order.
+var Subjects = []Subject{SubjectHosts, SubjectIPs, SubjectLeases, SubjectPools, SubjectRoutes}
+
+// Holdings are the subjects that say who holds what. They are shown where none is named.
+var Holdings = Subjects[:4]
+
+// The states of a row.
+const (
+	// StateActive is a host that a route of its holder serves, or an address that MetalLB has
+	// granted.
+	StateActive = "Active"
+	// StatePending is an address that a Service asks for and has not been granted, or a host whose route
+	// no controller has accepted or leads elsewhere than the claim says.
+	StatePending = "Pending"
+	// StateReserved is what is held and not used.
+	StateReserved = "Reserved"
+	// StateExpired is a hold whose time is over: whoever comes next may take it.
+	StateExpired = "Expired"
+	// StateClaiming is what a run has just taken: it is under way, or has crashed.
+	StateClaiming = "Claiming"
+	// StatePartial is a lease of which a part is active.
+	StatePartial = "Partial"
+	// StateTransferring is what a transfer has handed to a lease and the objects of the former holder
+	// still serve.
+	StateTransferring = "Transferring"
+	// StateWithheld is what a lease would hold if another deployment of its owner did not.
+	StateWithheld = "Withheld"
+	// StateTerminating is a claim that is being deleted.
+	StateTerminating = "Terminating"
+	// StateUnreadable is a claim that cannot be understood; nobody can take what it stands for.
+	StateUnreadable = "Unreadable"
+	// StateReleased is a row that a watch saw go.
+	StateReleased = "Released"
+)
+
+// Book is who holds what, as computed at one moment. Its JSON form is a public format: one list
+// for each subject that was asked for.
+type Book struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+
+	Hosts  []HostRow  `json:"hosts,omitzero"`
+	IPs    []IPRow    `json:"ips,omitzero"`
+	Leases []LeaseRow `json:"leases,omitzero"`
+	Pools  []PoolRow  `json:"pools,omitzero"`
+	Routes []RouteRow `json:"routes,omitzero"`
+	DNS    []DNSRow   `json:"dns,omitzero"`
+	// Problems are what is not as it should be.
+	Problems []state.Problem `json:"problems,omitzero"`
+}
+
+// Tenant is the lease that a row belongs to. Only Owner may be known: the labels of foreign
+// objects are not always whole.
+type Tenant struct {
+	// Lease is owner/dseq/gseq/oseq/provider, empty where it is not known.
+	Lease     string `json:"lease"`
+	Owner     string `json:"owner"`
+	DSeq      uint64 `json:"dseq"`
+	GSeq      uint32 `json:"gseq"`
+	OSeq      uint32 `json:"oseq"`
+	Provider  string `json:"provider"`
+	Namespace string `json:"namespace"`
+}
+
+// Labels are the labels by which the tenant's rows are selected: those that Akash writes on the
+// objects and the namespace of a lease.
+func (t *Tenant) Labels() map[string]string {
+	labels := map[string]string{lease.LabelManaged: "true"}
+	if t.Owner != "" {
+		labels[lease.LabelOwner] = t.Owner
+	}
+	if t.Lease != "" {
+		labels[lease.LabelDSeq] = strconv.FormatUint(t.DSeq, 10)
+		labels[lease.LabelGSeq] = strconv.FormatUint(uint64(t.GSeq), 10)
+		labels[lease.LabelOSeq] = strconv.FormatUint(uint64(t.OSeq), 10)
+		labels[lease.LabelProvider] = t.Provider
+		labels[lease.LabelNamespace] = t.Namespace
+	}
+	return labels
+}
+
+// NewBook computes the book. A claimed thing is shown with its claim's holder, whatever other
+// objects say; a thing without a claim, as Akash's provider leaves them, is shown with the objects
+// that use it.
+func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book {
+	f := folder{cfg: cfg, now: in.Now, tenants: map[lease.ID]*Tenant{}}
+	b := &Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book"}
+	var hosts []HostRow
+	var ips []IPRow
+	both := slices.Contains(subjects, SubjectLeases)
+	if both || slices.Contains(subjects, SubjectHosts) {
+		rows := slices.Grow(in.hostRows, 1) // a list that is asked for is there, if empty
+		for _, c := range in.Claims {
+			if !c.Kind.HasPorts() {
+				rows = append(rows, hostRows(c)...)
+			}
+		}
+		hosts = f.hosts(rows, in.Hosts)
+	}
+	if both || slices.Contains(subjects, SubjectIPs) {
+		ips = f.ips(in.Claims, in.Ports, in.Services, in.Pools)
+	}
+	for _, s := range subjects {
+		switch s {
+		case SubjectHosts:
+			b.Hosts = hosts
+		case SubjectIPs:
+			b.IPs = ips
+		case SubjectLeases:
+			b.Leases = leaseRows(hosts, ips)
+		case SubjectPools:
+			b.Pools = f.pools(in.Claims, in.Services, in.Pools)
+		case SubjectRoutes:
+			b.Routes = routeRows(cfg, in)
+		case SubjectDNS:
+			b.DNS = f.records(in.Records)
+		}
+	}
+	return b
+}
+
+// folder computes one book. The rows of a lease share their tenant.
+type folder struct {
+	cfg     *config.ProviderConfig
+	now     time.Time
+	tenants map[lease.ID]*Tenant
+}
+
+func (f *folder) tenant(id lease.ID) *Tenant {
+	t := f.tenants[id]
+	if t == nil {
+		t = newTenant(id).complete()
+		f.tenants[id] = t
+	}
+	return t
+}
+
+// newTenant is a tenant without the texts that complete makes.
+func newTenant(id lease.ID) *Tenant {
+	return &Tenant{Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq, OSeq: id.OSeq, Provider: id.Provider}
+}
+
+// complete makes the texts of a tenant of whom the lease is known.
+func (t *Tenant) complete() *Tenant {
+	if t.Lease == "" && t.Provider != "" {
+		t.Lease, t.Namespace = t.ID().String(), t.ID().Namespace()
+	}
+	return t
+}
+
+// tenantOf is the tenant that an object's labels name, as far as they do.
+func (f *folder) tenantOf(o state.Labelled) *Tenant {
+	if o.HasLease {
+		return f.tenant(o.Lease)
+	}
+	return &Tenant{Owner: o.Owner, Namespace: o.Namespace}
+}
+
+// Select keeps the rows whose labels match, and where a namespace is named the rows of that one. Labels
+// and namespace are those of the lease, and for routes those of the object. Pools have neither and
+// stay.
+func (b *Book) Select(selector labels.Selector, namespace string) {
+	keep := func(has map[string]string, in string) bool {
+		return selector.Matches(labels.Set(has)) && (namespace == "" || in == namespace)
+	}
+	known := map[*Tenant]bool{}
+	drop := func(t *Tenant) bool {
+		kept, ok := known[t]
+		if !ok {
+			kept = keep(t.Labels(), t.Namespace)
+			known[t] = kept
+		}
+		return !kept
+	}
+	b.Hosts = slices.DeleteFunc(b.Hosts, func(r HostRow) bool { return drop(r.Tenant) })
+	b.IPs = slices.DeleteFunc(b.IPs, func(r IPRow) bool { return drop(r.Tenant) })
+	b.Leases = slices.DeleteFunc(b.Leases, func(r LeaseRow) bool { return drop(r.Tenant) })
+	b.Routes = slices.DeleteFunc(b.Routes, func(r RouteRow) bool { return !keep(r.labels, r.Namespace) })
+	b.DNS = slices.DeleteFunc(b.DNS, func(r DNSRow) bool { return drop(r.Tenant) })
+}
+
+// Changes is the book of the rows that are new or different since an earlier book. A row that is
+// gone appears once more as Released; a pool that is gone does not, nor does a port that has got
+// the address it waited for.
+func (b *Book) Changes(earlier *Book) *Book {
+	out := &Book{
+		APIVersion: b.APIVersion, Kind: b.Kind,
+		Hosts:  changes(earlier.Hosts, b.Hosts, HostRow.key, func(r *HostRow) { r.State = StateReleased }),
+		IPs:    changes(earlier.IPs, b.IPs, IPRow.key, func(r *IPRow) { r.State = StateReleased }),
+		Leases: changes(earlier.Leases, b.Leases, LeaseRow.key, func(r *LeaseRow) { r.State = StateReleased }),
+		Pools:  changes(earlier.Pools, b.Pools, PoolRow.key, nil),
+		Routes: changes(earlier.Routes, b.Routes, RouteRow.key, (*RouteRow).release),
+		DNS:    changes(earlier.DNS, b.DNS, DNSRow.key, func(r *DNSRow) { r.State = StateReleased }),
+	}
+	out.IPs = slices.DeleteFunc(out.IPs, func(gone IPRow) bool {
+		return gone.State == StateReleased && !gone.Address.IsValid() && slices.ContainsFunc(b.IPs, gone.samePort)
+	})
+	return out
+}
+
+// NextEnd is the moment after now at which the next hold in the book has ended; zero where none will.
+func (b *Book) NextEnd(now time.Time) time.Time {
+	var next time.Time
+	see := func(expires string) {
+		at, err := time.Parse(time.RFC3339, expires)
+		if end := at.Add(state.Margin + time.Second); err == nil && end.After(now) && (next.IsZero() || end.Before(next)) {
+			next = end
+		}
+	}
+	for _, r := range b.Hosts {
+		see(r.Expires)
+	}
+	for _, r := range b.IPs {
+		see(r.Expires)
+	}
+	return next
+}
+
+// Empty is true for a book without rows.
+func (b *Book) Empty() bool {
+	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Routes)+len(b.DNS)+len(b.Problems) == 0
+}
+
+func changes[R any](before, now []R, key func(R) string, gone func(*R)) []R {
+	if now == nil {
+		return nil
+	}
+	known := make(map[string]R, len(before))
+	for _, r := range before {
+		known[key(r)] = r
+	}
+	out := []R{}
+	for _, r := range now {
+		old, ok := known[key(r)]
+		if !ok || !reflect.DeepEqual(old, r) {
+			out = append(out, r)
+		}
+		delete(known, key(r))
+	}
+	for _, r := range before {
+		if _, left := known[key(r)]; left && gone != nil {
+			gone(&r)
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// SubjectProblems is what is wrong in the book. It is shown when it is asked for.
+const SubjectProblems Subject = "problems"

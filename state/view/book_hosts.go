@@ -1,0 +1,256 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// HostRow is one host, or one path of it that has a holder of its own.
+type HostRow struct {
+	Host string `json:"host"`
+	// Path is empty for the root, which is the whole host where no other path is held.
+	Path    string `json:"path,omitempty"`
+	*Tenant `json:",inline"`
+	// Service and Port are the backend.
+	Service string `json:"service"`
+	Port    uint16 `json:"port"`
+	// Target is the kind of route that serves the host: ingress, httproute, route, tlsroute, or empty.
+	Target string `json:"target"`
+	// State is Active, Pending, Transferring, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable. What has no claim is Active
+	// or Reserved as it is seen.
+	State string `json:"state"`
+	// Claimed is false for what only Akash's objects stand for: another tenant's provider may hand
+	// it on without asking the ledger.
+	Claimed bool        `json:"claimed"`
+	Since   metav1.Time `json:"since"`
+	// From is the deployment group whose route still serves the host after a transfer.
+	From string `json:"from,omitempty"`
+	// Expires is when a hold ends, as RFC 3339; empty for what is held for good.
+	Expires string `json:"expires,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Unaccepted is true for a Pending host that waits for a controller to accept its route.
+	Unaccepted bool `json:"-"`
+}
+
+func (r HostRow) key() string { return r.Host + r.Path + " " + r.withheldFrom() }
+
+// withheldFrom tells the rows of those apart from whom the host is withheld.
+func (r HostRow) withheldFrom() string {
+	if r.State == StateWithheld {
+		return r.Lease
+	}
+	return ""
+}
+
+// hosts lists the hosts that are claimed, of which the rows are given as hostRows makes them, and
+// those that objects stand for without a claim, by name.
+func (f *folder) hosts(rows []HostRow, objects []state.HostObject) []HostRow {
+	slices.SortFunc(rows, compareHosts)
+	byHost := make([]*state.HostObject, 0, len(objects))
+	for i, o := range objects {
+		if !o.Redirect {
+			byHost = append(byHost, &objects[i])
+		}
+	}
+	slices.SortStableFunc(byHost, func(a, b *state.HostObject) int { return cmp.Compare(a.Host, b.Host) })
+	claimed := rows
+	for len(byHost) > 0 {
+		host := byHost[0].Host
+		n := leading(byHost, func(o *state.HostObject) bool { return o.Host == host })
+		first, found := slices.BinarySearchFunc(claimed, host, func(r HostRow, host string) int { return cmp.Compare(r.Host, host) })
+		if found {
+			of := claimed[first:]
+			serve(of[:leading(of, func(r HostRow) bool { return r.Host == host })], byHost[:n])
+		} else {
+			rows = append(rows, f.unclaimedHost(host, byHost[:n]))
+		}
+		byHost = byHost[n:]
+	}
+	for i := range rows {
+		rows[i].complete()
+		if rows[i].held() && (state.Part{Expires: rows[i].Expires}).Ended(f.now) {
+			rows[i].State = StateExpired
+		}
+	}
+	slices.SortFunc(rows, compareHosts)
+	return rows
+}
+
+func compareHosts(a, b HostRow) int {
+	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path), cmp.Compare(a.withheldFrom(), b.withheldFrom()))
+}
+
+// leading is how many elements at the beginning of a list are of a sort.
+func leading[T any](list []T, of func(T) bool) int {
+	if n := slices.IndexFunc(list, func(e T) bool { return !of(e) }); n >= 0 {
+		return n
+	}
+	return len(list)
+}
+
+// held is true for the row of somebody who holds the host, or held it until a time that is over.
+func (r *HostRow) held() bool {
+	return r.State != StateWithheld && r.State != StateTerminating && r.State != StateUnreadable
+}
+
+// hostRows are the rows of a claim on a host as far as the claim tells: its tenants are not complete,
+// and what serves it and whether its time is over is yet to be said.
+func hostRows(c *state.Claim) []HostRow {
+	row := HostRow{Host: c.Thing, Claimed: true, Since: metav1.NewTime(c.Created), Message: c.Unreadable}
+	var never time.Time
+	if len(c.Parts) == 0 {
+		row.Tenant, row.State = &Tenant{Owner: c.Owner}, claimState(c, state.Part{}, StateReserved, never)
+		return []HostRow{row}
+	}
+	rows := make([]HostRow, 0, len(c.Parts)+len(c.Waits))
+	for i, p := range c.Parts {
+		if i == 0 || p.Lease != c.Parts[i-1].Lease {
+			row.Tenant = newTenant(p.Lease)
+		}
+		row.Path = strings.TrimSuffix(p.Path, "/")
+		row.Service, row.Port, row.From = p.Service, p.Port, p.From
+		row.State, row.Expires = claimState(c, p, StateReserved, never), p.Expires
+		rows = append(rows, row)
+	}
+	for _, w := range c.Waits {
+		rows = append(rows, HostRow{
+			Host: c.Thing, Path: strings.TrimSuffix(w.Path, "/"), Tenant: newTenant(w.Lease).complete(), Service: w.Service, Port: w.Port,
+			State: StateWithheld, Since: metav1.NewTime(c.Created), Message: c.Withholder(w),
+		})
+	}
+	return rows
+}
+
+// serve says of a host's rows which objects serve them.
+func serve(rows []HostRow, objects []*state.HostObject) {
+	holds := func(o *state.HostObject) bool {
+		return slices.ContainsFunc(rows, func(r HostRow) bool {
+			return r.State != StateWithheld && (o.Of(r.ID().Group()) || r.servedBy(o))
+		})
+	}
+	for i := range rows {
+		row := &rows[i]
+		if row.State == StateWithheld || row.Provider == "" {
+			continue
+		}
+		var own []*state.HostObject
+		for _, o := range objects {
+			switch {
+			case o.Kind == kinds.ProviderHost.Singular || o.PathHash != lease.PathHash(row.Path):
+			case o.Of(row.ID().Group()):
+				own = append(own, o)
+			case !holds(o):
+				row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
+			}
+		}
+		row.show(own)
+		if i := slices.IndexFunc(objects, func(o *state.HostObject) bool {
+			return o.Kind != kinds.ProviderHost.Singular && o.PathHash == lease.PathHash(row.Path) && row.servedBy(o)
+		}); i >= 0 && (row.State == StateReserved || row.State == StatePending) {
+			row.Target, row.State, row.Message = objects[i].Kind, StateTransferring, state.Transferring(row.From)
+		}
+	}
+}
+
+// servedBy is true for a route that serves the row's host for its holder since a transfer.
+func (r *HostRow) servedBy(o *state.HostObject) bool {
+	return r.From != "" && o.HasLease && o.Lease.Group().String() == r.From
+}
+
+// show says of a row which routes of its holder are there for it. Of several one that serves counts.
+func (r *HostRow) show(routes []*state.HostObject) {
+	why, live := "", false
+	for _, o := range routes {
+		not := r.notLive(o)
+		if not == "" || !live {
+			r.Target = o.Kind
+		}
+		if live = live || not == ""; why == "" && not != "" {
+			why, r.Unaccepted = not, not == o.Unaccepted
+		}
+	}
+	switch {
+	case len(routes) == 0 || r.State != StateReserved:
+	case live:
+		r.State, r.Unaccepted = StateActive, false
+	case r.Message != "":
+		r.State, r.Message = StatePending, why+"; "+r.Message
+	default:
+		r.State, r.Message = StatePending, why
+	}
+}
+
+// claimState is how a part of a claim stands at a moment; seen is what the objects say of it.
+func claimState(c *state.Claim, p state.Part, seen string, now time.Time) string {
+	switch {
+	case c.Unreadable != "":
+		return StateUnreadable
+	case c.Deleting:
+		return StateTerminating
+	case p.Ended(now):
+		return StateExpired
+	case p.Run != "":
+		return StateClaiming
+	}
+	return seen
+}
+
+// unclaimedHost shows a host by its ProviderHost or, without one, by the oldest of its routes.
+func (f *folder) unclaimedHost(host string, objects []*state.HostObject) HostRow {
+	slices.SortFunc(objects, func(a, b *state.HostObject) int {
+		if (a.Kind == kinds.ProviderHost.Singular) != (b.Kind == kinds.ProviderHost.Singular) {
+			if a.Kind == kinds.ProviderHost.Singular {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind))
+	})
+	holder := objects[0]
+	row := HostRow{
+		Host: host, Tenant: f.tenantOf(holder.Labelled), Service: holder.Service, Port: holder.Port,
+		State: StateReserved, Since: metav1.NewTime(holder.Since),
+	}
+	for _, o := range objects {
+		switch {
+		case o.Kind == kinds.ProviderHost.Singular:
+		case row.Target == "" && (o == holder || holder.HasLease && o.Of(holder.Lease.Group())):
+			row.Target, row.State = o.Kind, StateActive
+			if o.Unaccepted != "" {
+				row.State, row.Message, row.Unaccepted = StatePending, o.Unaccepted, true
+			}
+		case !holder.HasLease || !o.Of(holder.Lease.Group()):
+			row.Message = cmp.Or(row.Message, fmt.Sprintf("%s %s/%s serves it too", o.Kind, o.Namespace, o.Name))
+		}
+	}
+	return row
+}
+
+// notLive says why a route of the holder does not serve the row's host as it is claimed; empty where it
+// does, as far as was read.
+func (r *HostRow) notLive(o *state.HostObject) string {
+	part := state.Part{Service: r.Service, Port: r.Port}
+	switch {
+	case !o.Whole:
+		return ""
+	case !part.LeadsTo(o.Kind, o.Service, o.Port):
+		return fmt.Sprintf("%s %s/%s routes it to %s, the claim says %s", o.Kind, o.Namespace, o.Name, backendText(o.Service, o.Port), backendText(r.Service, r.Port))
+	}
+	return o.Unaccepted
+}
+
+func backendText(service string, port uint16) string {
+	if service == "" {
+		return "nothing"
+	}
+	return fmt.Sprintf("%s:%d", service, port)
+}

@@ -1,0 +1,89 @@
+package view
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// LeaseRow is one lease that holds a host or an address.
+type LeaseRow struct {
+	*Tenant `json:",inline"`
+	Hosts   []string `json:"hosts"`
+	// Addresses are in order; an address that is yet to be granted is not among them.
+	Addresses []string `json:"addresses"`
+	// State is that of all it holds, where that is one; else Claiming while a run is under way,
+	// Partial where a part is Active, and Pending where none is.
+	State string `json:"state"`
+	// Since is when it took the first of what it holds.
+	Since metav1.Time `json:"since"`
+}
+
+func (r LeaseRow) key() string { return r.Lease }
+
+// leaseRows lists the leases of the rows, in order. What names no whole lease is in none.
+func leaseRows(hosts []HostRow, ips []IPRow) []LeaseRow {
+	leases := map[string]*LeaseRow{}
+	states := map[string][]string{}
+	of := func(t *Tenant, state string, since metav1.Time) *LeaseRow {
+		if t.Lease == "" {
+			return nil
+		}
+		row := leases[t.Lease]
+		if row == nil {
+			row = &LeaseRow{Tenant: t, Hosts: []string{}, Addresses: []string{}, Since: since}
+			leases[t.Lease] = row
+		}
+		if since.Before(&row.Since) {
+			row.Since = since
+		}
+		if !slices.Contains(states[t.Lease], state) {
+			states[t.Lease] = append(states[t.Lease], state)
+		}
+		return row
+	}
+	for _, h := range hosts {
+		if row := of(h.Tenant, h.State, h.Since); row != nil && h.State != StateWithheld {
+			row.Hosts = appendNew(row.Hosts, h.Host)
+		}
+	}
+	for _, ip := range ips {
+		if row := of(ip.Tenant, ip.State, ip.Since); row != nil && ip.Address.IsValid() && ip.State != StateWithheld {
+			row.Addresses = appendNew(row.Addresses, ip.Address.String())
+		}
+	}
+	rows := make([]LeaseRow, 0, len(leases))
+	for id, row := range leases {
+		row.State = together(states[id])
+		rows = append(rows, *row)
+	}
+	slices.SortFunc(rows, func(a, b LeaseRow) int { return a.ID().Compare(b.ID()) })
+	return rows
+}
+
+// appendNew adds to a list that is in order, and so has what it has already at its end.
+func appendNew(list []string, s string) []string {
+	if len(list) > 0 && list[len(list)-1] == s {
+		return list
+	}
+	return append(list, s)
+}
+
+// ID is the lease, as far as it is known.
+func (t *Tenant) ID() lease.ID {
+	return lease.ID{Owner: t.Owner, DSeq: t.DSeq, GSeq: t.GSeq, OSeq: t.OSeq, Provider: t.Provider}
+}
+
+func together(states []string) string {
+	switch {
+	case len(states) == 1:
+		return states[0]
+	case slices.Contains(states, StateClaiming):
+		return StateClaiming
+	case slices.Contains(states, StateActive):
+		return StatePartial
+	}
+	return StatePending
+}

@@ -1,0 +1,118 @@
+package view
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+	"net/netip"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// PoolRow is one configured range of addresses, or an IPAddressPool of the administrator. Counts
+// of addresses end at the largest int64: a /64 has more.
+type PoolRow struct {
+	// Name is the IPAddressPool's; that of a range in dedicated mode only names the range.
+	Name   string   `json:"name"`
+	Ranges []string `json:"ranges"`
+	// Mode is range or dedicated for a configured range, pool for an IPAddressPool.
+	Mode string `json:"mode"`
+	// Addresses is how many can be leased, without the excluded ones; Used are those that are
+	// claimed or granted.
+	Addresses int64 `json:"addresses"`
+	Used      int64 `json:"used"`
+	Free      int64 `json:"free"`
+}
+
+func (r PoolRow) key() string { return r.Name }
+
+// pools lists the configured ranges in their order, then the IPAddressPools that are not theirs
+// by name.
+func (f *folder) pools(claims []*state.Claim, services []state.ServiceObject, objects []state.PoolObject) []PoolRow {
+	used := UsedAddresses(claims, services)
+	rows := []PoolRow{}
+	if f.cfg.IP.Mode != config.ModePool {
+		for _, r := range f.cfg.IP.Ranges.Include {
+			row := PoolRow{Name: r.PoolName(), Ranges: []string{r.Text}, Mode: f.cfg.IP.Mode}
+			var assigned int64
+			for _, o := range objects {
+				if o.Name == row.Name || o.Within(r) {
+					assigned = state.Saturated(assigned, o.Assigned)
+				}
+			}
+			row.count(f.cfg.IP.Ranges.Pieces(r), used, assigned)
+			rows = append(rows, row)
+		}
+	}
+	configured := len(rows)
+	for _, o := range objects {
+		if configured > 0 && f.serves(o) {
+			continue
+		}
+		row := PoolRow{Name: o.Name, Ranges: append([]string{}, o.Texts...), Mode: config.ModePool}
+		row.count(o.Ranges, used, o.Assigned)
+		if o.Counted {
+			row.Addresses, row.Used, row.Free = state.Saturated(o.Assigned, o.Available), o.Assigned, o.Available
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows[configured:], func(a, b PoolRow) int { return cmp.Compare(a.Name, b.Name) })
+	return rows
+}
+
+// serves is true for a pool that lies within the configured ranges: it is one of theirs.
+func (f *folder) serves(o state.PoolObject) bool {
+	for _, r := range o.Ranges {
+		first, inFirst := f.cfg.IP.Ranges.Find(r.First)
+		if !inFirst || !first.Contains(r.Last) {
+			return false
+		}
+	}
+	return len(o.Ranges) > 0
+}
+
+// UsedAddresses are the addresses that are claimed or granted, each once.
+func UsedAddresses(claims []*state.Claim, services []state.ServiceObject) []netip.Addr {
+	var used []netip.Addr
+	for _, c := range claims {
+		if c.Kind == state.Address {
+			used = append(used, c.Addr())
+		}
+	}
+	for _, s := range services {
+		used = append(used, s.Granted...)
+	}
+	slices.SortFunc(used, netip.Addr.Compare)
+	return slices.Compact(used)
+}
+
+// count counts addresses of ranges that do not overlap. MetalLB may have assigned more than are
+// known here: a Service that is no lease's may use an address too.
+func (r *PoolRow) count(ranges []config.Range, used []netip.Addr, assigned int64) {
+	total := new(big.Int)
+	for _, piece := range ranges {
+		total.Add(total, size(piece))
+		for _, a := range used {
+			if piece.Contains(a) {
+				r.Used++
+			}
+		}
+	}
+	r.Used = max(r.Used, assigned)
+	r.Addresses = toInt64(total)
+	r.Free = max(0, toInt64(total.Sub(total, big.NewInt(r.Used))))
+}
+
+func size(r config.Range) *big.Int {
+	first, last := new(big.Int).SetBytes(r.First.AsSlice()), new(big.Int).SetBytes(r.Last.AsSlice())
+	return last.Sub(last, first).Add(last, big.NewInt(1))
+}
+
+func toInt64(n *big.Int) int64 {
+	if !n.IsInt64() {
+		return math.MaxInt64
+	}
+	return n.Int64()
+}

@@ -1,0 +1,124 @@
+package view
+
+import (
+	"iter"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/admission"
+)
+
+// Contents is what the cluster, or a folder, holds of the things that the book is about. A list that
+// no asked subject needs may be missing.
+type Contents struct {
+	// Now is the API server's clock, or that of the machine for what was read from files; without it no hold
+	// is taken for ended.
+	Now    time.Time
+	Claims []*state.Claim
+	// hostRows are what AddClaim keeps of claims on hosts; a book takes them over.
+	hostRows []HostRow
+	// Hosts are ProviderHosts and the routes of leases.
+	Hosts []state.HostObject
+	// Ports are ProviderLeasedIPs.
+	Ports []state.PortObject
+	// Services are the LoadBalancer Services of leased ports.
+	Services []state.ServiceObject
+	// Pools are MetalLB's IPAddressPools.
+	Pools []state.PoolObject
+	// Records are the DNS records.
+	Records []RecordObject
+	// Routes are the hosts and paths of all live routes, whoever wrote them.
+	Routes []admission.Route
+	// Namespaces are the labels of namespaces.
+	Namespaces map[string]map[string]string
+}
+
+// Add adds a whole object, if the book is about it. A claim counts in the ledger's namespace, and
+// where its namespace is not written.
+func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
+	switch group := o.GroupVersionKind().Group; group + "/" + o.GetKind() {
+	case "coordination.k8s.io/Lease":
+		if in := o.GetNamespace(); in == "" || in == ledgerNamespace {
+			c.addClaim(o)
+		}
+	case "/Namespace":
+		c.AddNamespace(o)
+	case "akash.network/ProviderHost", "networking.k8s.io/Ingress", "gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/TLSRoute", "route.openshift.io/Route":
+		c.Hosts = append(c.Hosts, state.HostObjectsOf(o)...)
+	case "akash.network/ProviderLeasedIP":
+		c.Ports = append(c.Ports, state.PortObjectOf(o))
+	case "/Service":
+		if o.GetLabels()[lease.LabelServiceTarget] == lease.ServiceTargetMetalLB {
+			c.Services = append(c.Services, state.ServiceObjectOf(o))
+		}
+	case "metallb.io/IPAddressPool":
+		c.Pools = append(c.Pools, state.PoolObjectOf(o))
+	case "extensions.gardener.cloud/DNSRecord", "externaldns.k8s.io/DNSEndpoint":
+		if o.GetLabels()[lease.LabelOwner] != "" { // as they are selected in a cluster
+			c.Records = append(c.Records, RecordObjectOf(o))
+		}
+	}
+	c.Routes = append(c.Routes, RoutesOf(o)...)
+}
+
+// AddClaim adds a claim. Where whole is false no more is kept of one on a host than its rows, which
+// are all that a book shows of it: a ledger may have a hundred thousand. To admit routes needs the
+// claims whole.
+func (c *Contents) AddClaim(claim *state.Claim, whole bool) {
+	if whole || claim.Kind.HasPorts() {
+		c.Claims = append(c.Claims, claim)
+	} else {
+		c.hostRows = append(c.hostRows, hostRows(claim)...)
+	}
+}
+
+// DropClaims forgets the claims that were added.
+func (c *Contents) DropClaims() { c.Claims, c.hostRows = nil, nil }
+
+// ClaimedHosts are the names of the hosts that are claimed; some come several times.
+func (c *Contents) ClaimedHosts() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, claim := range c.Claims {
+			if !claim.Kind.HasPorts() && !yield(claim.Thing) {
+				return
+			}
+		}
+		for i := range c.hostRows {
+			if !yield(c.hostRows[i].Host) {
+				return
+			}
+		}
+	}
+}
+
+func (c *Contents) addClaim(o *unstructured.Unstructured) {
+	claim, ok := state.ReadClaim(&metav1.ObjectMeta{
+		Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
+		UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
+		DeletionTimestamp: o.GetDeletionTimestamp(), Finalizers: o.GetFinalizers(), ManagedFields: o.GetManagedFields(),
+	})
+	if ok {
+		c.Claims = append(c.Claims, &claim)
+	}
+}
+
+// AddNamespace adds what a namespace's metadata says.
+func (c *Contents) AddNamespace(o metav1.Object) {
+	if c.Namespaces == nil {
+		c.Namespaces = map[string]map[string]string{}
+	}
+	c.Namespaces[o.GetName()] = o.GetLabels()
+}
+
+// RoutesOf are the hosts and paths of an Ingress, an HTTPRoute or a Route. cert-manager's solvers do
+// not compete for a host.
+func RoutesOf(o *unstructured.Unstructured) []admission.Route {
+	if state.IsSolver(o) {
+		return nil
+	}
+	return admission.RoutesOf(o)
+}

@@ -1,0 +1,92 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/statetest"
+	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
+)
+
+// objectOf reads an object from YAML.
+func objectOf(t testing.TB, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return o
+}
+
+// Of what a cluster or a folder holds the book takes what it is about, and each object once.
+func TestContents(t *testing.T) {
+	const ofLease = `labels: {akash.network/lease.id.owner: ` + statetest.Alice + `}`
+	for text, want := range map[string]string{
+		`{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: a.example.com, namespace: akash-net, annotations: {net.akash.network/ledger: v1}}}`: "claim",
+		`{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: a.example.com, annotations: {net.akash.network/ledger: v1}}}`:                       "claim",
+		`{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: a.example.com, namespace: other, annotations: {net.akash.network/ledger: v1}}}`:     "",
+		`{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: leader, namespace: akash-net}}`:                                                     "",
+		`{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {x: y}}}`:                                                                                "namespace",
+		`{apiVersion: akash.network/v2beta2, kind: ProviderHost, metadata: {name: a.example.com}}`:                                                              "host",
+		`{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a, ` + ofLease + `}, spec: {rules: [{host: a.example.com}]}}`:                       "host route",
+		`{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a}, spec: {rules: [{host: a.example.com}]}}`:                                        "route",
+		`{apiVersion: other.example/v1, kind: ProviderHost, metadata: {name: a.example.com}}`:                                                                   "",
+		`{apiVersion: akash.network/v2beta2, kind: ProviderLeasedIP, metadata: {name: k-tcp-443}}`:                                                              "port",
+		`{apiVersion: v1, kind: Service, metadata: {name: a, labels: {akash.network/service-target: metal-lb}}}`:                                                "service",
+		`{apiVersion: v1, kind: Service, metadata: {name: a}}`:                                                                                                  "",
+		`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: a}}`:                                                                            "pool",
+		`{apiVersion: externaldns.k8s.io/v1alpha1, kind: DNSEndpoint, metadata: {name: a, ` + ofLease + `}}`:                                                    "record",
+		`{apiVersion: extensions.gardener.cloud/v1alpha1, kind: DNSRecord, metadata: {name: a}}`:                                                                "",
+	} {
+		var c Contents
+		c.Add(objectOf(t, text), "akash-net")
+		var got []string
+		for name, n := range map[string]int{"claim": len(c.Claims), "namespace": len(c.Namespaces), "host": len(c.Hosts), "port": len(c.Ports),
+			"service": len(c.Services), "pool": len(c.Pools), "record": len(c.Records), "route": len(c.Routes)} {
+			got = append(got, slices.Repeat([]string{name}, n)...)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A claim of a file says what the one of a cluster says: that it is going, and what keeps it.
+func TestClaimsOfFiles(t *testing.T) {
+	var c Contents
+	c.Add(objectOf(t, `{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: a.example.com, uid: u, resourceVersion: "7", creationTimestamp: "2026-11-18T09:00:00Z",
+		deletionTimestamp: "2026-11-18T09:01:00Z", finalizers: [example.com/keep], annotations: {net.akash.network/ledger: v1},
+		managedFields: [{manager: m, operation: Apply, time: "2026-11-18T09:02:00Z"}]}}`), "akash-net")
+	want := &state.Claim{Kind: state.Host, Thing: "a.example.com", UID: "u", ResourceVersion: "7", Created: statetest.Start, Updated: statetest.Minute(2), Deleting: true, Finalizers: []string{"example.com/keep"}}
+	if diff := cmp.Diff(want, c.Claims[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The hosts that are claimed are known of claims that are kept whole and of those that are not.
+func TestClaimedHosts(t *testing.T) {
+	var c Contents
+	c.AddClaim(claimtest.HostClaim("a.example.com", statetest.Shop, ""), true)
+	c.AddClaim(claimtest.HostClaim("b.example.com", statetest.Shop, ""), false)
+	c.AddClaim(claimtest.AddressClaim("203.0.113.7", "public", statetest.Shop), false)
+	if diff := cmp.Diff([]string{"a.example.com", "b.example.com"}, slices.Collect(c.ClaimedHosts())); diff != "" || len(c.Claims) != 2 {
+		t.Errorf("%d are kept whole (-want +got):\n%s", len(c.Claims), diff)
+	}
+	for host := range c.ClaimedHosts() {
+		if host != "a.example.com" {
+			t.Errorf("it goes on to %s", host)
+		}
+		break
+	}
+	c.DropClaims()
+	if got := slices.Collect(c.ClaimedHosts()); len(got) > 0 {
+		t.Errorf("claims that were dropped: %q", got)
+	}
+}
