@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -66,7 +68,10 @@ type Applier struct {
 	cluster *cluster.Cluster
 	ledger  ledger.Ledger
 	opts    Options
-	report  sync.Mutex
+	// patience is how long a run waits for another run that holds a thing and has not ended: it may yet give
+	// the thing back.
+	patience wait.Backoff
+	report   sync.Mutex
 }
 
 // New makes an applier for a cluster.
@@ -74,7 +79,10 @@ func New(c *cluster.Cluster, opts Options) *Applier {
 	if c = c.DryRun(opts.DryRun); !c.Waits() { //nolint:forbidigo // here the connection of a dry run is made
 		opts.Wait = 0
 	}
-	return &Applier{cluster: c, opts: opts, ledger: ledger.New(c, opts.Config.LedgerNamespace)}
+	return &Applier{
+		cluster: c, opts: opts, ledger: ledger.New(c, opts.Config.LedgerNamespace),
+		patience: wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 8},
+	}
 }
 
 // Apply takes what each lease must hold, writes its objects, prunes, and waits. Leases are

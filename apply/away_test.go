@@ -17,7 +17,6 @@ import (
 // A server that goes away for good ends the run, once and not for each claim; the error says what
 // was done.
 func TestServerGoesAway(t *testing.T) {
-	hasty(t)
 	s, _ := newServer(t, 1)
 	c, err := cluster.Connect(&rest.Config{Host: s.url, Timeout: time.Second}, 1) // as --request-timeout says
 	if err != nil {
@@ -50,7 +49,6 @@ func TestServerGoesAway(t *testing.T) {
 // What cannot be given back is said with the reason for which the run failed: nobody may believe that
 // nothing was changed.
 func TestHalfAClaimIsSaid(t *testing.T) {
-	hasty(t)
 	s, c := newServer(t, 1)
 	s.before = func(s *server, method, path string) (int, bool) {
 		switch {
@@ -75,7 +73,6 @@ func TestHalfAClaimIsSaid(t *testing.T) {
 
 // Each lease of which a server that went away has ended the work says what that had changed.
 func TestServerGoesAwayFromSeveralLeases(t *testing.T) {
-	hasty(t)
 	s, _ := newServer(t, 1)
 	c, err := cluster.Connect(&rest.Config{Host: s.url, Timeout: time.Second}, 1)
 	if err != nil {

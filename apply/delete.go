@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -58,7 +57,7 @@ func sameTenant(before, now *unstructured.Unstructured) bool {
 // has changed since is read again, and decided on anew.
 func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told string, goes mayGo) error {
 	live := o.live
-	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+	err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		if may, err := goes(ctx, live); err != nil || !may {
 			return err == nil, err
 		}

@@ -12,7 +12,6 @@ import (
 
 // Of several leases it is told how many are done, of those that failed too, and of each once.
 func TestProgressOfLeases(t *testing.T) {
-	hasty(t)
 	s, c := newServer(t, 1)
 	s.claimed(t, someLease(somebodyElses, 1), "b.example.com", "")
 	a, _ := applier(t, c)

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -48,11 +47,10 @@ func withAddress(id lease.ID, address string) *lease.Definition {
 	}
 }
 
-// hasty makes retries and patience short for the test.
-func hasty(t *testing.T) {
-	r, p := ledger.Retries, patience
-	t.Cleanup(func() { ledger.Retries, patience = r, p })
-	ledger.Retries, patience = wait.Backoff{Steps: 10}, wait.Backoff{Steps: 8}
+// hasty makes retries and patience of an applier short for the test.
+func hasty(a *Applier) *Applier {
+	a.ledger.Retries, a.patience = wait.Backoff{Steps: 10}, wait.Backoff{Steps: 8}
+	return a
 }
 
 // applier works with one range and keeps its events.
@@ -65,7 +63,7 @@ func applier(t *testing.T, c *cluster.Cluster) (*Applier, *events) {
 	}
 	cfg.IP.Ranges.Include = []config.Range{r}
 	kept := &events{}
-	return New(c, Options{Config: cfg, Prune: true, Concurrency: 1, Report: kept.add}), kept
+	return hasty(New(c, Options{Config: cfg, Prune: true, Concurrency: 1, Report: kept.add})), kept
 }
 
 // events are what was reported, as "kind/name action".
@@ -96,7 +94,6 @@ func (s *server) store(t *testing.T, path string, object any) {
 
 // A claim whose answer was lost is the run's own all the same: a run that fails gives it back.
 func TestLostAnswerIsGivenBack(t *testing.T) {
-	hasty(t)
 	s, c := newServer(t, 1)
 	lost := false
 	s.after = func(s *server, method, path string) (int, bool) {
@@ -123,7 +120,6 @@ func TestLostAnswerIsGivenBack(t *testing.T) {
 // A route whose answer was lost is written again: nothing stays behind of which the run knows
 // nothing.
 func TestLostAnswerOfARoute(t *testing.T) {
-	hasty(t)
 	const host = "a.example.com"
 	id := someLease(someOwner, 1)
 	for name, code := range map[string]int{"no answer": 0, "a gateway's answer": http.StatusBadGateway} {
@@ -158,7 +154,6 @@ func TestFailingLeaseLeavesThePool(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.mode, func(t *testing.T) {
-			hasty(t)
 			s, c := newServer(t, 1)
 			failing := someLease(someOwner, 1)
 			s.before = func(_ *server, _, path string) (int, bool) {
@@ -190,7 +185,6 @@ func TestOvertakenRunTakesBack(t *testing.T) {
 	id := someLease(someOwner, 1)
 	for name, holder := range map[string]lease.ID{"by another owner": someLease(somebodyElses, 1), "by its own lease": id} {
 		t.Run(name, func(t *testing.T) {
-			hasty(t)
 			s, c := newServer(t, 1)
 			s.after = func(s *server, method, path string) (int, bool) {
 				if method == http.MethodPatch && strings.Contains(path, "/ingresses/") {
@@ -218,7 +212,6 @@ func TestOvertakenRunTakesBack(t *testing.T) {
 // taken back as well.
 func TestOvertakenRunTakesBackWhatHadBeenThere(t *testing.T) {
 	const host, more = "a.example.com", "b.example.com"
-	hasty(t)
 	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
 	a, _ := applier(t, c)
@@ -249,7 +242,6 @@ func TestOvertakenRunTakesBackWhatHadBeenThere(t *testing.T) {
 // the objects that went takes nothing of it back.
 func TestOvertakenRunLeavesWhatWasMadeAnew(t *testing.T) {
 	const host, more = "a.example.com", "b.example.com"
-	hasty(t)
 	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
 	a, _ := applier(t, c)
@@ -285,7 +277,6 @@ func TestOvertakenRunLeavesWhatWasMadeAnew(t *testing.T) {
 // has settled it before it finds that it was overtaken.
 func TestOvertakenRunLeavesWhatAnotherRunHasMarked(t *testing.T) {
 	const host, more = "a.example.com", "b.example.com"
-	hasty(t)
 	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
 	s.after = func(s *server, method, path string) (int, bool) {
@@ -318,7 +309,6 @@ func TestOvertakenRunLeavesWhatAnotherRunHasMarked(t *testing.T) {
 // meanwhile, and the new holder has no routes of its own yet.
 func TestOvertakenRunLeavesWhatServesForAnother(t *testing.T) {
 	const host, more = "a.example.com", "b.example.com"
-	hasty(t)
 	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
 	s.after = func(s *server, method, path string) (int, bool) {
@@ -345,7 +335,6 @@ func TestOvertakenRunLeavesWhatServesForAnother(t *testing.T) {
 // A claim that another run of the lease has just taken gets this run's mark, so that the other's
 // rollback cannot take it away; when this run ends, the mark goes.
 func TestMarkOfAnotherRunIsReplaced(t *testing.T) {
-	hasty(t)
 	const host = "a.example.com"
 	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
@@ -369,7 +358,6 @@ func TestMarkOfAnotherRunIsReplaced(t *testing.T) {
 // What a run under way holds may yet be given back: it is asked for again, for a while, whoever's run
 // it is. What another owner keeps is an error then, what another deployment of the owner keeps withheld.
 func TestPatienceWithARunUnderWay(t *testing.T) {
-	hasty(t)
 	const host = "a.example.com"
 	for name, holder := range map[string]lease.ID{"another owner's": someLease(somebodyElses, 1), "the same owner's": someLease(someOwner, 2)} {
 		for _, given := range []bool{true, false} {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -101,7 +100,7 @@ func readGrounds(ctx context.Context, l ledger.Ledger, o owned) ([]ground, error
 
 // readClaim reads a claim, and again where the answer does not tell.
 func readClaim(ctx context.Context, l ledger.Ledger, name string) (claim *state.Claim, err error) {
-	tried := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+	tried := l.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		claim, err = l.Get(ctx, name)
 		return ledger.Retry(err)
 	})

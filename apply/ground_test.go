@@ -12,7 +12,6 @@ import (
 // A second look at a lease shows an object that has lost its labels as the first does: its namespace names
 // the lease.
 func TestLookSeesObjectsWithoutLabels(t *testing.T) {
-	hasty(t)
 	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
 	a, _ := applier(t, c)
@@ -50,7 +49,6 @@ func TestLookSeesObjectsWithoutLabels(t *testing.T) {
 
 // What uses a host is read in one order, whichever answer comes first.
 func TestUsesHaveOneOrder(t *testing.T) {
-	hasty(t)
 	_, c := newServer(t, 4)
 	id := someLease(someOwner, 1)
 	a, _ := applier(t, c)

@@ -158,7 +158,6 @@ func TestIndexFollowsClaims(t *testing.T) {
 
 // A panic in the release of one lease is its error; the other leases are released.
 func TestFaultInAReleaseIsItsError(t *testing.T) {
-	hasty(t)
 	s, c := newServer(t, 1)
 	first, second := someLease(someOwner, 1), someLease(someOwner, 2)
 	a, _ := applier(t, c)

@@ -70,7 +70,7 @@ func (m *leaseMigration) markPart(ctx context.Context, claim *state.Claim, c *cr
 	}
 	anew := false
 	claim = h.claim
-	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+	err := m.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		if !m.isMine(claim, key) {
 			return false, m.yielded(claim, c)
 		}
@@ -131,7 +131,7 @@ func (m *leaseMigration) unmark(ctx context.Context) error {
 	var errs []error
 	for _, h := range m.sortedHolds() {
 		claim := h.claim
-		err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		err := m.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 			entries := claim.Entries(m.group)
 			mine := func(p state.Part) bool { return p.Run == m.nonce }
 			if claim == nil || claim.Deleting || !slices.ContainsFunc(entries, mine) {

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
@@ -62,7 +61,7 @@ func (m *leaseMigration) noteTime(ctx context.Context, c *crossing, ttl time.Dur
 		return nil
 	}
 	live, name := c.old.live, c.old.live.GetNamespace()+"/"+c.old.live.GetName()
-	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+	err := m.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		now, err := m.annotate(ctx, c.old.kind, live, noted)
 		if err == nil {
 			c.old.live = now

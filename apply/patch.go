@@ -10,10 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -29,7 +27,7 @@ func (r *run) patch(ctx context.Context, o render.Object) (meta *metav1.PartialO
 func (r *run) patchAs(ctx context.Context, o render.Object, manager string) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	again := false
 	pinned := r.pinned(o)
-	tried := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(context.Context) (bool, error) {
+	tried := r.ledger.Retrying(ctx, func(context.Context) (bool, error) {
 		meta, made, err = r.cluster.Patch(ctx, pinned, manager)
 		if again && !made { // what is there may be what the first request has made
 			made = true
@@ -72,7 +70,7 @@ func metaOf(o *unstructured.Unstructured) (*metav1.PartialObjectMetadata, error)
 // effect it is sent again, and what is there then counts as made.
 func (r *run) create(ctx context.Context, o render.Object) (made bool, err error) {
 	unclear := false
-	tried := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(context.Context) (bool, error) {
+	tried := r.ledger.Retrying(ctx, func(context.Context) (bool, error) {
 		err = r.cluster.Create(ctx, o, r.manager(o))
 		made = err == nil || unclear && apierrors.IsAlreadyExists(err)
 		if apierrors.IsAlreadyExists(err) {
@@ -90,7 +88,7 @@ func (r *run) create(ctx context.Context, o render.Object) (made bool, err error
 // seize applies an object by force, pinned to what was read. Where the answer leaves open whether it
 // took effect, the object is looked at.
 func (r *run) seize(ctx context.Context, o render.Object, live *unstructured.Unstructured) error {
-	return wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+	return r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		err := r.cluster.Seize(ctx, o, r.manager(o), live)
 		if err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil {
 			return err == nil, err

@@ -42,7 +42,6 @@ func anyAddress(id lease.ID) *lease.Definition {
 // While a run tries for the one free address, that is taken and another is given back: at no moment was
 // none left, and the run is not told so.
 func TestAddressGivenBackMeanwhileIsTaken(t *testing.T) {
-	hasty(t)
 	for _, given := range []bool{true, false} {
 		s, c := newServer(t, 1)
 		s.addressed(t, someLease(somebodyElses, 1), "203.0.113.1")
@@ -73,7 +72,6 @@ func TestAddressGivenBackMeanwhileIsTaken(t *testing.T) {
 
 // An address that a later lease of the run asks for by name is not given to an earlier one.
 func TestNamedAddressIsKept(t *testing.T) {
-	hasty(t)
 	s, c := newServer(t, 1)
 	a, kept := applier(t, c)
 	narrow(t, a)
@@ -89,7 +87,6 @@ func TestNamedAddressIsKept(t *testing.T) {
 // A check tells of all things, also where one is held: what is free, what is withheld, and by whom the
 // others are held.
 func TestCheckTellsAll(t *testing.T) {
-	hasty(t)
 	s, c := newServer(t, 1)
 	s.claimed(t, someLease(somebodyElses, 1), "b.example.com", "")
 	s.claimed(t, someLease(someOwner, 2), "c.example.com", "")
@@ -98,7 +95,7 @@ func TestCheckTellsAll(t *testing.T) {
 	a, kept := applier(t, c)
 	opts := a.opts
 	opts.Check, opts.DryRun, opts.Prune = true, DryRunClient, false
-	a = New(c, opts)
+	a = hasty(New(c, opts))
 	var hosts []state.HostWant
 	for _, h := range []string{"a", "b", "c", "d", "e", "f"} {
 		hosts = append(hosts, state.HostWant{Host: h + ".example.com"})

@@ -43,7 +43,6 @@ func TestOverlapIsRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name+" in "+tt.mode+" mode", func(t *testing.T) {
-			hasty(t)
 			s, c := newServer(t, 1)
 			s.otherPool(t, tt.addresses...)
 			a, _ := applier(t, c)
@@ -73,7 +72,6 @@ func TestOverlapIsRefused(t *testing.T) {
 
 // In dedicated mode the pool of an address goes with its claim, just before it.
 func TestDedicatedPoolGoesWithTheClaim(t *testing.T) {
-	hasty(t)
 	s, c := newServer(t, 1)
 	a, _ := applier(t, c)
 	a.opts.Config.IP.Mode = config.ModeDedicated
@@ -103,7 +101,6 @@ func TestDedicatedPoolGoesWithTheClaim(t *testing.T) {
 
 // The pool stays while another deployment of the owner holds a port of the address.
 func TestDedicatedPoolStaysForOtherHolders(t *testing.T) {
-	hasty(t)
 	s, c := newServer(t, 1)
 	a, _ := applier(t, c)
 	a.opts.Config.IP.Mode = config.ModeDedicated

@@ -15,7 +15,6 @@ import (
 
 // A delete that was done and answered with an error is done.
 func TestDeleteWithALostAnswer(t *testing.T) {
-	hasty(t)
 	const host = "a.example.com"
 	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
@@ -40,7 +39,6 @@ func TestDeleteWithALostAnswer(t *testing.T) {
 
 // Objects that a finalizer holds back may still serve: their claims are kept until they are gone.
 func TestClaimStaysWhileAFinalizerHolds(t *testing.T) {
-	hasty(t)
 	const host = "a.example.com"
 	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
@@ -69,7 +67,6 @@ func TestClaimStaysWhileAFinalizerHolds(t *testing.T) {
 // A ProviderHost that a transfer has given to another lease of the owner since it was read is that
 // lease's: it stays.
 func TestReleaseLeavesWhatHasChangedHands(t *testing.T) {
-	hasty(t)
 	const host = "a.example.com"
 	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)

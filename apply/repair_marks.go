@@ -13,7 +13,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -28,7 +27,7 @@ import (
 // them it gets its marks again.
 func (r *repair) dropOld(ctx context.Context, m state.Mend) error {
 	kind, live := kinds.Of(m.DropManagedFields.Kind), r.live(m.DropManagedFields)
-	if err := dropOldManagers(ctx, r.cluster, kind, live); err != nil {
+	if err := dropOldManagers(ctx, r.cluster, r.ledger, kind, live); err != nil {
 		return err
 	}
 	now, err := r.cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
@@ -107,8 +106,8 @@ func (r *repair) own(ctx context.Context, c *state.Claim) error {
 
 // dropOldManagers takes managed fields of another API version out of an object: the API server
 // fails every apply over them (kubernetes/kubernetes#111937).
-func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind kinds.Kind, live *unstructured.Unstructured) error {
-	return wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+func dropOldManagers(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, kind kinds.Kind, live *unstructured.Unstructured) error {
+	return l.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		kept, _ := managed.OfVersion(live, kind.GroupVersion())
 		if len(kept) == 0 {
 			kept = []metav1.ManagedFieldsEntry{{}} // an empty list would be taken for none given

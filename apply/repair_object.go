@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
@@ -180,7 +179,7 @@ func (r *repair) reask(ctx context.Context, work *run, m state.Mend) error {
 	if err := work.ask(ctx, *m.Reask, "loadBalancerIPs", m.Address.String()); err != nil {
 		return err
 	}
-	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+	err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		now, err := r.cluster.Get(ctx, kinds.Service, m.Reask.Namespace, m.Reask.Name)
 		if now == nil || err != nil {
 			return err == nil, err

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -47,7 +46,7 @@ func (r *run) retractOne(ctx context.Context, m madeObject) error {
 	made := owned{kind: o.Kind, live: cluster.Rendered(o), group: r.group}
 	made.live.SetUID(m.uid)
 	unsure := r.unsure[o.String()]
-	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+	err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		if going, err := r.keepForOthers(ctx, []owned{made}); err != nil || len(going) == 0 {
 			return err == nil, err
 		}

@@ -72,7 +72,7 @@ func (h *held) order() int {
 func (r *run) noteWaits(ctx context.Context) error {
 	for _, w := range r.withheld {
 		claim := r.snapshot.claims[w.want.Name()]
-		err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 			entries := claim.Entries(r.group)
 			i := slices.IndexFunc(entries, func(p state.Part) bool { return p.Key == w.note.Key })
 			switch {
@@ -116,7 +116,7 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 	claim := h.claim
 	// A claim that was only relied on, by a run that has written something, is read once more.
 	fresh := h.took || !r.changed
-	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+	err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		if !fresh {
 			var err error
 			if claim, err = r.ledger.Get(ctx, h.want.Name()); err != nil {

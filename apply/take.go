@@ -18,10 +18,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// patience is how long a run waits for another run that holds a thing and has not ended: it may
-// yet give the thing back.
-var patience = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 8}
-
 // held is what a run holds of one claim.
 type held struct {
 	want  state.Hold
@@ -226,7 +222,7 @@ func (r *run) takeAll(ctx context.Context) error {
 func (r *run) take(ctx context.Context, h state.Hold) error {
 	var last error
 	fresh := false
-	err := wait.ExponentialBackoffWithContext(ctx, patience, func(ctx context.Context) (bool, error) {
+	err := wait.ExponentialBackoffWithContext(ctx, r.patience, func(ctx context.Context) (bool, error) {
 		last = r.takeOnce(ctx, h, fresh)
 		fresh = true
 		if last != nil && !r.allTransient(last) {
@@ -263,7 +259,7 @@ func (r *run) takeOnce(ctx context.Context, h state.Hold, fresh bool) error {
 		claim = known.claim
 	}
 	var why error
-	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (done bool, err error) {
+	err := r.ledger.Retrying(ctx, func(ctx context.Context) (done bool, err error) {
 		if fresh {
 			if claim, why = r.ledger.Get(ctx, name); why != nil {
 				return ledger.Retry(why)

@@ -72,7 +72,7 @@ func (r *run) holdMoved(moves []*move) {
 func (r *run) moveOne(ctx context.Context, m *move) error {
 	kind, thing := m.claim.Kind, m.claim.Thing
 	var why error
-	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+	err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		if len(m.new) == 0 || m.taken {
 			return true, nil // it is the lease's already, or nobody's any more
 		}
@@ -151,7 +151,7 @@ func (r *run) holdsAll(claim *state.Claim, parts []state.Part) bool {
 // otherwise keep the claim's shared fields alive.
 func (r *run) disown(ctx context.Context, m *move) error {
 	for _, g := range m.from {
-		err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 			keep := m.claim.Entries(g)
 			var claim *state.Claim
 			var err error
@@ -186,7 +186,7 @@ func (r *run) disown(ctx context.Context, m *move) error {
 // moveBack gives a claim back to those who held it: what still carries the run's mark.
 func (r *run) moveBack(ctx context.Context, m *move) error {
 	for _, g := range m.from {
-		err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+		err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 			parts := slices.DeleteFunc(slices.Clone(m.old), func(p state.Part) bool {
 				own := m.claim.Part(p.Key)
 				return p.Lease.Group() != g || own == nil || own.Run != r.nonce

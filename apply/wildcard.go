@@ -61,15 +61,15 @@ func (r *run) checkWildcards(ctx context.Context) error {
 func (r *run) looks(below *HeldError) int {
 	first := !slices.ContainsFunc(below.Held, func(h HeldThing) bool { return h.By.Owner < r.group.Owner })
 	if first {
-		return patience.Steps / 2
+		return r.patience.Steps / 2
 	}
-	return patience.Steps * 3 / 4
+	return r.patience.Steps * 3 / 4
 }
 
 // bind makes a pending wildcard bound, or says which hosts of other owners stand below it. While those
 // are held by runs under way it looks again for a while.
 func (r *run) bind(ctx context.Context, h *held) error {
-	pause := patience
+	pause := r.patience
 	for tries := 0; ; tries++ {
 		err := r.bindOnce(ctx, h)
 		below, ok := errors.AsType[*HeldError](err)
@@ -86,7 +86,7 @@ func (r *run) bind(ctx context.Context, h *held) error {
 
 func (r *run) bindOnce(ctx context.Context, h *held) error {
 	var why error
-	err := wait.ExponentialBackoffWithContext(ctx, ledger.Retries, func(ctx context.Context) (bool, error) {
+	err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		var claims []*state.Claim
 		if claims, why = r.ledger.List(ctx, state.Host); why != nil {
 			return ledger.Retry(why)
@@ -181,7 +181,7 @@ func (r *run) below(ctx context.Context, hosts []*held) error {
 		return nil
 	}
 	var pending error
-	err := wait.ExponentialBackoffWithContext(ctx, patience, func(ctx context.Context) (bool, error) {
+	err := wait.ExponentialBackoffWithContext(ctx, r.patience, func(ctx context.Context) (bool, error) {
 		claims, err := r.wildcards(ctx, over)
 		if err != nil {
 			return ledger.Retry(err)

@@ -30,7 +30,7 @@ func (l Ledger) Leave(ctx context.Context, claim *state.Claim, group lease.Group
 	}
 	left = held(keep) < held(entries)
 	var why error
-	err = wait.ExponentialBackoffWithContext(ctx, Retries, func(ctx context.Context) (bool, error) {
+	err = l.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		if now, why = l.Shrink(ctx, claim, group, keep); why == nil || !errors.Is(why, ErrAgain) || !cluster.IsUnclear(why) {
 			return why == nil, why
 		}
@@ -64,7 +64,7 @@ func (l Ledger) Restore(ctx context.Context, name string, group lease.Group, non
 // that is gone is left.
 func (l Ledger) rework(ctx context.Context, name string, group lease.Group, change func([]state.Part) (keep []state.Part, changed bool)) (bool, error) {
 	var left bool
-	err := wait.ExponentialBackoffWithContext(ctx, Retries, func(ctx context.Context) (bool, error) {
+	err := l.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		claim, err := l.Get(ctx, name)
 		if err != nil {
 			return Retry(err)

@@ -24,19 +24,18 @@ import (
 type Ledger struct {
 	cluster   *cluster.Cluster
 	Namespace string
+	// Retries bound how often a lost race or an unclear answer is followed by another try.
+	Retries wait.Backoff
 }
 
 // New is the ledger in a namespace of a cluster.
 func New(c *cluster.Cluster, namespace string) Ledger {
-	return Ledger{cluster: c, Namespace: namespace}
+	return Ledger{cluster: c, Namespace: namespace, Retries: wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.7, Jitter: 0.5, Steps: 10}}
 }
 
 // ErrAgain says that a write lost a race, or that its answer leaves open whether it took effect:
 // the claim is to be read again and decided anew.
 var ErrAgain = errors.New("the claim has to be read again")
-
-// Retries bound how often a lost race or an unclear answer is followed by another try.
-var Retries = wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.7, Jitter: 0.5, Steps: 10}
 
 func (l Ledger) client() metadata.ResourceInterface {
 	return l.cluster.Metadata.Resource(cluster.Leases).Namespace(l.Namespace)
@@ -125,6 +124,11 @@ func (l Ledger) FormerHolders(ctx context.Context, claim *state.Claim) (groups [
 		}
 	}
 	return groups, nil
+}
+
+// Retrying calls do until it says that it is done or fails, as often as Retries allow.
+func (l Ledger) Retrying(ctx context.Context, do wait.ConditionWithContextFunc) error {
+	return wait.ExponentialBackoffWithContext(ctx, l.Retries, do)
 }
 
 // Retry tells a backoff loop what to do with an error: ErrAgain is worth another try, any other
