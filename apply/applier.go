@@ -95,7 +95,7 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 	}
 	errs := a.prove(ctx, runs)
 	withAddresses := slices.ContainsFunc(runs, func(r *run) bool { return len(r.req.Endpoints) > 0 })
-	snapshot, err := a.read(ctx, withAddresses)
+	snapshot, err := a.read(ctx, withAddresses, groupsOf(runs)...)
 	if err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func (r *run) giveUp(ctx context.Context, why error) error {
 		return why
 	}
 	left := errors.Join(r.restoreAltered(ctx), r.retract(ctx))
-	left = errors.Join(left, r.keepServed(ctx), r.rollback(ctx))
+	left = errors.Join(left, r.unkeep(ctx), r.keepServed(ctx), r.rollback(ctx))
 	if left != nil {
 		return &HalfError{Lease: r.req.Lease, Why: why, Left: left}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 const (
@@ -221,7 +222,7 @@ func TestOvertakenRunTakesBackWhatHadBeenThere(t *testing.T) {
 	s.before = func(s *server, method, path string) (int, bool) {
 		if method == http.MethodPatch && short(path) == "ingresses/"+host {
 			for path := range s.objects {
-				if name := short(path); name == "ingresses/"+host || name == "providerhosts/"+host {
+				if name := short(path); name == "ingresses/"+host || name == "providerhosts/"+host || strings.HasPrefix(name, "leases/df--") {
 					delete(s.objects, path)
 				}
 			}
@@ -267,7 +268,7 @@ func TestOvertakenRunLeavesWhatWasMadeAnew(t *testing.T) {
 	if overtaken, ok := errors.AsType[*OvertakenError](err); !ok || overtaken.Thing != host {
 		t.Fatalf("error %v", err)
 	}
-	want := []string{"ingresses/" + host, "leases/" + host, "namespaces/" + id.Namespace(), "providerhosts/" + host}
+	want := []string{"ingresses/" + host, "leases/" + host, "leases/" + kept.Name(id.Group()), "namespaces/" + id.Namespace(), "providerhosts/" + host}
 	if got := s.names(); !slices.Equal(got, want) {
 		t.Errorf("the cluster has %q, want %q", got, want)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // Holding is what a deployment group has in the cluster.
@@ -27,10 +28,10 @@ func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (ma
 	return groups, err
 }
 
-// Releasable are the deployment groups that hold claims, and those of which objects are left that this
-// program wrote: they may serve without a claim.
+// Releasable are the deployment groups that hold claims, those of which objects are left that this program
+// wrote (they may serve without a claim), and those whose definition is kept.
 func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (map[lease.Group]*Holding, error) {
-	s, err := readBy(ctx, c, ledger.New(c, cfg.LedgerNamespace), reading{further: kinds.RecordsOf(cfg), claimsFirst: true})
+	s, err := readBy(ctx, c, ledger.New(c, cfg.LedgerNamespace), reading{further: kinds.RecordsOf(cfg), claimsFirst: true, allDefinitions: true})
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,29 @@ func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderCon
 			holdingOf(groups, g).Namespaces[s.ownership(o.live).Lease.Namespace()] = true
 		}
 	}
+	for _, def := range s.unheldDefinitions(groups) {
+		holdingOf(groups, def.Lease.Group()).Namespaces[def.Lease.Namespace()] = true
+	}
 	return groups, nil
+}
+
+// unheldDefinitions are the kept definitions of other deployment groups than those that are known, as far as they can
+// be understood.
+func (s *snapshot) unheldDefinitions(known map[lease.Group]*Holding) []*lease.Definition {
+	names := map[string]bool{}
+	for g := range known {
+		names[kept.Name(g)] = true
+	}
+	var defs []*lease.Definition
+	for name, d := range s.definitions {
+		if names[name] {
+			continue
+		}
+		if def, err := d.Decode(); err == nil {
+			defs = append(defs, def)
+		}
+	}
+	return defs
 }
 
 // addHolders adds the deployment groups that hold the claims.

@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // Release gives up what deployment groups hold, all of it or the named things: what serves traffic
@@ -173,11 +174,18 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 		return false, err
 	}
 	holds := slices.ContainsFunc(r.snapshot.held[r.group], func(c *state.Claim) bool { return !c.Deleting && chosen.claim(c) })
-	if len(objects) == 0 && !holds {
+	definition, err := r.keptOf(ctx, chosen)
+	if err != nil {
+		return false, err
+	}
+	if len(objects) == 0 && !holds && definition == nil {
 		return false, nil
 	}
 	if r.tries++; r.tries > looks {
 		return false, fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", r.group)
+	}
+	if err := r.forget(ctx, definition); err != nil {
+		return false, err
 	}
 	for _, o := range objects {
 		if err := r.remove(ctx, o, Deleted); err != nil {
@@ -201,6 +209,18 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 		return false, &KeptError{Group: r.group, Kept: r.kept}
 	}
 	return true, nil
+}
+
+// keptOf is the definition that is kept for a lease of which all is released.
+func (r *releasing) keptOf(ctx context.Context, chosen choice) (*kept.Definition, error) {
+	if !chosen.all {
+		return nil, nil //nolint:nilnil // the lease goes on
+	}
+	d, err := readDefinition(ctx, r.ledger, r.group)
+	if d != nil && d.Deleting {
+		return nil, nil //nolint:nilnil // it goes
+	}
+	return d, err
 }
 
 // tellLeft tells of what a release leaves, and of one that found nothing.

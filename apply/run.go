@@ -94,6 +94,7 @@ type run struct {
 	// keptFor are objects of the lease that stay because they serve for another.
 	keptFor map[types.UID]bool
 	dns     recordWork
+	keeping keeping
 }
 
 func (r *run) apply(ctx context.Context) error {
@@ -108,6 +109,9 @@ func (r *run) apply(ctx context.Context) error {
 	rest, moved := r.splitMoved(desired)
 	if err == nil {
 		err = r.markWritten(ctx, desired)
+	}
+	if err == nil {
+		err = r.keep(ctx)
 	}
 	if err == nil {
 		err = r.write(ctx, rest)

@@ -18,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // snapshot is what a run has read before it decides: one LIST of each kind.
@@ -53,8 +54,10 @@ type snapshot struct {
 	// goes by. They are read where routes are written or removed.
 	operators operators
 	manifests map[string]*unstructured.Unstructured
-	gateway   gatewayCache
-	indexed   index
+	// definitions are those that are kept, by the names of their objects, as far as they were asked for.
+	definitions map[string]*kept.Definition
+	gateway     gatewayCache
+	indexed     index
 }
 
 // read takes the snapshot that a run over the definitions needs, with further kinds.
@@ -75,6 +78,9 @@ type reading struct {
 	// earlier reading (before).
 	of     *lease.Group
 	before *snapshot
+	// definitions are the deployment groups whose kept definitions are read too; allDefinitions reads those of all.
+	definitions    []lease.Group
+	allDefinitions bool
 }
 
 // selector selects what belongs to the deployment group.
@@ -85,6 +91,14 @@ func (how reading) selector() string {
 	return labels.Set{
 		lease.LabelOwner: how.of.Owner, lease.LabelDSeq: strconv.FormatUint(how.of.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(how.of.GSeq), 10),
 	}.String()
+}
+
+// kept reads the definitions that are kept.
+func (how reading) kept(ctx context.Context, l ledger.Ledger) (map[string]*kept.Definition, error) {
+	if how.allDefinitions {
+		return listDefinitions(ctx, l, "", func(string) bool { return true })
+	}
+	return readDefinitions(ctx, l, how.definitions)
 }
 
 // claims reads the claims, of one owner where the reading is of one group.
@@ -118,6 +132,10 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 			return err
 		})
 	}
+	group.Go(func() (err error) {
+		s.definitions, err = how.kept(ctx, l)
+		return err
+	})
 	if how.of == nil {
 		group.Go(func() (err error) {
 			metas, err = c.Metas(ctx, cluster.Namespaces, "")
@@ -175,8 +193,8 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 
 // read takes the snapshot, and finds the operators and what they go by: the Manifests of Akash's
 // provider.
-func (a *Applier) read(ctx context.Context, withAddresses bool) (*snapshot, error) {
-	return a.readWith(ctx, reading{addresses: withAddresses, further: kinds.RecordsOf(a.opts.Config)})
+func (a *Applier) read(ctx context.Context, withAddresses bool, definitions ...lease.Group) (*snapshot, error) {
+	return a.readWith(ctx, reading{addresses: withAddresses, further: kinds.RecordsOf(a.opts.Config), definitions: definitions})
 }
 
 func (a *Applier) readWith(ctx context.Context, how reading) (*snapshot, error) {

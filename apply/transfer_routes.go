@@ -20,9 +20,9 @@ func (r *run) moveRoutes(ctx context.Context, moves []*move, def *lease.Definiti
 		next.req, _ = state.NewRequest(def, r.opts.Config)
 		next.group, next.routesOnly = def.Lease.Group(), true
 		// What was read is older than what was moved.
-		snapshot, err := r.read(ctx, true)
+		snapshot, err := r.read(ctx, true, r.group)
 		if err != nil {
-			return r.keep(ctx, moves, err)
+			return r.keepMoved(ctx, moves, err)
 		}
 		next.snapshot, next.pools, next.nonce = snapshot, newPools(r.Applier, snapshot), r.nonce
 		for _, m := range moves { // should it fail, the claims stay where they are now
@@ -34,7 +34,7 @@ func (r *run) moveRoutes(ctx context.Context, moves []*move, def *lease.Definiti
 			return err
 		}
 		if err != nil {
-			return r.keep(ctx, moves, err)
+			return r.keepMoved(ctx, moves, err)
 		}
 		return nil
 	}
@@ -129,9 +129,9 @@ func unroutedParts(moves []*move) map[string][]string {
 	return keys
 }
 
-// keep ends a transfer of which only the routes are missing: the claims are the new lease's, without a
+// keepMoved ends a transfer of which only the routes are missing: the claims are the new lease's, without a
 // mark, and its next apply brings the routes.
-func (r *run) keep(ctx context.Context, moves []*move, why error) error {
+func (r *run) keepMoved(ctx context.Context, moves []*move, why error) error {
 	if cluster.IsAway(why) {
 		return why
 	}

@@ -3,6 +3,7 @@ package lease
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -51,9 +52,13 @@ func CheckHostOrWildcard(host string) error {
 	return checkRouteName(host, "/", false)
 }
 
-// isReserved is true for the first labels that name other claims, or routes of further paths.
+// reservedLabels begin the names of what is no host: other claims, kept definitions, announcements, and routes of
+// further paths.
+var reservedLabels = []string{"ip--", "ep--", "rs--", "df--", "run--", "pt--", "rd--"}
+
+// isReserved is true for the first labels of names that no host may have.
 func isReserved(label string) bool {
-	return label == "wc--any" || strings.HasPrefix(label, "ip--") || strings.HasPrefix(label, "ep--") || strings.HasPrefix(label, "rs--") || strings.HasPrefix(label, "pt--") || strings.HasPrefix(label, "rd--")
+	return label == "wc--any" || slices.ContainsFunc(reservedLabels, func(prefix string) bool { return strings.HasPrefix(label, prefix) })
 }
 
 // IsHostName is true for a DNS-1123 subdomain of DNS-1123 labels, each of at most 63 characters.

@@ -64,6 +64,9 @@ func newState(c *cli) *cobra.Command {
 			whether it is admitted, as OpenShift's router would: the claim's holder wins and, where there is no
 			claim, the oldest route.
 
+			"state lease LEASE -o yaml" prints the definition that the lease was last applied with, as "apply -f -"
+			takes it.
+
 			With --filename the objects come from files in place of the cluster: a Git repository, or what
 			"kubectl get -o yaml" wrote. Whether a hold has expired then goes by this machine's clock.`,
 		Example: `
@@ -85,6 +88,9 @@ func newState(c *cli) *cobra.Command {
 
 			# The same before anything is applied
 			kubectl akash-net state routes -R -f manifests/ --config provider.yaml
+
+			# The definition that a lease was last applied with
+			kubectl akash-net state lease akash1…/8438017/1 -o yaml
 
 			# For scripts
 			kubectl akash-net state hosts -o jsonpath='{range .hosts[?(@.state=="Active")]}{.host}{"\n"}{end}'
@@ -141,6 +147,8 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return usage("--shard is about routes: kubectl akash-net state routes --shard %s", f.shard)
 	case f.problems:
 		f.subjects = []view.Subject{view.SubjectProblems}
+	case f.watch && f.isDefinitions():
+		return usage("-o yaml of leases prints their definitions, which --watch does not follow; use -o json")
 	case f.watch && len(f.subjects) != 1:
 		return usage("--watch shows one subject: hosts, ips, leases, pools, routes or dns")
 	}
@@ -169,6 +177,9 @@ func (f *stateFlags) run(ctx context.Context, c *cli) error {
 	cfg, err := f.configuration(ctx, c, cluster)
 	if err != nil {
 		return err
+	}
+	if f.isDefinitions() {
+		return f.showDefinitions(ctx, c, cluster, cfg)
 	}
 	if f.problems {
 		return f.showProblems(ctx, c, cluster, cfg, show)
@@ -204,6 +215,13 @@ func (f *stateFlags) offline(ctx context.Context, c *cli, show bookPrinter) erro
 	cfg, err := f.configuration(ctx, c, nil)
 	if err != nil {
 		return err
+	}
+	if f.isDefinitions() {
+		from, err := f.fileCluster(ctx, c, cfg)
+		if err != nil {
+			return err
+		}
+		return f.showDefinitions(ctx, c, from, cfg)
 	}
 	contents, err := f.files.contents(ctx, c, cfg)
 	if err != nil {

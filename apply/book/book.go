@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -97,7 +98,7 @@ type bookReader struct {
 // listClaims reads the claims, page by page; of those on hosts only what the book shows is kept,
 // unless they are needed whole.
 func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
-	return cluster.EachMeta(ctx, r.cluster, cluster.Leases, r.cfg.LedgerNamespace, metav1.ListOptions{}, func(meta *metav1.ObjectMeta) {
+	return cluster.EachMeta(ctx, r.cluster, cluster.Leases, r.cfg.LedgerNamespace, metav1.ListOptions{LabelSelector: ledger.NoDefinitions}, func(meta *metav1.ObjectMeta) {
 		if claim, ok := state.ReadClaim(meta); ok {
 			claim.UID, claim.ResourceVersion = "", "" // a book writes nothing
 			r.contents.AddClaim(&claim, whole)

@@ -14,6 +14,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -34,7 +35,7 @@ type watched struct {
 // cluster may lack, and does, is not watched. A watch that has ended is begun anew as again says.
 func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, again wait.Backoff) (<-chan struct{}, error) {
 	changed := make(chan struct{}, 1)
-	resources := []watched{{resource: cluster.Leases, namespace: cfg.LedgerNamespace}}
+	resources := []watched{{resource: cluster.Leases, namespace: cfg.LedgerNamespace, selector: ledger.NoDefinitions}}
 	add := func(kind kinds.Kind, selector string) {
 		if kinds.Optional(kind) {
 			_, err := version(ctx, c, watched{resource: kind.Resource()})

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -111,8 +112,13 @@ func (l Ledger) Shrink(ctx context.Context, claim *state.Claim, group lease.Grou
 
 // Delete removes a claim that is exactly as it was read.
 func (l Ledger) Delete(ctx context.Context, claim *state.Claim) error {
-	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion}}
-	err := l.cluster.Write(ctx, func(write context.Context) error { return l.client().Delete(write, claim.Name(), opts) })
+	return l.delete(ctx, claim.Name(), &claim.UID, &claim.ResourceVersion)
+}
+
+// delete deletes an object of the ledger that is exactly as it was read.
+func (l Ledger) delete(ctx context.Context, name string, uid *types.UID, version *string) error {
+	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: uid, ResourceVersion: version}}
+	err := l.cluster.Write(ctx, func(write context.Context) error { return l.client().Delete(write, name, opts) })
 	switch {
 	case err == nil, apierrors.IsNotFound(err):
 		return nil

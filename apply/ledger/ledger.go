@@ -44,7 +44,7 @@ func (l Ledger) client() metadata.ResourceInterface {
 // List reads all claims, or those of one kind. It names no resource version, so the answer is not older than the
 // request: "0" was seen to miss claims.
 func (l Ledger) List(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, error) {
-	opts := metav1.ListOptions{}
+	opts := metav1.ListOptions{LabelSelector: NoDefinitions}
 	if len(kinds) == 1 {
 		opts.LabelSelector = state.LabelKind + "=" + string(kinds[0])
 	}
@@ -53,7 +53,7 @@ func (l Ledger) List(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, 
 
 // ListOwner reads the claims of one owner, as List does.
 func (l Ledger) ListOwner(ctx context.Context, owner string) ([]*state.Claim, error) {
-	return l.list(ctx, metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner})
+	return l.list(ctx, metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner + "," + NoDefinitions})
 }
 
 func (l Ledger) list(ctx context.Context, opts metav1.ListOptions) ([]*state.Claim, error) {
@@ -65,6 +65,15 @@ func (l Ledger) list(ctx context.Context, opts metav1.ListOptions) ([]*state.Cla
 
 // Get reads one claim; it is nil where there is none.
 func (l Ledger) Get(ctx context.Context, name string) (*state.Claim, error) {
+	meta, err := l.get(ctx, name)
+	if meta == nil || err != nil {
+		return nil, err
+	}
+	return l.read(meta), nil
+}
+
+// get reads the metadata of an object of the ledger; it is nil where there is none.
+func (l Ledger) get(ctx context.Context, name string) (*metav1.ObjectMeta, error) {
 	var o *metav1.PartialObjectMetadata
 	err := l.cluster.Read(ctx, func() (err error) {
 		o, err = l.client().Get(ctx, name, metav1.GetOptions{})
@@ -76,7 +85,7 @@ func (l Ledger) Get(ctx context.Context, name string) (*state.Claim, error) {
 	if err != nil {
 		return nil, l.again(ctx, err, "get")
 	}
-	return l.read(&o.ObjectMeta), nil
+	return &o.ObjectMeta, nil
 }
 
 // read understands an object that stands under a claim's name; whatever it is, it is in the way.
@@ -107,18 +116,11 @@ func (l Ledger) again(ctx context.Context, err error, verb string) error {
 // FormerHolders are the deployment groups that own fields of a claim and hold nothing of it: a
 // transfer that crashed has left them.
 func (l Ledger) FormerHolders(ctx context.Context, claim *state.Claim) (groups []lease.Group, err error) {
-	var o *metav1.PartialObjectMetadata
-	err = l.cluster.Read(ctx, func() (err error) {
-		o, err = l.client().Get(ctx, claim.Name(), metav1.GetOptions{})
-		return err
-	})
-	if apierrors.IsNotFound(err) && !cluster.IsMissingKind(err) {
-		return nil, nil
+	meta, err := l.get(ctx, claim.Name())
+	if meta == nil || err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, l.again(ctx, err, "get")
-	}
-	for e := range managed.Of(o) {
+	for e := range managed.Of(meta) {
 		if g, ours := e.Group(); ours && len(claim.Entries(g)) == 0 {
 			groups = append(groups, g)
 		}

@@ -98,6 +98,15 @@ func (l Ledger) Patch(ctx context.Context, claim *state.Claim, group lease.Group
 
 // send patches a claim, and answers with the claim as it is then.
 func (l Ledger) send(ctx context.Context, name string, kind types.PatchType, body []byte, opts metav1.PatchOptions) (*state.Claim, error) {
+	meta, err := l.patch(ctx, name, kind, body, opts)
+	if err != nil {
+		return nil, err
+	}
+	return l.read(meta), nil
+}
+
+// patch patches an object of the ledger, and answers with its metadata as it is then.
+func (l Ledger) patch(ctx context.Context, name string, kind types.PatchType, body []byte, opts metav1.PatchOptions) (*metav1.ObjectMeta, error) {
 	var o *metav1.PartialObjectMetadata
 	err := l.cluster.Write(ctx, func(write context.Context) (err error) {
 		o, err = l.client().Patch(write, name, kind, body, opts)
@@ -106,5 +115,5 @@ func (l Ledger) send(ctx context.Context, name string, kind types.PatchType, bod
 	if err != nil {
 		return nil, l.again(ctx, err, "patch")
 	}
-	return l.read(&o.ObjectMeta), nil
+	return &o.ObjectMeta, nil
 }

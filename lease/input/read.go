@@ -74,14 +74,28 @@ type outcome struct {
 // ManifestObject reads a Manifest object as the API server gives it, as JSON. The place of its
 // problems is manifests/NAME. The definition is nil when there are errors.
 func ManifestObject(name string, data []byte) (*lease.Definition, lease.Problems) {
-	doc := document.Parse(data, "manifests/"+name)
+	return readObject(document.Parse(data, "manifests/"+name))
+}
+
+// DefinitionObject reads a LeaseDefinition that an object of the cluster holds, as JSON. The place of its
+// problems is that of the object. The definition is nil when there are errors.
+func DefinitionObject(at string, data []byte) (*lease.Definition, lease.Problems) {
+	doc := document.Parse(data, at)
+	if root := doc.Root(); !root.IsMapping() || root.Peek("kind") != Kind {
+		root.Errorf("it is no %s", Kind)
+		return nil, doc.Problems.Sorted()
+	}
+	return readObject(doc)
+}
+
+func readObject(doc *document.Document) (*lease.Definition, lease.Problems) {
 	var def *lease.Definition
 	problems, _ := readDocument(doc, Options{}, func(d *lease.Definition) error {
 		def = d
 		return nil
 	})
 	if def == nil && !problems.Failed() {
-		problems.Add(lease.Place{File: "manifests/" + name}, "the object is empty")
+		problems.Add(doc.Root().At(), "the object is empty")
 	}
 	return def, problems
 }

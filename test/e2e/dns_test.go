@@ -18,6 +18,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -154,7 +155,7 @@ func TestRecordsOfGardener(t *testing.T) {
 	a = need(t, dnsRecords, id.Namespace(), host+"-a")
 	r.sent()
 	r.do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a unchanged", "is live", "unchanged")
-	want := append(reads(false), "LIST dnsendpoints", "LIST dnsrecords")
+	want := append(reads(id, false), "LIST dnsendpoints", "LIST dnsrecords")
 	slices.Sort(want)
 	if diff := cmp.Diff(without(want, "GET configmaps/config"), sorted(r.sent())); diff != "" {
 		t.Errorf("requests of the second apply (-want +got):\n%s", diff)
@@ -302,7 +303,7 @@ func TestRecordsGoFirst(t *testing.T) {
 		t.Errorf("deletes (-want +got):\n%s", diff)
 	}
 	r.do(t, "release", id.Group().String()).Prints(t, "dnsendpoint/"+stays+" deleted")
-	if diff := cmp.Diff([]string{"DELETE dnsendpoints/" + stays, "DELETE ingresses/" + stays, "DELETE providerhosts/" + stays, "DELETE leases/" + stays}, writesOf(r.sent())); diff != "" {
+	if diff := cmp.Diff([]string{"DELETE leases/" + kept.Name(id.Group()), "DELETE dnsendpoints/" + stays, "DELETE ingresses/" + stays, "DELETE providerhosts/" + stays, "DELETE leases/" + stays}, writesOf(r.sent())); diff != "" {
 		t.Errorf("writes of the release (-want +got):\n%s", diff)
 	}
 }
@@ -557,7 +558,7 @@ func TestRolesForRecords(t *testing.T) {
 	for _, dns := range []string{"{form: endpoint, targets: [192.0.2.1]}", "{form: gardener, targets: [192.0.2.1], gardener: {type: x, secretRef: {name: x, namespace: x}}}"} {
 		operator.with(configure(t, "dns: "+dns)).do(t, "apply", "-f", definition, "--wait=false")
 		viewer.do(t, "state", "dns").Prints(t, host, "192.0.2.1")
-		viewer.with(configure(t, "dns: "+dns)).run(t, "release", id.Group().String()).Exits(t, 1).Says(t, "not allowed to delete dns")
+		viewer.with(configure(t, "dns: "+dns)).run(t, "release", id.Group().String()).Exits(t, 1).Says(t, "not allowed to delete leases")
 		operator.with(configure(t, "dns: "+dns)).do(t, "release", id.Group().String()).Prints(t, "deleted")
 	}
 	operator.with(configure(t, "target: httproute", "dns: {form: endpoint}")).do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dns/"+host+" left")

@@ -10,13 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
-// reads are the requests of a run that has nothing to do: the configuration, and one LIST of each
-// kind. Pools are read where addresses are leased.
-func reads(withAddresses bool) []string {
+// reads are the requests of a run on a lease that has nothing to do: the configuration, the lease's definition, and one
+// LIST of each kind. Pools are read where addresses are leased.
+func reads(id lease.ID, withAddresses bool) []string {
 	out := []string{
-		"GET configmaps/config", "LIST backendtlspolicies", "LIST clientsettingspolicies", "LIST deployments", "LIST grpcroutes", "LIST httproutes",
+		"GET configmaps/config", "GET leases/" + kept.Name(id.Group()), "LIST backendtlspolicies", "LIST clientsettingspolicies", "LIST deployments", "LIST grpcroutes", "LIST httproutes",
 		"LIST ingresses", "LIST leases", "LIST namespaces", "LIST providerhosts", "LIST providerleasedips",
 		"LIST proxysettingspolicies", "LIST routes", "LIST services", "LIST snippetsfilters", "LIST tlsroutes",
 	}
@@ -50,7 +51,7 @@ func TestSecondApplyWritesNothing(t *testing.T) {
 			r.do(t, "apply", "-f", definition)
 			r.sent()
 			r.do(t, "apply", "-f", definition).Prints(t, "unchanged")
-			if diff := cmp.Diff(reads(name == "addresses"), sorted(r.sent())); diff != "" {
+			if diff := cmp.Diff(reads(id, name == "addresses"), sorted(r.sent())); diff != "" {
 				t.Errorf("requests of the second apply (-want +got):\n%s", diff)
 			}
 		})
@@ -114,6 +115,7 @@ func TestReleaseIsPinnedAndInOrder(t *testing.T) {
 	r.do(t, "release", id.Group().String())
 	sent := slices.DeleteFunc(r.sent(), func(q request) bool { return !q.writes() })
 	want := []string{
+		"DELETE leases/" + kept.Name(id.Group()), // nothing heals what is being released
 		"DELETE ingresses/" + host, "DELETE services/web-ip-443-tcp",
 		"DELETE providerhosts/" + host, "DELETE providerleasedips/" + id.Owner + "-ip-public-tcp-443",
 		"DELETE leases/" + host, "DELETE leases/" + claimName(v4+"0"),

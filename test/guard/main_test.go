@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -79,11 +80,12 @@ type ref struct {
 }
 
 var (
-	aliceClaim   = ref{leases, "akash-net", shop}
-	aliceAddress = ref{leases, "akash-net", "ip--203-0-113-0"}
-	aliceHost    = ref{hosts, "lease", shop}
-	alicePort    = ref{leasedIPs, "lease", shopPort}
-	bobsService  = ref{services, bobLease.Namespace(), "blog-ip-22-tcp"}
+	aliceClaim      = ref{leases, "akash-net", shop}
+	aliceDefinition = ref{leases, "akash-net", kept.Name(aliceLease.Group())}
+	aliceAddress    = ref{leases, "akash-net", "ip--203-0-113-0"}
+	aliceHost       = ref{hosts, "lease", shop}
+	alicePort       = ref{leasedIPs, "lease", shopPort}
+	bobsService     = ref{services, bobLease.Namespace(), "blog-ip-22-tcp"}
 )
 
 func (r ref) client() dynamic.ResourceInterface {

@@ -83,6 +83,8 @@ func probe(ctx context.Context, cfg *config.ProviderConfig, policy string) error
 	switch policy {
 	case "akash-net-claims":
 		create(leases, cfg.LedgerNamespace, object("coordination.k8s.io/v1", "Lease", "probe"))
+	case "akash-net-definitions":
+		create(leases, cfg.LedgerNamespace, object("coordination.k8s.io/v1", "Lease", "df--probe"))
 	case "akash-net-hosts":
 		create(hosts, cfg.ManifestNamespace, object("akash.network/v2beta2", "ProviderHost", "probe"))
 	case "akash-net-leased-ips":

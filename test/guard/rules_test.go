@@ -3,6 +3,7 @@ package guard_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -193,6 +195,9 @@ func claimBreaches() []breach {
 		b(alice, "a finalizer", "may have no new finalizers", update(aliceClaim, finalizer)),
 		b("", "new, a finalizer", "may have no new finalizers", create(aliceClaim, "new.example.com", finalizer)),
 		b("", "a host that ends in a number", "must agree", create(aliceClaim, "1.2.3", same)),
+		b("", "a host with an announcement's name", "must agree", create(aliceClaim, "run--0", same)),
+		b(alice, "a claim that is not listed", "may not have the label net.akash.network/definition-of",
+			update(aliceClaim, set(alice, "metadata", "labels", kept.Label))),
 		b(alice, "stripped managed fields", "the managed fields of a lease", update(aliceClaim, set([]any{map[string]any{}}, "metadata", "managedFields"))),
 		b(alice, "forged managed fields", "the managed fields of a lease", update(aliceClaim, func(o *unstructured.Unstructured) {
 			fields := o.GetManagedFields()
@@ -275,7 +280,44 @@ func otherBreaches() []breach {
 	}
 }
 
-func breaches() []breach { return append(claimBreaches(), otherBreaches()...) }
+// definitionBreaches are what nobody may do to the definition of a lease. Only what a field manager may not do depends
+// on who asks.
+func definitionBreaches() []breach {
+	const text, agree = kept.AnnotationText, "its annotation net.akash.network/lease-definition must be"
+	same := func(*unstructured.Unstructured) {}
+	bobsText := func(o *unstructured.Unstructured) {
+		annotate(text, strings.ReplaceAll(o.GetAnnotations()[text], alice, bob))(o)
+	}
+	b := func(names, name, says string, write write) breach {
+		return breach{policy: "akash-net-definitions", names: names, name: name, says: says, write: write}
+	}
+	group, other := aliceLease.Group().String(), kept.Name(lease.Group{Owner: alice, DSeq: 9, GSeq: 9})
+	return []breach{
+		b(group, "of another lease", "its spec.holderIdentity never changes", update(aliceDefinition, all(
+			set(bobLease.Group().String(), "spec", "holderIdentity"), set(bob, "metadata", "labels", kept.Label)))),
+		b(group, "of nobody", "its spec.holderIdentity never changes", update(aliceDefinition, unset("spec", "holderIdentity"))),
+		b("", "new, of nobody", "must be a deployment group", create(aliceDefinition, other, unset("spec"))),
+		b("", "new, of a wallet", "must be a deployment group", create(aliceDefinition, other, set(alice, "spec", "holderIdentity"))),
+		b("", "new, another name", "it must be named df--", create(aliceDefinition, "df--shop", same)),
+		b(group, "another owner's label", "its label net.akash.network/definition-of", update(aliceDefinition, set(bob, "metadata", "labels", kept.Label))),
+		b(group, "no labels", "its label net.akash.network/definition-of", update(aliceDefinition, unset("metadata", "labels"))),
+		b(group, "a claim", "it is no claim", update(aliceDefinition, set("host", "metadata", "labels", state.LabelKind))),
+		b(group, "a claim without a label", "it is no claim", update(aliceDefinition, annotate(state.AnnotationLedger, "v1"))),
+		b(group, "another definition", "only the field manager of its deployment group", update(aliceDefinition, func(o *unstructured.Unstructured) {
+			annotate(text, strings.Replace(o.GetAnnotations()[text], shop, "other.example.com", 1))(o)
+		})),
+		b(group, "another hash", "only the field manager of its deployment group", update(aliceDefinition, annotate(lease.AnnotationDefinition, "x"))),
+		b(group, "a compressed definition", "only the field manager of its deployment group", update(aliceDefinition, annotate(text, "H4sI"))),
+		b("", "new, another owner's definition", agree, create(aliceDefinition, other, bobsText)),
+		b("", "new, nothing", agree, create(aliceDefinition, other, unset("metadata", "annotations", text))),
+		b(group, "an owner that is not there", "may have no new ownerReferences", update(aliceDefinition, ownedBy("gone"))),
+		b(group, "a finalizer", "may have no new finalizers", update(aliceDefinition, finalizer)),
+	}
+}
+
+func breaches() []breach {
+	return slices.Concat(claimBreaches(), definitionBreaches(), otherBreaches())
+}
 
 func TestRules(t *testing.T) {
 	for _, b := range breaches() {

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // wrong notes that an invariant does not hold.
@@ -27,6 +28,9 @@ func (w *world) wrong(format string, args ...any) {
 // claims are the claims as they are, read as the program reads them.
 func (w *world) claims() (out []*state.Claim) {
 	for _, o := range w.server.Objects("leases") {
+		if kept.IsName(o.GetName()) {
+			continue
+		}
 		c, ok := state.ReadClaim(&metav1.ObjectMeta{Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(), UID: o.GetUID()})
 		if !ok || c.Unreadable != "" {
 			w.wrong("%s is no claim that can be read (%s)", o.GetName(), c.Unreadable)

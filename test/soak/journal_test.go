@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -105,6 +106,9 @@ func (j *journal) follow(resource schema.GroupVersionResource, events watch.Inte
 }
 
 func (j *journal) add(resource schema.GroupVersionResource, o *unstructured.Unstructured, gone bool) {
+	if resource == leases && strings.HasPrefix(o.GetName(), "df--") {
+		return // the definition of a lease is no claim
+	}
 	c := change{at: time.Now(), path: path(resource, o), uid: string(o.GetUID()), gone: gone}
 	c.revision, _ = strconv.ParseUint(o.GetResourceVersion(), 10, 64)
 	switch {

@@ -1,0 +1,55 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// isDefinitions is true for leases that are named with -o yaml: their definitions are printed, which apply takes.
+func (f *stateFlags) isDefinitions() bool {
+	return f.print.output == "yaml" && len(f.things) > 0 && slices.Equal(f.subjects, []view.Subject{view.SubjectLeases})
+}
+
+// showDefinitions prints the definitions with which the leases were last applied.
+func (f *stateFlags) showDefinitions(ctx context.Context, c *cli, from *cluster.Cluster, cfg *config.ProviderConfig) error {
+	var groups []lease.Group
+	for _, t := range f.things {
+		groups = append(groups, t.Group)
+	}
+	defs, err := apply.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
+	if err != nil {
+		return err
+	}
+	defs = slices.DeleteFunc(defs, func(d *lease.Definition) bool { return f.namespace != "" && d.Lease.Namespace() != f.namespace })
+	var out bytes.Buffer
+	if err := writeDefinitions(&out, defs, "yaml"); err != nil {
+		return err
+	}
+	if _, err := out.WriteTo(c.Out); err != nil || f.ignoreMissing {
+		return err
+	}
+	return missingThings(f.things, func(t thing.Thing) bool {
+		return !slices.ContainsFunc(defs, func(d *lease.Definition) bool { return d.Lease.Group() == t.Group })
+	}, "no definition of %s is kept: apply keeps it; the lease's row is printed with -o json")
+}
+
+// fileCluster is a cluster of the objects in the files.
+func (f *stateFlags) fileCluster(ctx context.Context, c *cli, cfg *config.ProviderConfig) (*cluster.Cluster, error) {
+	var objects []*unstructured.Unstructured
+	problems, err := f.files.objects(ctx, c, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
+	c.warn(problems)
+	if err != nil {
+		return nil, err
+	}
+	return cluster.OfObjects(objects)
+}

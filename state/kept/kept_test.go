@@ -1,0 +1,192 @@
+package kept_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
+)
+
+const (
+	owner    = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h"
+	provider = "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
+)
+
+var shop = lease.ID{Owner: owner, DSeq: 8438017, GSeq: 1, OSeq: 1, Provider: provider}
+
+// definition is what a document of the services says.
+func definition(t *testing.T, services string) *lease.Definition {
+	t.Helper()
+	document := fmt.Sprintf(`{"apiVersion":"net.akash.network/v1alpha1","kind":"LeaseDefinition","metadata":{"name":"shop"},
+		"spec":{"lease":{"owner":%q,"dseq":8438017,"gseq":1,"oseq":1,"provider":%q},"services":%s,"ipEndpoints":[{"name":"public","addresses":["203.0.113.7"]}]}}`, owner, provider, services)
+	def, problems := input.DefinitionObject("shop.yaml", []byte(document))
+	if len(problems.Errors()) > 0 {
+		t.Fatal(problems)
+	}
+	return def
+}
+
+func hosts(n int) string {
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf(`"h%d.shop.example.com"`, i))
+	}
+	return strings.Join(names, ",")
+}
+
+// stored is a definition as the ledger has it.
+func stored(t *testing.T, def *lease.Definition) *metav1.ObjectMeta {
+	t.Helper()
+	d, err := kept.New(def, "RUN")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ac := d.Configuration("akash-net", def.Lease.Group(), nil)
+	return &metav1.ObjectMeta{Name: *ac.Name, Labels: ac.Labels, Annotations: ac.Annotations, UID: "uid", ResourceVersion: "7"}
+}
+
+// What is kept is read again as it was, short or long, with all that a definition can say.
+func TestRoundTrip(t *testing.T) {
+	full := `[{"name":"web","target":"httproute","expose":[{"port":8080,"as":80,"global":true,"hosts":["shop.example.com"],"path":"/api","http":{"maxBodySize":5,"readTimeout":"30s","nextCases":["500"]},
+		"tls":{"termination":"edge","insecure":"Redirect","secretName":"cert"},"weight":3,"alternateBackends":[{"service":"blue","port":80,"weight":2}],
+		"headers":{"request":[{"name":"X-Shop","action":"Set","value":"a \"b\" <c>"}]},"labels":{"team":"a"}},{"port":443,"protocol":"UDP","global":true,"ip":"public"}]},{"name":"blue","expose":[{"port":80}]}]`
+	for name, services := range map[string]string{"full": full, "long": `[{"name":"web","expose":[{"port":80,"global":true,"hosts":[` + hosts(2000) + `]},{"port":1,"global":true,"ip":"public"}]}]`} {
+		t.Run(name, func(t *testing.T) {
+			def := definition(t, services)
+			meta := stored(t, def)
+			if text := meta.Annotations[kept.AnnotationText]; (name == "long") == strings.HasPrefix(text, "{") || len(text) > 40<<10 {
+				t.Errorf("%d bytes are kept, which begin with %.20s", len(text), text)
+			}
+			d, ok := kept.Read(meta)
+			if !ok || d.Name != kept.Name(shop.Group()) || d.Run != "RUN" {
+				t.Fatalf("read %+v, %v", d, ok)
+			}
+			got, err := d.Decode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(input.Encode(got), input.Encode(def)) || got.Hash != def.Hash || got.Hash != meta.Annotations[lease.AnnotationDefinition] {
+				t.Errorf("read %+v\nwant %+v", got, def)
+			}
+			if !d.Says(def) {
+				t.Error("it does not say what was kept")
+			}
+		})
+	}
+}
+
+// The same in other words is the same: nothing has to be written for another name.
+func TestSaysWhateverTheName(t *testing.T) {
+	def := definition(t, `[{"name":"web","expose":[{"port":80,"global":true,"hosts":["a.example.com","b.example.com"]},{"port":1,"global":true,"ip":"public"}]}]`)
+	d, _ := kept.Read(stored(t, def))
+	def.Name = "another"
+	if !d.Says(def) {
+		t.Error("a name is no difference")
+	}
+	def.Services[0].Expose[1].Hosts = def.Services[0].Expose[1].Hosts[:1]
+	def.Hash = lease.Sum(def)
+	if d.Says(def) {
+		t.Error("a host less is a difference")
+	}
+}
+
+func packed(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	return base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
+// Whoever may write the object may write anything into it.
+func TestHostileDefinitions(t *testing.T) {
+	def := definition(t, `[{"name":"web","expose":[{"port":80,"global":true,"hosts":["a.example.com"]},{"port":1,"global":true,"ip":"public"}]}]`)
+	text := stored(t, def).Annotations[kept.AnnotationText]
+	tests := map[string]struct {
+		key, value, says string
+	}{
+		"nothing":            {kept.AnnotationText, "", "gzip"},
+		"no JSON":            {kept.AnnotationText, "{", "did not find expected"},
+		"no base64":          {kept.AnnotationText, "%", "neither JSON nor base64"},
+		"no gzip":            {kept.AnnotationText, base64.StdEncoding.EncodeToString([]byte("no gzip")), "gzip"},
+		"a bomb":             {kept.AnnotationText, packed(strings.Repeat(" ", 64<<20)), "bytes where"},
+		"another kind":       {kept.AnnotationText, `{"apiVersion":"v1","kind":"Secret"}`, "it is no LeaseDefinition"},
+		"an SDL":             {kept.AnnotationText, `{"version":"2.0","services":{}}`, "it is no LeaseDefinition"},
+		"an unknown key":     {kept.AnnotationText, strings.Replace(text, `"spec":{`, `"spec":{"more":1,`, 1), "more"},
+		"a key twice":        {kept.AnnotationText, strings.Replace(text, `"spec":{`, `"spec":{"services":[],`, 1), "services"},
+		"another lease":      {kept.AnnotationText, strings.Replace(text, `"dseq":8438017`, `"dseq":8438018`, 1), "whose definition has another name"},
+		"another host":       {kept.AnnotationText, strings.Replace(text, "a.example.com", "b.example.com", 1), "is not the hash of the definition"},
+		"a host that is not": {kept.AnnotationText, strings.Replace(text, "a.example.com", "-", 1), "leases/" + kept.Name(shop.Group())},
+		"another hash":       {lease.AnnotationDefinition, "x", "is not the hash of the definition"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			meta := stored(t, def)
+			meta.Annotations[tt.key] = tt.value
+			d, ok := kept.Read(meta)
+			if !ok {
+				t.Fatal("it is not read")
+			}
+			if got, err := d.Decode(); err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), "leases/df--") {
+				t.Errorf("got %+v and the error %v, want one that says %q", got, err, tt.says)
+			}
+			if d.Says(def) {
+				t.Error("it counts as kept")
+			}
+		})
+	}
+}
+
+// Hosts that no compression makes short: what cannot be kept is an error and no cut.
+func TestTooLong(t *testing.T) {
+	def := definition(t, `[{"name":"web","expose":[{"port":80,"global":true,"hosts":[`+hosts(10)+`]},{"port":1,"global":true,"ip":"public"}]}]`)
+	for i := range 8000 {
+		def.Services[0].Expose[1].Hosts = append(def.Services[0].Expose[1].Hosts, lease.Host{Name: lease.Hash(fmt.Sprint(i)) + ".example.com"})
+	}
+	_, err := kept.New(def, "")
+	if _, ok := errors.AsType[*kept.TooLongError](err); !ok {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An SDL holds environments and passwords of registries. None of it is of a definition.
+func TestNoSecrets(t *testing.T) {
+	sdl := `{"version":"2.0","services":{"web":{"image":"nginx","env":["PASSWORD=hunter2"],"args":["--token=hunter2"],
+		"credentials":{"host":"docker.io","username":"u","password":"hunter2"},"expose":[{"port":80,"accept":["shop.example.com"],"to":[{"global":true}]}]}},
+		"profiles":{"compute":{"web":{"resources":{"cpu":{"units":1},"memory":{"size":"1Gi"},"storage":{"size":"1Gi"}}}},"placement":{"dc":{"pricing":{"web":{"denom":"uakt","amount":1}}}}},
+		"deployment":{"web":{"dc":{"profile":"web","count":1}}}}`
+	var def *lease.Definition
+	problems, err := input.Read(t.Context(), strings.NewReader(sdl), "deploy.yaml", input.Options{Lease: &shop}, func(d *lease.Definition) error {
+		def = d
+		return nil
+	})
+	if err != nil || def == nil {
+		t.Fatal(err, problems)
+	}
+	for key, value := range stored(t, def).Annotations {
+		if strings.Contains(value, "hunter2") {
+			t.Errorf("%s: %s", key, value)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(`{"apiVersion":"net.akash.network/v1alpha1","kind":"LeaseDefinition"}`)
+	f.Add(packed(`{"kind":"LeaseDefinition"}`))
+	f.Fuzz(func(t *testing.T, text string) {
+		d, _ := kept.Read(&metav1.ObjectMeta{Name: kept.Name(shop.Group()), Annotations: map[string]string{kept.AnnotationText: text}})
+		if def, err := d.Decode(); err == nil {
+			t.Errorf("%q without its hash is %+v", text, def)
+		}
+	})
+}
