@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -163,6 +161,8 @@ func TestClaims(t *testing.T) {
 			map[string]string{"a/web": held("*.abc.xyz"), "b/web": ""}},
 		"a claim that cannot be read": {"own", map[string]string{"www.abc.xyz": ""}, []Route{route(1, "a", "www.abc.xyz", a1)},
 			map[string]string{"a/web": held("www.abc.xyz")}},
+		"a wildcard over hosts of two": {"own wild", map[string]string{"www.abc.xyz": bob, "api.abc.xyz": alice}, []Route{route(1, "a", "*.abc.xyz", a1), route(2, "b", "*.abc.xyz", b1)},
+			map[string]string{"a/web": held("*.abc.xyz"), "b/web": held("*.abc.xyz")}},
 		"denied all the same": {"own deny=abc.xyz", map[string]string{"www.abc.xyz": bob}, []Route{route(1, "b", "www.abc.xyz", b1)},
 			map[string]string{"b/web": "RouteNotAdmitted host in list of denied domains"}},
 	} {
@@ -175,6 +175,38 @@ func TestClaims(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A route that hands TLS on takes all of its host's TLS: whoever is older. Each letter is a route at a path of its own:
+// plain, with TLS, passing it on; small where it is admitted, else in capitals.
+func TestTLSOfAHost(t *testing.T) {
+	for _, want := range []string{"ptt", "ptp", "psT", "tSp", "tpS", "sTS", "spT", "sTp", "ptS", "tpt", "spp", "ppsT", "psSTp"} {
+		var routes []Route
+		for i, letter := range want {
+			r := route(i, "a", "www.abc.xyz", leaseOf(alice, 1)).as(KindHTTPRoute, fmt.Sprint("/", i))
+			r.Name = string(letter)
+			switch r.UID = types.UID(fmt.Sprint(i)); strings.ToLower(r.Name) {
+			case "t":
+				r.TLS = true
+			case "s":
+				r.TLS, r.Passthrough = true, true
+			}
+			routes = append(routes, r)
+		}
+		for _, v := range Decide(rulesOf("own"), nil, routes, nil) {
+			if v.Admitted != (v.Name == strings.ToLower(v.Name)) {
+				t.Errorf("%s: the route at %s is admitted: %v, %s", want, v.Path, v.Admitted, v.Message)
+			}
+		}
+	}
+	older, newer := route(1, "a", "www.abc.xyz", leaseOf(alice, 1)), route(2, "a", "www.abc.xyz", leaseOf(alice, 1)).as(KindIngress, "/v2")
+	older.Name, newer.Name = "older", "newer"
+	again := newer
+	again.Name, again.Created = "again", newer.Created.Add(time.Second)
+	got := Decide(rulesOf("own"), nil, []Route{older, newer, again}, nil)
+	if last := got[len(got)-1]; last.Admitted || last.Message != "ingress newer already exposes www.abc.xyz and is older" {
+		t.Errorf("the second route at a path: %+v", last.Verdict)
 	}
 }
 
@@ -201,58 +233,6 @@ func TestShards(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestRoutesOf(t *testing.T) {
-	for name, c := range map[string]struct {
-		object string
-		want   []string
-	}{
-		"route": {`{apiVersion: route.openshift.io/v1, kind: Route, spec: {host: WWW.abc.xyz, path: /x/, tls: {termination: edge}}}`,
-			[]string{"WWW.abc.xyz /x/  tls"}},
-		"route without a path": {`{apiVersion: route.openshift.io/v1, kind: Route, spec: {host: a.b, wildcardPolicy: None}}`, []string{"a.b   "}},
-		"passthrough wildcard": {`{apiVersion: route.openshift.io/v1, kind: Route, spec: {host: a.b, wildcardPolicy: Subdomain, tls: {termination: passthrough}}}`,
-			[]string{"a.b  Subdomain passthrough"}},
-		"route without a host": {`{apiVersion: route.openshift.io/v1, kind: Route}`, []string{"   "}},
-		"ingress": {`{apiVersion: networking.k8s.io/v1, kind: Ingress, spec: {tls: [{hosts: [a.b]}],
-			rules: [{host: a.b, http: {paths: [{path: /}, {path: /x}, {path: /x, pathType: Exact}]}}, {host: "*.c.d"}]}}`,
-			[]string{"a.b /  tls", "a.b /x  tls", "*.c.d / Subdomain "}},
-		"ingress with a default backend": {`{apiVersion: networking.k8s.io/v1, kind: Ingress, spec: {defaultBackend: {}}}`, []string{" /  "}},
-		"httproute": {`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {hostnames: [a.b, "*.c.d"],
-			rules: [{matches: [{path: {type: Exact, value: /x}}, {path: {value: /x}, method: GET}]}, {}]}}`,
-			[]string{"a.b /x  ", "a.b /  ", "*.c.d /x Below ", "*.c.d / Below "}},
-		"httproute that redirects": {`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {hostnames: [a.b],
-			rules: [{filters: [{type: RequestRedirect}]}, {matches: [{path: {value: /x}}], filters: [{type: URLRewrite}], backendRefs: [{name: x}]}]}}`,
-			[]string{"a.b /  redirect", "a.b /x  "}},
-		"tlsroute": {`{apiVersion: gateway.networking.k8s.io/v1, kind: TLSRoute, spec: {hostnames: [a.b, "*.c.d"]}}`,
-			[]string{"a.b   passthrough", "*.c.d  Below passthrough"}},
-		"httproute for all hosts": {`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {}}`, []string{" /  "}},
-		"another kind":            {`{apiVersion: v1, kind: Service, spec: {host: a.b}}`, nil},
-		"another group's route":   {`{apiVersion: serving.knative.dev/v1, kind: Route, spec: {host: a.b}}`, nil},
-		"nonsense":                {`{apiVersion: networking.k8s.io/v1, kind: Ingress, spec: {rules: [7, {host: [], http: {paths: {}}}], tls: x}}`, []string{" /  "}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(c.object), &o.Object); err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, r := range RoutesOf(o) {
-				tls := ""
-				if r.Redirect {
-					tls = "redirect"
-				} else if r.Passthrough {
-					tls = "passthrough"
-				} else if r.TLS {
-					tls = "tls"
-				}
-				got = append(got, fmt.Sprintf("%s %s %s %s", r.Host, r.Path, r.Wildcard, tls))
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
 	}
 }
 
