@@ -10,6 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
@@ -140,7 +141,7 @@ func (r *run) giveUp(ctx context.Context, why error) error {
 	if cluster.IsAway(why) {
 		return why
 	}
-	left := errors.Join(r.restoreAltered(ctx), r.retract(ctx))
+	left := errors.Join(r.restoreAltered(ctx), r.retract(ctx, func(render.Object) bool { return true }))
 	left = errors.Join(left, r.unkeep(ctx), r.keepServed(ctx), r.rollback(ctx))
 	if left != nil {
 		return &HalfError{Lease: r.req.Lease, Why: why, Left: left}

@@ -5,11 +5,9 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -53,42 +51,6 @@ func sameTenant(before, now *unstructured.Unstructured) bool {
 	return had == has && old.Group() == id.Group()
 }
 
-// deleteWhile deletes an object while it may go, pinned to what was read before that was asked. One that
-// has changed since is read again, and decided on anew.
-func (r *run) deleteWhile(ctx context.Context, o owned, action Action, told string, goes mayGo) error {
-	live := o.live
-	err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
-		if may, err := goes(ctx, live); err != nil || !may {
-			return err == nil, err
-		}
-		if err := r.change(func() plan.Change { return plan.Remove(o.kind.Singular, live, told) }); err != nil {
-			return false, err
-		}
-		err := r.cluster.DeletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion())
-		if err == nil {
-			r.removed[live.GetUID()] = true
-			r.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
-			return true, nil
-		}
-		if !cluster.IsOvertaken(err) && !cluster.IsUnclear(err) {
-			return false, r.cluster.Explain(err, "delete", o.kind.Resource())
-		}
-		now, err := r.cluster.Get(ctx, o.kind, live.GetNamespace(), live.GetName())
-		if err != nil {
-			return false, err
-		}
-		if now == nil || now.GetUID() != live.GetUID() {
-			return true, nil
-		}
-		live = now
-		return false, nil
-	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", o.kind.Singular, live.GetNamespace(), live.GetName())
-	}
-	return err
-}
-
 // withdraw takes back what this program wrote on an object that Akash's provider made, which stays. What
 // this program made and Akash's operator keeps is left as it is: most of its fields are only ours, and
 // would go with them.
@@ -100,7 +62,7 @@ func (r *run) withdraw(ctx context.Context, o owned) error {
 		empty.SetName(o.live.GetName())
 		empty.SetUID(o.live.GetUID())
 		object := render.Object{Kind: o.kind, Namespace: o.live.GetNamespace(), Name: o.live.GetName(), Config: empty}
-		if _, _, err := r.patchAs(ctx, object, managerOf(o.kind, o.group)); err != nil && !cluster.IsOvertaken(err) {
+		if _, _, err := r.patch(ctx, object, managerOf(o.kind, o.group)); err != nil && !cluster.IsOvertaken(err) {
 			return r.cluster.Explain(err, "patch", o.kind.Resource())
 		}
 	}

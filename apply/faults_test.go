@@ -50,7 +50,7 @@ func withAddress(id lease.ID, address string) *lease.Definition {
 
 // hasty makes retries and patience of an applier short for the test.
 func hasty(a *Applier) *Applier {
-	a.ledger.Retries, a.patience = wait.Backoff{Steps: 10}, wait.Backoff{Steps: 8}
+	a.cluster.Retries, a.patience = wait.Backoff{Steps: 10}, wait.Backoff{Steps: 8}
 	return a
 }
 

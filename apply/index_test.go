@@ -90,7 +90,7 @@ func TestWorkOnALeaseIsItsOwn(t *testing.T) {
 		if len(objects) < 3 {
 			t.Fatalf("%d objects", len(objects))
 		}
-		r := &run{}
+		r := &run{executor: &executor{}}
 		if theirs, claims := askOf(s, r, objects, groups[0]); theirs != len(objects) || claims != 2 {
 			t.Errorf("of %d leases: %d objects of others, want %d; %d claims, want those on the host and the address", n, theirs, len(objects), claims)
 		}
@@ -106,7 +106,7 @@ func TestWorkOnALeaseIsItsOwn(t *testing.T) {
 func TestWorkOnAThingIsItsOwn(t *testing.T) {
 	allocations := func(n int) float64 {
 		s, _ := manyLeases(n)
-		r := &run{Applier: &Applier{}, snapshot: s, group: someLease(someOwner, 1).Group()}
+		r := &run{executor: &executor{Applier: &Applier{}, snapshot: s, group: someLease(someOwner, 1).Group()}}
 		things := []string{"SHOP-0.example.com", "10.0.0.1", "public0", "endpoint/public1", lease.SharingKey(someOwner, "public2"), "10.0.0.001", "free.example.com"}
 		var names []string
 		for _, c := range r.named(things) {
@@ -135,7 +135,7 @@ func BenchmarkReleaseQuestions(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				r := &run{}
+				r := &run{executor: &executor{}}
 				for _, g := range groups {
 					askOf(s, r, objects[g], g)
 				}

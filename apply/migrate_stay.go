@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -61,30 +61,32 @@ func (m *leaseMigration) noteTime(ctx context.Context, c *crossing, ttl time.Dur
 		return nil
 	}
 	live, name := c.old.live, c.old.live.GetNamespace()+"/"+c.old.live.GetName()
-	err := m.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
-		now, err := m.annotate(ctx, c.old.kind, live, noted)
-		if err == nil {
-			c.old.live = now
-			return true, nil
-		}
-		if !cluster.IsOvertaken(err) {
-			return false, m.cluster.Explain(err, "patch", c.old.kind.Resource())
-		}
-		now, err = m.cluster.Get(ctx, c.old.kind, live.GetNamespace(), live.GetName())
-		if now != nil && now.GetUID() == live.GetUID() && containsAll(now.GetAnnotations(), noted) {
+	gone := true
+	err := m.cluster.Rewrite(ctx, c.old.kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+		gone = false
+		switch {
+		case now != live && containsAll(now.GetAnnotations(), noted):
 			c.old.live = now // the first of two tries took effect, or another run notes the same
-			return true, nil
+			return nil, nil
+		case !sameRoute(now, live):
+			gone = true
+			return nil, nil
 		}
-		if err == nil && (now == nil || now.GetUID() != live.GetUID() || !sameRoute(now, live)) {
-			err = fmt.Errorf("%s %s was changed meanwhile; its host's DNS records stay, and the same command carries the change over", c.old.kind.Singular, name)
-		}
-		live = now
-		return false, err
+		return func(ctx context.Context) error {
+			gone = true // unless it is read again
+			out, err := m.annotate(ctx, c.old.kind, now, noted)
+			if err == nil {
+				c.old.live, gone = out, false
+			}
+			return m.cluster.Explain(err, "patch", c.old.kind.Resource())
+		}, nil
 	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
+	switch {
+	case errors.Is(err, cluster.ErrMoving):
 		return fmt.Errorf("%s %s changes faster than it can be written; try again", c.old.kind.Singular, name)
-	}
-	if err == nil {
+	case err == nil && gone:
+		return fmt.Errorf("%s %s was changed meanwhile; its host's DNS records stay, and the same command carries the change over", c.old.kind.Singular, name)
+	case err == nil:
 		m.event(Configured, c.old.kind.Singular, live.GetNamespace(), live.GetName(), fmt.Sprintf("it stays for %s once DNS leads elsewhere", c.lag))
 	}
 	return err
@@ -106,7 +108,7 @@ func (m *leaseMigration) annotate(ctx context.Context, kind kinds.Kind, live *un
 	out.SetAnnotations(merged(live.GetAnnotations(), annotations))
 	o := appliedOnly(live)
 	o.SetAnnotations(merged(o.GetAnnotations(), annotations))
-	meta, _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o})
+	meta, _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, managerOf(kind, m.group))
 	if err == nil {
 		out.SetResourceVersion(meta.ResourceVersion)
 		out.SetManagedFields(meta.ManagedFields)
@@ -124,7 +126,7 @@ func (m *leaseMigration) cancelRemoval(ctx context.Context, kind kinds.Kind, liv
 	delete(annotations, lease.AnnotationDNSTTL)
 	delete(annotations, m.externalController())
 	o.SetAnnotations(annotations)
-	if _, _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}); err != nil {
+	if _, _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, managerOf(kind, m.group)); err != nil {
 		return m.cluster.Explain(err, "patch", kind.Resource())
 	}
 	m.event(Configured, kind.Singular, o.GetNamespace(), o.GetName(), "it stays")

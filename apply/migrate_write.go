@@ -198,17 +198,7 @@ func (m *leaseMigration) stillHeld(ctx context.Context, c *crossing) (bool, erro
 
 // takeBack deletes what the run has made for a route.
 func (m *leaseMigration) takeBack(ctx context.Context, c *crossing) error {
-	var others []madeObject
-	mine := m.made[:0:0]
-	for _, made := range m.made {
-		if slices.ContainsFunc(c.objects, func(o render.Object) bool { return o.Kind == made.object.Kind && o.Name == made.object.Name }) {
-			mine = append(mine, made)
-		} else {
-			others = append(others, made)
-		}
-	}
-	m.made = mine
-	err := m.retract(ctx)
-	m.made = others
-	return err
+	return m.retract(ctx, func(made render.Object) bool {
+		return slices.ContainsFunc(c.objects, func(o render.Object) bool { return o.Kind == made.Kind && o.Name == made.Name })
+	})
 }

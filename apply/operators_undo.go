@@ -23,7 +23,10 @@ func (o operators) operated(kind kinds.Kind) bool {
 // run has taken back. A claim of which one is there still is kept: nothing is served without one. It is the
 // lease's then as if it were reserved, without the run's mark. The error says what is kept, and until when.
 func (r *run) keepServed(ctx context.Context) error {
-	if !r.unmade {
+	operated := func(kind kinds.Kind) bool {
+		return slices.Contains(kinds.ClaimLike, kind) && r.snapshot.operators.operated(kind)
+	}
+	if !slices.ContainsFunc(r.takenBack, operated) {
 		return nil
 	}
 	r.until = time.Now()
@@ -62,9 +65,4 @@ func (r *run) keepServed(ctx context.Context) error {
 		return fmt.Errorf("%s", strings.Join(kept, "; "))
 	}
 	return nil
-}
-
-// unmakes notes that the run has taken back what an operator may have made something of.
-func (r *run) unmakes(kind kinds.Kind) {
-	r.unmade = r.unmade || slices.Contains(kinds.ClaimLike, kind) && r.snapshot.operators.operated(kind)
 }

@@ -46,7 +46,7 @@ func (r *run) lease(ctx context.Context, e state.EndpointWant, family config.Fam
 	for {
 		a, ok := r.snapshot.addresses.Next(r.group.Owner, e.SharingKey, family, ranges, lost)
 		if !ok {
-			if read && len(lost) == 0 || tries == r.ledger.Retries.Steps {
+			if read && len(lost) == 0 || tries == r.cluster.Retries.Steps {
 				return &ExhaustedError{Lease: r.req.Lease, Endpoint: e.Name, Ranges: ranges.Texts(family), At: e.At}
 			}
 			claims, err := r.ledger.List(ctx, state.Address)

@@ -5,36 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
-
-// changeClaim is change of what the lease holds of a thing. A mark or a note changes nothing of that.
-func (r *run) changeClaim(action plan.Action, c *state.Claim, after []state.Part) error {
-	was, is := planParts(c.PartsOf(r.group)), planParts(after)
-	if maps.Equal(was, is) {
-		return nil
-	}
-	return r.change(func() plan.Change {
-		return plan.Change{Action: action, Kind: string(c.Kind), Name: c.Thing, UID: c.UID, ResourceVersion: c.ResourceVersion, Before: was, After: is}
-	})
-}
-
-// writeOf describes the write of an object; live is what is there, nil for nothing.
-func (r *run) writeOf(o render.Object, live *unstructured.Unstructured) func() plan.Change {
-	return func() plan.Change {
-		return plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, r.manager(o))
-	}
-}
 
 // planParts are the parts of a claim as a plan shows them: the path or the port, and where it leads; nil
 // for none.

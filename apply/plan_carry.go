@@ -2,15 +2,10 @@ package apply
 
 import (
 	"context"
-	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // MovedError says that the cluster is not as it was when a plan was made. Lease is the zero ID where it was
@@ -57,47 +52,4 @@ func (o Options) changesOf(id lease.ID) []plan.Change {
 		}
 	}
 	return []plan.Change{}
-}
-
-// change is called before each change that the run makes. Making a plan records it; carrying one out refuses a
-// change that the plan does not have. Any other run does not even describe it.
-func (r *run) change(describe func() plan.Change) error {
-	if r.opts.Plan == nil && r.only == nil {
-		return nil
-	}
-	c := describe()
-	if r.opts.Plan != nil && !r.quiet {
-		r.report.Lock()
-		defer r.report.Unlock()
-		r.opts.Plan(r.req.Lease, c)
-	}
-	if r.only == nil || slices.ContainsFunc(r.only, c.Same) {
-		return nil
-	}
-	return r.moved(c)
-}
-
-func (r *run) moved(c plan.Change) error {
-	return &MovedError{Lease: r.req.Lease, Moved: []string{c.ID()}}
-}
-
-// patchMoved sends an object again of which a write was refused because somebody has written it since it was read, as
-// long as the plan holds: controllers write its status.
-func (r *run) patchMoved(ctx context.Context, o render.Object) (meta *metav1.PartialObjectMetadata, made bool, err error) {
-	for range looks {
-		live, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
-		if err != nil {
-			return nil, false, err
-		}
-		if err := r.change(r.writeOf(o, live)); err != nil {
-			return nil, false, err
-		}
-		body := cluster.Rendered(o)
-		body.SetResourceVersion(pinOf(live))
-		meta, made, err = r.patch(ctx, render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body})
-		if !cluster.IsOvertaken(err) {
-			return meta, made, err
-		}
-	}
-	return nil, false, r.moved(plan.Change{Kind: o.Kind.Singular, Namespace: o.Namespace, Name: o.Name})
 }

@@ -61,7 +61,7 @@ func recordRun(id lease.ID, live ...render.Object) *run {
 		s.live[o.Kind.Plural][o.Namespace+"/"+o.Name] = u
 	}
 	s.indexWritten()
-	return &run{group: id.Group(), snapshot: s, holds: map[string]*held{}}
+	return &run{executor: &executor{group: id.Group(), snapshot: s}, holds: map[string]*held{}}
 }
 
 // What goes before what comes, and why; nothing goes where nothing is to be made.

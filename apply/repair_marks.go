@@ -27,7 +27,7 @@ import (
 // them it gets its marks again.
 func (r *repair) dropOld(ctx context.Context, m state.Mend) error {
 	kind, live := kinds.Of(m.DropManagedFields.Kind), r.live(m.DropManagedFields)
-	if err := dropOldManagers(ctx, r.cluster, r.ledger, kind, live); err != nil {
+	if err := dropOldManagers(ctx, r.cluster, kind, live); err != nil {
 		return err
 	}
 	now, err := r.cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
@@ -106,31 +106,23 @@ func (r *repair) own(ctx context.Context, c *state.Claim) error {
 
 // dropOldManagers takes managed fields of another API version out of an object: the API server
 // fails every apply over them (kubernetes/kubernetes#111937).
-func dropOldManagers(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, kind kinds.Kind, live *unstructured.Unstructured) error {
-	return l.Retrying(ctx, func(ctx context.Context) (bool, error) {
-		kept, _ := managed.OfVersion(live, kind.GroupVersion())
+func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind kinds.Kind, live *unstructured.Unstructured) error {
+	return c.Rewrite(ctx, kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+		kept, dropped := managed.OfVersion(now, kind.GroupVersion())
+		if dropped == 0 {
+			return nil, nil
+		}
 		if len(kept) == 0 {
 			kept = []metav1.ManagedFieldsEntry{{}} // an empty list would be taken for none given
 		}
 		body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "managedFields": kept,
+			"uid": now.GetUID(), "resourceVersion": now.GetResourceVersion(), "managedFields": kept,
 		}})
-		if err != nil {
-			return false, err
-		}
-		err = c.Write(ctx, func(write context.Context) error {
-			_, err := c.Metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
-			return err
-		})
-		if err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil {
-			return err == nil, err
-		}
-		now, err := c.Get(ctx, kind, live.GetNamespace(), live.GetName())
-		if err != nil || now == nil || now.GetUID() != live.GetUID() {
-			return err == nil, err
-		}
-		live = now
-		_, dropped := managed.OfVersion(live, kind.GroupVersion())
-		return dropped == 0, nil // it may have taken effect
+		return func(ctx context.Context) error {
+			return c.Write(ctx, func(write context.Context) error {
+				_, err := c.Metadata.Resource(kind.Resource()).Namespace(now.GetNamespace()).Patch(write, now.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
+				return err
+			})
+		}, err
 	})
 }

@@ -3,15 +3,13 @@ package apply
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-
-	"errors"
-	"slices"
-
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -179,7 +177,7 @@ func (r *repair) reask(ctx context.Context, work *run, m state.Mend) error {
 	if err := work.ask(ctx, *m.Reask, "loadBalancerIPs", m.Address.String()); err != nil {
 		return err
 	}
-	err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+	err := r.cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
 		now, err := r.cluster.Get(ctx, kinds.Service, m.Reask.Namespace, m.Reask.Name)
 		if now == nil || err != nil {
 			return err == nil, err

@@ -3,9 +3,6 @@ package apply
 import (
 	"context"
 	"slices"
-	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -106,9 +103,10 @@ func (s *snapshot) serves(c *state.Claim, group lease.Group) bool {
 
 // newRun begins the work on one lease; def is nil where nothing is rendered.
 func (a *Applier) newRun(def *lease.Definition, req state.Request) *run {
-	return &run{
-		Applier: a, def: def, req: req, group: req.Lease.Group(), nonce: nonce(), start: time.Now(), patient: true, addresses: render.Addresses{},
+	r := &run{
+		executor: newExecutor(a, req), def: def, nonce: nonce(), patient: true, addresses: render.Addresses{},
 		holds: map[string]*held{}, unclear: map[string]*held{}, before: map[string][]state.Part{}, withheldHosts: map[string]bool{}, withheldPorts: map[string]bool{},
-		removed: map[types.UID]bool{}, pins: map[string]string{}, keptFor: map[types.UID]bool{}, unsure: map[string]bool{},
 	}
+	r.by = r
+	return r
 }

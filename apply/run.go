@@ -4,35 +4,24 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"slices"
-	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // run is the work on one lease.
 type run struct {
-	*Applier
-	def   *lease.Definition
-	req   state.Request
-	group lease.Group
+	*executor
+	def *lease.Definition
 	// kinds are those of the objects that are written, or that somebody else is to write.
 	kinds []kinds.Kind
-	// only are the changes that the run may make, where it carries out a plan; nil where it may make any.
-	only     []plan.Change
-	nonce    string
-	start    time.Time
-	snapshot *snapshot
-	pools    *pools
+	nonce string
+	pools *pools
 	// rivals are earlier leases of the same run, of other owners, that ask for the same, by claim.
 	rivals map[string]state.Holder
 
@@ -54,12 +43,8 @@ type run struct {
 	withheld  []waiting
 	addresses render.Addresses
 
-	mu sync.Mutex
 	// until is when the run has waited long enough; it is set when it first waits.
-	until   time.Time
-	changed bool
-	// changes are what the run has changed, as "host/shop.example.com claimed".
-	changes    []string
+	until      time.Time
 	successors successors
 	// goesOn is the command that goes on where the old routes have to stay; empty for the same again.
 	goesOn string
@@ -71,29 +56,14 @@ type run struct {
 	// parts, by the name of their claim, of which a transfer knows no route: there the former holder's stay.
 	followed  bool
 	routeless map[string][]string
-	// quiet runs tell nothing of their own.
-	quiet bool
 	// grants are the addresses that MetalLB chose, in pool mode.
 	grants []string
 	// stands are the parts, by the name of their claim and their key, for which the run has written objects.
 	stands map[string]map[string]bool
 	// kept are the things that the run was to give up and that Akash's provider declares.
 	kept []KeptThing
-	// made are the objects that this run has created, altered those that it has changed, removed those that
-	// it has deleted.
-	made    []madeObject
-	altered []alteredObject
-	removed map[types.UID]bool
-	// unsure are objects, by what they are called, of which no answer says whether this run has made them.
-	unsure map[string]bool
-	// unmade is true once something has been taken back of which an operator of Akash's may have made a route or
-	// a Service.
-	unmade bool
-	// pins are the resource versions to which the writes of some objects are pinned, by the object.
-	pins map[string]string
-	// keptFor are objects of the lease that stay because they serve for another.
-	keptFor map[types.UID]bool
-	dns     recordWork
+	dns  recordWork
+	// keeping is the work on the definition that the ledger keeps.
 	keeping keeping
 }
 
@@ -197,23 +167,4 @@ func (r *run) hold(h *held) {
 		}
 	}
 	r.holds[h.want.Name()] = h
-}
-
-// event reports one thing; events of different leases never mix within a line.
-func (r *run) event(action Action, kind, namespace, name, message string) {
-	if r.quiet {
-		return
-	}
-	e := Event{Time: time.Now(), Action: action, Lease: r.req.Lease, Kind: kind, Namespace: namespace, Name: name, Message: message}
-	switch action {
-	case Unchanged, Withheld, Granted, Accepted, Served, Left, Lacks, Free, Held, Proved, Unproved:
-	case Done:
-		e.Summary = r.summary()
-	default:
-		r.mu.Lock()
-		r.changed = true
-		r.changes = append(r.changes, fmt.Sprintf("%s/%s %s", kind, name, action))
-		r.mu.Unlock()
-	}
-	r.send(e)
 }

@@ -155,15 +155,6 @@ func (r *run) sharesWithAnother(h *held, claim *state.Claim) bool {
 	})
 }
 
-// wrote notes that the run has changed something of which no event tells.
-func (r *run) wrote(err error) {
-	if err == nil {
-		r.mu.Lock()
-		r.changed = true
-		r.mu.Unlock()
-	}
-}
-
 func (r *run) overtaken(h *held) error {
 	return &OvertakenError{Kind: h.want.Kind, Thing: h.want.Thing, Lease: r.req.Lease}
 }

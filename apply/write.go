@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -114,9 +113,6 @@ func (r *run) writeObject(ctx context.Context, o render.Object) (Action, error) 
 	return action, err
 }
 
-// manager is the field manager under which the run writes an object.
-func (r *run) manager(o render.Object) string { return managerOf(o.Kind, r.group) }
-
 // managerOf is the field manager of an object of a deployment group: Akash's claim-like objects are
 // written by the claimant, so that a second claimant's write is a conflict and not a silent overwrite.
 func managerOf(kind kinds.Kind, group lease.Group) string {
@@ -124,51 +120,6 @@ func managerOf(kind kinds.Kind, group lease.Group) string {
 		return group.FieldManager()
 	}
 	return lease.FieldManager
-}
-
-// sendObject sends one object and says what became of it.
-func (r *run) sendObject(ctx context.Context, o render.Object, live *unstructured.Unstructured) (Action, error) {
-	action := Configured
-	if live == nil {
-		action = Created
-	}
-	meta, made, err := r.patch(ctx, o)
-	if r.only != nil && (cluster.IsOvertaken(err) || cluster.IsOwned(err)) {
-		meta, made, err = r.patchMoved(ctx, o)
-	}
-	if err == nil && !made && (live == nil || meta.UID != live.GetUID()) {
-		return r.sendAgain(ctx, o)
-	}
-	if cluster.IsOwned(err) {
-		var taken bool
-		if taken, err = r.refused(ctx, o, err); err != nil {
-			return "", err
-		}
-		if taken {
-			return Configured, nil
-		}
-	}
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", o, r.cluster.Explain(err, "patch", o.Kind.Resource()))
-	}
-	switch {
-	case live == nil:
-	case meta.ResourceVersion == live.GetResourceVersion():
-		return Unchanged, nil
-	case meta.UID != live.GetUID(): // it had gone meanwhile
-		action = Created
-	}
-	if action == Created && !shared(o.Kind) {
-		r.mu.Lock()
-		r.made = append(r.made, madeObject{object: o, uid: meta.UID, resourceVersion: meta.ResourceVersion})
-		r.mu.Unlock()
-	}
-	if action == Configured && !shared(o.Kind) {
-		r.mu.Lock()
-		r.altered = append(r.altered, alteredObject{object: o, before: live, answer: meta})
-		r.mu.Unlock()
-	}
-	return action, nil
 }
 
 // sendAgain applies an object that somebody else has made since the run has read: what has been written may
@@ -179,16 +130,11 @@ func (r *run) sendAgain(ctx context.Context, o render.Object) (Action, error) {
 		return Configured, err
 	}
 	if o, touch := r.touchedFrom(o, live); touch || !cluster.Unchanged(o, live, r.manager(o)) {
-		if _, _, err = r.patch(ctx, o); err != nil {
+		if _, _, err = r.patch(ctx, o, r.manager(o)); err != nil {
 			return "", fmt.Errorf("%s: %w", o, r.cluster.Explain(err, "patch", o.Kind.Resource()))
 		}
 	}
 	return Configured, nil
-}
-
-// shared is true for what others may rely on as soon as it is there: it is not taken back.
-func shared(kind kinds.Kind) bool {
-	return kind == kinds.Namespace || slices.Contains(kinds.Pools, kind)
 }
 
 // unchecked says why the server cannot judge an object in a dry run.

@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,6 +16,27 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
+
+// ConflictError says that somebody else manages fields of an object that a run wants to write.
+type ConflictError struct {
+	Object   string
+	Managers []string
+	// Differs is true where the fields have other values than the run wants. Else there is more in them: a
+	// list is written as a whole by one manager.
+	Differs bool
+	Err     error
+}
+
+func (e *ConflictError) Error() string {
+	how := ", with other values"
+	if !e.Differs {
+		how = ", with the wanted values and more beside them"
+	}
+	return fmt.Sprintf("%s: fields are managed by %s%s: %v\nNothing is forced. Let that manager drop the fields, or delete the object, and apply again",
+		e.Object, strings.Join(e.Managers, ", "), how, e.Err)
+}
+
+func (e *ConflictError) Unwrap() error { return e.Err }
 
 // refused deals with a conflict. On one of Akash's claim-like objects it means that somebody else
 // got there first, unless that was another deployment of the same owner and the claim is ours: then

@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -54,7 +56,9 @@ type Cluster struct {
 	Metadata metadata.Interface
 	// discovery tells which kinds the cluster serves.
 	discovery *discovery.DiscoveryClient
-	host      string
+	// Retries bound how often a lost race or an unclear answer is followed by another try.
+	Retries wait.Backoff
+	host    string
 	// gate bounds the requests under way.
 	gate         chan struct{}
 	clock        *clock
@@ -81,7 +85,7 @@ func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{config: config, http: client, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, availability: availability}
+	c := &Cluster{Retries: wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.7, Jitter: 0.5, Steps: 10}, config: config, http: client, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, availability: availability}
 	return c, c.connect(client)
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,13 +23,11 @@ import (
 type Ledger struct {
 	cluster   *cluster.Cluster
 	Namespace string
-	// Retries bound how often a lost race or an unclear answer is followed by another try.
-	Retries wait.Backoff
 }
 
 // New is the ledger in a namespace of a cluster.
 func New(c *cluster.Cluster, namespace string) Ledger {
-	return Ledger{cluster: c, Namespace: namespace, Retries: wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.7, Jitter: 0.5, Steps: 10}}
+	return Ledger{cluster: c, Namespace: namespace}
 }
 
 // ErrAgain says that a write lost a race, or that its answer leaves open whether it took effect:
@@ -128,9 +125,9 @@ func (l Ledger) FormerHolders(ctx context.Context, claim *state.Claim) (groups [
 	return groups, nil
 }
 
-// Retrying calls do until it says that it is done or fails, as often as Retries allow.
+// Retrying calls do until it says that it is done or fails, as often as the connection tries again.
 func (l Ledger) Retrying(ctx context.Context, do wait.ConditionWithContextFunc) error {
-	return wait.ExponentialBackoffWithContext(ctx, l.Retries, do)
+	return l.cluster.Retry(ctx, do)
 }
 
 // Retry tells a backoff loop what to do with an error: ErrAgain is worth another try, any other

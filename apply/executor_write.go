@@ -1,0 +1,196 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// manager is the field manager under which an object is written.
+func (x *executor) manager(o render.Object) string { return managerOf(o.Kind, x.group) }
+
+// sendObject sends one object and says what became of it.
+func (x *executor) sendObject(ctx context.Context, o render.Object, live *unstructured.Unstructured) (Action, error) {
+	action := Configured
+	if live == nil {
+		action = Created
+	}
+	meta, made, err := x.patch(ctx, o, x.manager(o))
+	if x.only != nil && (cluster.IsOvertaken(err) || cluster.IsOwned(err)) {
+		meta, made, err = x.patchMoved(ctx, o)
+	}
+	if err == nil && !made && (live == nil || meta.UID != live.GetUID()) {
+		return x.by.sendAgain(ctx, o)
+	}
+	if cluster.IsOwned(err) {
+		var taken bool
+		if taken, err = x.by.refused(ctx, o, err); err != nil {
+			return "", err
+		}
+		if taken {
+			return Configured, nil
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", o, x.cluster.Explain(err, "patch", o.Kind.Resource()))
+	}
+	switch {
+	case live == nil:
+	case meta.ResourceVersion == live.GetResourceVersion():
+		return Unchanged, nil
+	case meta.UID != live.GetUID(): // it had gone meanwhile
+		action = Created
+	}
+	if action == Created && !shared(o.Kind) {
+		x.mu.Lock()
+		x.made = append(x.made, madeObject{object: o, uid: meta.UID, resourceVersion: meta.ResourceVersion})
+		x.mu.Unlock()
+	}
+	if action == Configured && !shared(o.Kind) {
+		x.mu.Lock()
+		x.altered = append(x.altered, alteredObject{object: o, before: live, answer: meta})
+		x.mu.Unlock()
+	}
+	return action, nil
+}
+
+// shared is true for what others may rely on as soon as it is there: it is not taken back.
+func shared(kind kinds.Kind) bool {
+	return kind == kinds.Namespace || slices.Contains(kinds.Pools, kind)
+}
+
+// patch applies an object. Where the answer leaves open whether it took effect the object is read, and what is
+// not there as it was sent is sent again: else what it made would stay behind unknown.
+// Made is true where the object was not there before, as far as the answers tell.
+func (x *executor) patch(ctx context.Context, o render.Object, manager string) (meta *metav1.PartialObjectMetadata, made bool, err error) {
+	again := false
+	pinned := x.pinned(o)
+	tried := x.cluster.Retry(ctx, func(context.Context) (bool, error) {
+		meta, made, err = x.cluster.Patch(ctx, pinned, manager)
+		if again && !made { // what is there may be what the first request has made
+			made = true
+			x.mayBeOthers(o)
+		}
+		if again = true; x.only == nil {
+			pinned = o
+		}
+		done := err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil
+		if !done {
+			now, failed := x.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+			switch {
+			case cluster.IsAway(failed):
+				err, done = failed, true
+			case failed == nil && cluster.Unchanged(o, now, manager):
+				done, made = true, true
+				x.mayBeOthers(o)
+				meta, err = metaOf(now)
+			}
+		}
+		return done, nil
+	})
+	return meta, made, cmp.Or(err, tried)
+}
+
+// mayBeOthers notes an object of which no answer says who has made it.
+func (x *executor) mayBeOthers(o render.Object) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.unsure[o.String()] = true
+}
+
+// metaOf is the metadata of an object, as the answer to a write has it.
+func metaOf(o *unstructured.Unstructured) (*metav1.PartialObjectMetadata, error) {
+	meta := &metav1.PartialObjectMetadata{}
+	return meta, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, meta)
+}
+
+// create makes an object unless somebody else has made it. Where the answer leaves open whether it took
+// effect it is sent again, and what is there then counts as made.
+func (x *executor) create(ctx context.Context, o render.Object) (made bool, err error) {
+	unclear := false
+	tried := x.cluster.Retry(ctx, func(context.Context) (bool, error) {
+		err = x.cluster.Create(ctx, o, x.manager(o))
+		made = err == nil || unclear && apierrors.IsAlreadyExists(err)
+		if apierrors.IsAlreadyExists(err) {
+			err = nil
+		}
+		unclear = unclear || cluster.IsUnclear(err)
+		return err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil, nil
+	})
+	if err != nil {
+		err = fmt.Errorf("%s: %w", o, x.cluster.Explain(err, "create", o.Kind.Resource()))
+	}
+	return made, cmp.Or(err, tried)
+}
+
+// seize applies an object by force, pinned to what was read. Where the answer leaves open whether it
+// took effect, the object is looked at.
+func (x *executor) seize(ctx context.Context, o render.Object, live *unstructured.Unstructured) error {
+	return x.cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
+		err := x.cluster.Seize(ctx, o, x.manager(o), live)
+		if err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil {
+			return err == nil, err
+		}
+		now, err := x.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+		return err == nil && now != nil && cluster.Unchanged(o, now, x.manager(o)), err
+	})
+}
+
+// pinOf is the resource version to which the write of an object is pinned. Where there is none it is one that
+// no object has: the write then makes the object, and fails on one that is there.
+func pinOf(live *unstructured.Unstructured) string {
+	if live == nil {
+		return cluster.Unwritten
+	}
+	return live.GetResourceVersion()
+}
+
+// pinned is the object with the resource version that its write is pinned to, if it is to any. A run that
+// carries out a plan pins every object to what was read, but for records, which may be made anew.
+func (x *executor) pinned(o render.Object) render.Object {
+	pin := x.pins[o.String()]
+	if x.only != nil && !slices.Contains(kinds.Records, o.Kind) {
+		pin = pinOf(x.snapshot.find(o))
+		if own := cluster.Rendered(o).GetResourceVersion(); own != "" {
+			pin = own
+		}
+	}
+	if pin == "" {
+		return o
+	}
+	body := cluster.Rendered(o)
+	body.SetResourceVersion(pin)
+	return render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}
+}
+
+// patchMoved sends an object again of which a write was refused because somebody has written it since it was read, as
+// long as the plan holds: controllers write its status.
+func (x *executor) patchMoved(ctx context.Context, o render.Object) (meta *metav1.PartialObjectMetadata, made bool, err error) {
+	for range looks {
+		live, err := x.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+		if err != nil {
+			return nil, false, err
+		}
+		if err := x.change(x.writeOf(o, live)); err != nil {
+			return nil, false, err
+		}
+		body := cluster.Rendered(o)
+		body.SetResourceVersion(pinOf(live))
+		meta, made, err = x.patch(ctx, render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}, x.manager(o))
+		if !cluster.IsOvertaken(err) {
+			return meta, made, err
+		}
+	}
+	return nil, false, x.moved(plan.Change{Kind: o.Kind.Singular, Namespace: o.Namespace, Name: o.Name})
+}
