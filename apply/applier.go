@@ -55,6 +55,8 @@ type Options struct {
 	Concurrency int
 	// Only is the plan beyond which nothing is changed; nil sets no such bound.
 	Only *plan.Plan
+	// heal applies definitions that the ledger keeps: as far as their leases hold what they name.
+	heal bool
 	// Report receives the events, one at a time.
 	Report func(Event)
 	// Progress is told how many of all the works of a step are done; what they are is a plural.
@@ -100,7 +102,10 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 		return err
 	}
 	pools := newPools(a, snapshot)
-	for _, r := range runs {
+	for i, r := range runs {
+		if a.opts.heal {
+			errs[i] = r.narrow(snapshot)
+		}
 		snapshot.addresses.Name(r.req)
 	}
 	a.findRivals(snapshot, runs)

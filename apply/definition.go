@@ -81,7 +81,7 @@ type keeping struct {
 // keep keeps the definition that the run applies, unless just that is kept. A run that has claimed anything anew
 // writes it in any case: a release may have removed it since it was read.
 func (r *run) keep(ctx context.Context) error {
-	if r.def == nil {
+	if r.def == nil || r.opts.heal {
 		return nil
 	}
 	there := r.snapshot.definitions[kept.Name(r.group)]

@@ -21,7 +21,7 @@ import (
 // Problems reads the cluster and finds what is wrong. A run counts as crashed when it has written
 // nothing for as long as crashedAfter. Where a namespace is given they are those of its leases.
 func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration, namespace string) ([]state.Problem, error) {
-	s, err := read(ctx, c, ledger.New(c, cfg.LedgerNamespace), true, kinds.Records...)
+	s, err := readBy(ctx, c, ledger.New(c, cfg.LedgerNamespace), reading{addresses: true, further: kinds.Records, allDefinitions: true})
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,29 @@ func (s *snapshot) facts(ctx context.Context, a *Applier, crashedAfter time.Dura
 			Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.SubjectPools), Uses: s.hostUses, AddressUses: s.addressUses, Now: a.cluster.Now(),
 		},
 		Contents: contents, Objects: s.objects(there), Records: records, Namespaces: s.namespaces, CrashedAfter: crashedAfter,
+		Definitions: s.keptDefinitions(),
 	}, err
+}
+
+// keptDefinitions are the definitions that were read, as the search for problems needs them.
+func (s *snapshot) keptDefinitions() []diagnose.KeptDefinition {
+	var out []diagnose.KeptDefinition
+	for _, name := range sortedKeys(s.definitions) {
+		d := s.definitions[name]
+		if d.Deleting {
+			continue
+		}
+		k := diagnose.KeptDefinition{
+			ObjectRef: state.ObjectRef{Kind: "lease", Name: d.Name, UID: string(d.UID), ResourceVersion: d.ResourceVersion},
+			Run:       d.Run, Written: d.Written,
+		}
+		def, err := d.Decode()
+		if k.Def = def; err != nil {
+			k.Unreadable = err.Error()
+		}
+		out = append(out, k)
+	}
+	return out
 }
 
 // objects are the objects of leases.

@@ -26,7 +26,9 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 	if err != nil {
 		return err
 	}
-	drop := func(c *state.Claim, p state.Part) bool { return !r.wants(c, p) && r.knows(c.Name(), p) }
+	drop := func(c *state.Claim, p state.Part) bool {
+		return !r.wants(c, p) && r.knows(c.Name(), p) && (p.Applied || !r.opts.heal)
+	}
 	if err := r.removeFormer(ctx, drop, Pruned); err != nil {
 		return err
 	}

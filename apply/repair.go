@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // RepairOptions say what is mended, and with what.
@@ -60,7 +61,7 @@ func (a *Applier) Repair(ctx context.Context, opts RepairOptions) error {
 	if _, err := a.prepare(opts.Definitions); err != nil {
 		return err
 	}
-	r := &repair{Applier: a, asked: opts, defs: map[lease.Group]*lease.Definition{}, ended: map[lease.Group]error{}}
+	r := &repair{Applier: a, asked: opts, defs: map[lease.Group]*lease.Definition{}, ended: map[ending]error{}}
 	for _, def := range opts.Definitions {
 		r.defs[def.Lease.Group()] = def
 	}
@@ -78,7 +79,7 @@ func (a *Applier) Repair(ctx context.Context, opts RepairOptions) error {
 // find reads the cluster, and finds what is wrong.
 func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
 	var err error
-	if r.snapshot, err = r.readWith(ctx, reading{addresses: true, further: kinds.Records, claimsFirst: true}); err != nil {
+	if r.snapshot, err = r.readWith(ctx, reading{addresses: true, further: kinds.Records, claimsFirst: true, allDefinitions: true}); err != nil {
 		return nil, err
 	}
 	if r.there, err = routers(ctx, r.cluster, r.snapshot); err != nil {
@@ -97,10 +98,16 @@ type repair struct {
 	defs     map[lease.Group]*lease.Definition
 	// ended are the deployment groups whose definition was applied, or whose routes were moved, with
 	// what came of it.
-	ended map[lease.Group]error
+	ended map[ending]error
 	// mended are the problems of which the mend did not fail, with the lines that say so.
 	mended []mended
 	left   int
+}
+
+// ending is the application of a definition, or the move of the routes, of a deployment group.
+type ending struct {
+	group lease.Group
+	prune bool
 }
 
 // mended is a problem that is repaired, unless another look still finds it.
@@ -128,7 +135,10 @@ func (r *repair) chosen(problems []state.Problem) ([]state.Problem, error) {
 
 // run mends the problems. Definitions come last, when what they may need has been given up.
 func (r *repair) run(ctx context.Context, problems []state.Problem) error {
-	defined := func(p state.Problem) bool { return p.Mend.Definition && r.defs[p.Mend.Group] != nil }
+	named := len(r.asked.Problems) > 0
+	defined := func(p state.Problem) bool {
+		return p.Mend.Definition && (r.defs[p.Mend.Group] != nil || p.Mend.Kept && (!p.Manual || named && p.Named))
+	}
 	count := r.counter(workProblems, len(problems))
 	for _, apply := range []bool{false, true} {
 		for _, p := range problems {
@@ -173,6 +183,20 @@ func (r *repair) checkMended(ctx context.Context) error {
 		}
 		r.send(m.event)
 	}
+	return r.forgetEnded(ctx, found)
+}
+
+// forgetEnded deletes the definitions that are kept of leases which hold nothing any more, now that what was wrong with
+// them is mended.
+func (r *repair) forgetEnded(ctx context.Context, found []state.Problem) error {
+	for _, p := range found {
+		if p.Problem != state.StrayDefinition {
+			continue
+		}
+		if _, err := r.do(ctx, p.Mend); err != nil && !errors.Is(err, errChanged) {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -180,8 +204,8 @@ func (r *repair) checkMended(ctx context.Context) error {
 func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
 	e := Event{Time: time.Now(), Action: Repaired, Lease: leaseOf(p), Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan}
 	named := len(r.asked.Problems) > 0
-	if apply {
-		e.Message = "apply the definition at " + place(r.defs[p.Mend.Group].At) + " again"
+	if def := r.defs[p.Mend.Group]; apply && def != nil {
+		e.Message = "apply the definition at " + place(def.At) + " again"
 	}
 	if asked := apply || named && p.Named; p.Manual && !asked {
 		if named || !p.Sound {
@@ -219,18 +243,33 @@ func (r *repair) mend(ctx context.Context, p state.Problem, apply bool) (note st
 		}
 		return r.do(ctx, p.Mend)
 	}
-	err, ended := r.ended[g]
+	work := ending{group: g, prune: p.Mend.Prune || r.defs[g] != nil}
+	err, ended := r.ended[work]
 	switch {
 	case ended:
 	case apply:
-		opts := r.opts
-		opts.Prune, opts.Report, opts.Progress = true, nil, nil
-		err = New(r.cluster, opts).Apply(ctx, []*lease.Definition{r.defs[g]})
+		err = r.define(ctx, g, work.prune)
 	default:
 		err = r.migrate(ctx, g)
 	}
-	r.ended[g] = err
+	r.ended[work] = err
 	return "", err
+}
+
+// define applies the definition of a deployment group: the one that is given, or else the one that the ledger keeps, as
+// far as the lease holds what it names.
+func (r *repair) define(ctx context.Context, g lease.Group, prune bool) error {
+	opts := r.opts
+	opts.Prune, opts.Report, opts.Progress = prune, nil, nil
+	def := r.defs[g]
+	if def == nil {
+		var err error
+		if def, err = r.snapshot.definitions[kept.Name(g)].Decode(); err != nil {
+			return err
+		}
+		opts.heal = true
+	}
+	return New(r.cluster, opts).Apply(ctx, []*lease.Definition{def})
 }
 
 // migrate moves the routes of a deployment group to the configured kind. What the new routes lack is

@@ -40,6 +40,8 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 		return "", r.release(ctx, m.Release)
 	case m.Discard != nil:
 		return "", r.discard(ctx, m.Discard)
+	case m.Forget != nil:
+		return "", r.forgetStray(ctx, m)
 	case m.Take != nil:
 		err := work.takeServed(ctx, m)
 		if now, unread := readClaim(ctx, r.ledger, m.Take.Name()); unread == nil {

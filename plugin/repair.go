@@ -78,7 +78,8 @@ func newRepair(c *cli) *cobra.Command {
 		Long: `
 			Mend what "state --problems" shows, a line each: end runs that crashed, give up holds that are
 			over, claim what is served without a claim, delete routes that were left behind, make pools that
-			are missing. Nothing that belongs to a live claim is touched.
+			are missing, and write what is missing of a lease by the definition that the ledger keeps. Nothing
+			that belongs to a live claim is touched.
 
 			What needs an explicit decision is left, and its line ends with the command that makes it; exit code 1
 			tells that there is such. Problems can be named: then those are repaired, and no others. For

@@ -43,6 +43,10 @@ const (
 	AsksForNothing     = "AsksForNothing"
 	TerminatingClaim   = "TerminatingClaim"
 	AddressSquatted    = "AddressSquatted"
+	MissingRoute       = "MissingRoute"
+	StrayDefinition    = "StrayDefinition"
+
+	UnreadableDefinition = "UnreadableDefinition"
 )
 
 // ProblemKinds are all kinds of problem.
@@ -51,7 +55,7 @@ var ProblemKinds = []string{
 	RouteDiffers, MixedDefinitions, HoldEnded, BlockedHost, PoolOverlap, PoolDiffers, PoolExhausted,
 	AddressWithoutPool, UnclaimedAddress, SharingKeyMismatch, GrantDiffers, OldManagedFields, LostMarks,
 	UnreadableClaim, StaleReport, StrayRecord, RecordDiffers, MigrationUnderWay, TerminatingClaim,
-	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing,
+	AddressSquatted, NotDeclared, NothingLeft, AsksForNothing, MissingRoute, StrayDefinition, UnreadableDefinition,
 }
 
 // Problem is one thing that is not as it should be, and what mends it.
@@ -104,8 +108,11 @@ func (x Problem) ByDefinition(g lease.Group) Problem {
 // Mend is the work that mends a problem. At most one of its fields says what to do; the others say
 // with what.
 type Mend struct {
-	// Definition is true where applying the definition of Group again mends it.
-	Definition bool
+	// Definition is true where applying the definition of Group again mends it, Kept where the one that the ledger
+	// keeps does. With Prune what was applied and that one does not name goes.
+	Definition, Kept, Prune bool
+	// Forget is a kept definition that goes, unless it has changed or the lease of Group holds something.
+	Forget *ObjectRef
 	// Unmark ends the run of a group on a claim, Leave gives up parts of it; Keys are the parts.
 	Unmark, Leave *Claim
 	Group         lease.Group

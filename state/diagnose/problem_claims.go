@@ -43,7 +43,7 @@ func (p *problems) claim(c *state.Claim) {
 }
 
 func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
-	var ended, marked, gone, left []string
+	var ended, marked, gone, left, missing []string
 	var id lease.ID
 	for _, part := range c.PartsOf(g) {
 		id = part.Lease
@@ -54,6 +54,8 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 			marked = append(marked, part.Key)
 		case part.Run == "" && !p.Namespaces[part.Lease.Namespace()] && (part.Applied || p.hadNamespace(c, g)):
 			gone = append(gone, part.Key)
+		case p.nothingLeft(c, part) && p.isMissing(c, part):
+			missing = append(missing, part.Key)
 		case p.nothingLeft(c, part):
 			left = append(left, part.Key)
 		}
@@ -72,6 +74,8 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 		switch {
 		case p.servedByFormer(c, g):
 			x.Plan, x.Mend = "keep it, for the objects of its former holder serve it, and end the run", state.Mend{Unmark: c, Group: g, Keys: marked}
+		case p.finishes(c, g, marked, p.isServed(c, g, stands)):
+			x.Plan, x.Mend = "finish the run: "+keptPlan, state.Mend{Group: g, Definition: true, Kept: true}
 		case len(stands) == 0:
 			x.Plan, x.Mend = "give it up, for nothing was made for it", state.Mend{Leave: c, Group: g, Keys: marked}
 		case p.isServed(c, g, stands):
@@ -86,6 +90,9 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 		x.Problem, x.Message = state.NamespaceGone, "the namespace of the lease is gone"
 		x.Plan, x.Mend = "give it up, with what stands for it", state.Mend{Leave: c, Group: g, Keys: gone, Namespace: id.Namespace(), Delete: p.standFor(c, g)}
 		p.add(x)
+	}
+	if len(missing) > 0 {
+		p.addMissing(base, c, g, missing)
 	}
 	if len(left) > 0 {
 		p.addNothingLeft(base, c, g, len(left))

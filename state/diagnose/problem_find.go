@@ -18,6 +18,7 @@ import (
 // Problems finds what is wrong, in the order of the things. It is pure, as the book is.
 func Problems(f ProblemFacts) []state.Problem {
 	p := newProblems(f)
+	p.findKept()
 	for _, c := range f.Claims {
 		p.claim(c)
 	}
@@ -27,9 +28,9 @@ func Problems(f ProblemFacts) []state.Problem {
 	}
 	for g, hashes := range p.hashes {
 		if len(hashes) > 1 {
-			p.add(state.Problem{Problem: state.MixedDefinitions, Thing: g.String(), Lease: g.String(),
+			p.add(p.byPruning(state.Problem{Problem: state.MixedDefinitions, Thing: g.String(), Lease: g.String(),
 				Message: fmt.Sprintf("its objects are of %d different definitions: two were applied at once, or a run crashed", len(hashes)),
-			}.ByDefinition(g))
+			}, g))
 		}
 	}
 	p.routes()
@@ -55,6 +56,8 @@ type problems struct {
 	// hashes are those of the definitions of which the objects of a deployment group are.
 	hashes map[lease.Group]map[string]bool
 	signs  signsOfLife
+	// kept are the definitions that the ledger keeps, as far as they can be understood.
+	kept map[lease.Group]*KeptDefinition
 	// declarations are Akash's objects that stand for hosts and ports.
 	declarations map[string]*state.OwnObject
 	// stands are the parts of things that objects of deployment groups serve or stand for.
@@ -65,7 +68,7 @@ type problems struct {
 func newProblems(f ProblemFacts) *problems {
 	p := &problems{
 		ProblemFacts: f, claims: map[string]*state.Claim{}, byKey: map[string][]*state.Claim{}, services: map[string][]state.ServiceObject{}, written: map[string]bool{},
-		hashes: map[lease.Group]map[string]bool{}, pools: state.NewPoolIndex(f.Contents.Pools),
+		hashes: map[lease.Group]map[string]bool{}, kept: map[lease.Group]*KeptDefinition{}, pools: state.NewPoolIndex(f.Contents.Pools),
 	}
 	for _, c := range f.Claims {
 		if p.claims[c.Name()] = c; c.Kind == state.Address {
@@ -87,6 +90,12 @@ func newProblems(f ProblemFacts) *problems {
 		p.hashes[g][o.Definition] = true
 	}
 	p.signs = newSignsOfLife(f.Claims, f.Objects)
+	for i := range f.Definitions {
+		if k := &f.Definitions[i]; k.Def != nil {
+			g := k.Def.Lease.Group()
+			p.kept[g], p.signs.groups[g] = k, latest(p.signs.groups[g], k.Written)
+		}
+	}
 	p.stands, p.declarations = servedParts(f), declarations(f.Objects)
 	return p
 }
@@ -170,6 +179,8 @@ type ProblemFacts struct {
 	Objects    []state.OwnObject
 	Records    []OwnRecord
 	Namespaces map[string]bool
+	// Definitions are those that the ledger keeps.
+	Definitions []KeptDefinition
 	// CrashedAfter is for how long a run may write nothing before it counts as crashed.
 	CrashedAfter time.Duration
 }

@@ -81,7 +81,7 @@ func (p *problems) asksForNothing(base state.Problem, o *state.OwnObject) {
 	if o.Ours && alone {
 		base.Plan, base.Mend = fmt.Sprintf("let %s ask for it", o), state.Mend{Reask: &o.ObjectRef, Address: c.Addr()}
 	} else {
-		base = base.ByDefinition(o.Lease.Group())
+		base = p.byDefinition(base, o.Lease.Group())
 	}
 	p.add(base)
 }

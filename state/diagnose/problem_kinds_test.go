@@ -239,7 +239,7 @@ func toldMend(m state.Mend) string {
 func TestEveryKindOfProblem(t *testing.T) {
 	unseen := slices.Clone(state.ProblemKinds)
 	var out strings.Builder
-	for _, tt := range slices.Concat(claimProblems, hostProblems, portProblems, poolProblems) {
+	for _, tt := range slices.Concat(claimProblems, hostProblems, portProblems, poolProblems, keptProblems) {
 		t.Run(tt.kind+"/"+tt.name, func(t *testing.T) {
 			of := func(p state.Problem) bool { return p.Problem == tt.kind }
 			f := newFacts(t)

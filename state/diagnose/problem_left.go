@@ -72,6 +72,10 @@ func (p *problems) addNothingLeft(base state.Problem, c *state.Claim, g lease.Gr
 	}
 	base.Problem, base.Message = state.NothingLeft, what+": Akash's provider has purged it, or somebody has deleted it"
 	base = base.ByDefinition(g)
+	if p.kept[g] != nil && (len(p.hashes[g]) == 0 || p.hashes[g][p.kept[g].Def.Hash]) {
+		base = base.ByName()
+		base.Plan, base.Mend.Kept = keptPlan, true
+	}
 	base.Plan += fmt.Sprintf(", or, if the lease is over, give it up: kubectl akash-net release %s %s", g, c.Thing)
 	p.add(base)
 }

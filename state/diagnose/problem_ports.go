@@ -110,7 +110,7 @@ func (p *problems) declared(base state.Problem, o *state.OwnObject) {
 	}
 	base.Problem, base.Message = state.NotDeclared, fmt.Sprintf("%s serves it, and no %s stands for it: Akash's provider has purged it, or somebody has deleted it", o, kind)
 	if o.Ours {
-		p.add(base.ByDefinition(o.Lease.Group()))
+		p.add(p.byDefinition(base, o.Lease.Group()))
 		return
 	}
 	base.Message += ". Its operator was down then, and does not remove what it has made"

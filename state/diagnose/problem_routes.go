@@ -46,7 +46,7 @@ func (p *problems) routes() {
 		going := p.unwanted(c, serving)
 		if len(going) == 0 {
 			x.Lease = serving[0].Lease.String()
-			p.add(x.ByDefinition(serving[0].Lease.Group()))
+			p.add(p.byPruning(x, serving[0].Lease.Group()))
 			continue
 		}
 		var names []string

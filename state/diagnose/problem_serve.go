@@ -157,7 +157,7 @@ func (p *problems) notServed(base state.Problem, o *state.OwnObject, c *state.Cl
 		p.add(base.ByName())
 		return
 	}
-	p.add(base.ByDefinition(o.Lease.Group()))
+	p.add(p.byDefinition(base, o.Lease.Group()))
 }
 
 func claimName(u state.Use) string {

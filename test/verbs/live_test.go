@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // lead changes the backend of an Ingress by hand.
@@ -31,12 +33,13 @@ func TestLiveIsWhatTheRouteSays(t *testing.T) {
 	mustRun(t, 0, "release", id.Group().String())
 }
 
-// A route that was deleted by hand is not mended by deleting the rest of the lease.
+// A route that was deleted by hand is not mended by deleting the rest of the lease, where no definition is kept.
 func TestRepairLeavesALeaseWithoutItsRoute(t *testing.T) {
 	id, host := leaseOf(newOwner(), 1), "shop."+newDomain()
 	definition := define(t, id, web("web", 8080, host))
 	mustRun(t, 0, "apply", "-f", definition)
 	remove(t, ingresses, id.Namespace(), host)
+	remove(t, claims, ledger, kept.Name(id.Group()))
 	r := run(t.Context(), "repair", "--crashed-after", "0s", "--assume-crashed")
 	if r.Code != 1 {
 		t.Errorf("want exit code 1: %s", r)

@@ -44,13 +44,13 @@ func addressProblems() []madeProblem {
 			name := lease.LeasedIPName(lease.SharingKey(s.id.Owner, "public"), lease.TCP, 7001)
 			return produced{thing: "providerleasedip/" + name, touched: []string{"providerleasedips lease/" + name}}
 		}},
-		{state.NotServed, byDefinition, func(t *testing.T, s scene) produced {
+		{state.NotServed, byItself, func(t *testing.T, s scene) produced {
 			s.apply(t, leased("game", "public", 7001))
 			service := lease.IPServiceName("game", 7001, lease.TCP)
 			remove(t, services, s.id.Namespace(), service)
 			return produced{
-				thing: addressOf(t, s.id.Owner), definition: define(t, s.id, leased("game", "public", 7001)),
-				touched: []string{"services " + s.id.Namespace() + "/" + service},
+				thing:   addressOf(t, s.id.Owner),
+				touched: []string{"services " + s.id.Namespace() + "/" + service, "leases " + ledger + "/" + claimOf(addressOf(t, s.id.Owner)), "providerleasedips lease/" + lease.LeasedIPName(lease.SharingKey(s.id.Owner, "public"), lease.TCP, 7001)},
 			}
 		}},
 		{state.AddressWithoutPool, byItself, func(t *testing.T, s scene) produced {
@@ -122,7 +122,7 @@ func addressProblems() []madeProblem {
 				},
 			}
 		}},
-		{state.AsksForNothing, byDefinition, func(t *testing.T, s scene) produced {
+		{state.AsksForNothing, withDefinition, func(t *testing.T, s scene) produced {
 			// This program has never written the Service.
 			s.apply(t, leased("game", "public", 7001))
 			address, service := addressOf(t, s.id.Owner), lease.IPServiceName("game", 7001, lease.TCP)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // madeProblem makes a problem of a kind.
@@ -165,31 +166,97 @@ func hostProblems() []madeProblem {
 				},
 			}
 		}},
-		{state.NotServed, byDefinition, func(t *testing.T, s scene) produced {
-			// A route that was deleted by hand: nothing else of the lease goes, and its definition brings it back.
+		{state.NotServed, byItself, func(t *testing.T, s scene) produced {
+			// A route that was deleted by hand: nothing else of the lease goes, and the definition that is kept brings
+			// it back. What the lease has reserved since stays reserved.
 			s.apply(t, web("web", 8080, s.host))
+			mustRun(t, 0, "reserve", "--config", s.plain, "--prune=false", "--lease", s.id.String(), "later."+s.host)
 			remove(t, ingresses, s.id.Namespace(), s.host)
 			return produced{
-				thing: s.host, definition: define(t, s.id, web("web", 8080, s.host)), touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host},
+				thing: s.host, touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host, "providerhosts lease/" + s.host, "leases " + ledger + "/" + s.host},
+				after: func(t *testing.T) {
+					need(t, ingresses, s.id.Namespace(), s.host)
+					held(t, "later."+s.host, "1 /")
+				},
+			}
+		}},
+		{state.NotServed, byDefinition, func(t *testing.T, s scene) produced {
+			// No definition is kept: an older version has applied it.
+			s.apply(t, web("web", 8080, s.host))
+			remove(t, ingresses, s.id.Namespace(), s.host)
+			remove(t, claims, ledger, kept.Name(s.id.Group()))
+			return produced{
+				thing: s.host, definition: define(t, s.id, web("web", 8080, s.host)), touched: []string{"ingresses " + s.id.Namespace() + "/" + s.host, "leases " + ledger + "/" + kept.Name(s.id.Group())},
 				after: func(t *testing.T) { need(t, ingresses, s.id.Namespace(), s.host) },
 			}
 		}},
-		{state.NotDeclared, byDefinition, func(t *testing.T, s scene) produced {
+		{state.MissingRoute, byItself, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host), "{name: api, expose: [{port: 8080, as: 80, global: true, hosts: ["+s.host+"], path: /v1}]}")
+			remove(t, ingresses, s.id.Namespace(), lease.RouteName(s.host, "/v1"))
+			return produced{
+				thing: s.host, touched: []string{
+					"ingresses " + s.id.Namespace() + "/" + lease.RouteName(s.host, "/v1"), "ingresses " + s.id.Namespace() + "/" + s.host, "providerhosts lease/" + s.host, "leases " + ledger + "/" + s.host,
+				},
+				after: func(t *testing.T) { need(t, ingresses, s.id.Namespace(), lease.RouteName(s.host, "/v1")) },
+			}
+		}},
+		{state.CrashedRun, byItself, func(t *testing.T, s scene) produced {
+			// A run that died between its claims and its routes has kept its definition: it is finished.
+			mustRun(t, 0, "reserve", "--config", s.plain, "--lease", s.id.String(), "other."+s.host)
+			died := startProxy(t, func(write string) bool { return write == "PATCH leases/"+kept.Name(s.id.Group()) })
+			runAs(t.Context(), died.kubeconfig, "apply", "--config", s.plain, "--request-timeout=500ms", "-f", define(t, s.id, web("web", 8080, s.host)))
+			return produced{
+				thing: s.host, touched: []string{
+					"leases " + ledger + "/" + s.host, "providerhosts lease/" + s.host, "ingresses " + s.id.Namespace() + "/" + s.host, "namespaces /" + s.id.Namespace(),
+				},
+				after: func(t *testing.T) {
+					need(t, ingresses, s.id.Namespace(), s.host)
+					held(t, s.host, "1 /")
+					held(t, "other."+s.host, "1 /")
+				},
+			}
+		}},
+		{state.CrashedRun, byItself, func(t *testing.T, s scene) produced {
+			// A run that died before it had kept its definition has made nothing: what it took goes.
+			died := startProxy(t, func(write string) bool { return write == "PATCH leases/"+s.host })
+			runAs(t.Context(), died.kubeconfig, "apply", "--config", s.plain, "--request-timeout=500ms", "-f", define(t, s.id, web("web", 8080, s.host)))
+			return produced{
+				thing: s.host, touched: []string{"leases " + ledger + "/" + s.host},
+				after: func(t *testing.T) { held(t, s.host) },
+			}
+		}},
+		{state.StrayDefinition, byItself, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			name := kept.Name(s.id.Group())
+			remove(t, ingresses, s.id.Namespace(), s.host)
+			remove(t, hosts, "lease", s.host)
+			remove(t, claims, ledger, s.host)
+			return produced{thing: "definition/" + name, touched: []string{"leases " + ledger + "/" + name}}
+		}},
+		{state.UnreadableDefinition, byName, func(t *testing.T, s scene) produced {
+			s.apply(t, web("web", 8080, s.host))
+			name := kept.Name(s.id.Group())
+			change(t, claims, ledger, name, func(o *object) {
+				o.SetAnnotations(with(o.GetAnnotations(), lease.AnnotationDefinition, "another"))
+			})
+			return produced{thing: "definition/" + name, touched: []string{"leases " + ledger + "/" + name}}
+		}},
+		{state.NotDeclared, byItself, func(t *testing.T, s scene) produced {
 			// Akash's provider has purged the ProviderHost; what this program made serves on.
 			s.apply(t, web("web", 8080, s.host))
 			remove(t, hosts, "lease", s.host)
 			return produced{
-				thing: s.host, definition: define(t, s.id, web("web", 8080, s.host)), touched: []string{"providerhosts lease/" + s.host},
+				thing: s.host, touched: []string{"providerhosts lease/" + s.host, "leases " + ledger + "/" + s.host, "ingresses " + s.id.Namespace() + "/" + s.host},
 				after: func(t *testing.T) { need(t, hosts, "lease", s.host) },
 			}
 		}},
-		{state.NothingLeft, byDefinition, func(t *testing.T, s scene) produced {
+		{state.NothingLeft, byName, func(t *testing.T, s scene) produced {
 			// Akash's provider has purged the lease, and its namespace stays.
 			s.apply(t, web("web", 8080, s.host))
 			remove(t, ingresses, s.id.Namespace(), s.host)
 			remove(t, hosts, "lease", s.host)
 			return produced{
-				thing: s.host, definition: define(t, s.id, web("web", 8080, s.host)), touched: []string{"providerhosts lease/" + s.host, "ingresses " + s.id.Namespace() + "/" + s.host},
+				thing: s.host, touched: []string{"providerhosts lease/" + s.host, "ingresses " + s.id.Namespace() + "/" + s.host, "leases " + ledger + "/" + s.host},
 				after: func(t *testing.T) { need(t, hosts, "lease", s.host) },
 			}
 		}},
@@ -228,7 +295,7 @@ func hostProblems() []madeProblem {
 			s.rival(t, "default", s.id.Labels())
 			return produced{thing: s.host, touched: []string{s.rival(t, "kube-public", leaseOf(newOwner(), 1).Labels())}}
 		}},
-		{state.TwoRoutes, byDefinition, func(t *testing.T, s scene) produced {
+		{state.TwoRoutes, withDefinition, func(t *testing.T, s scene) produced {
 			// The order after: the lease's namespace is another.
 			s.apply(t, web("web", 8080, s.host))
 			next := s.id
@@ -253,7 +320,21 @@ func hostProblems() []madeProblem {
 				touched: []string{"httproutes " + s.id.Namespace() + "/" + s.host, "httproutes " + s.id.Namespace() + "/too." + s.host},
 			}
 		}},
-		{state.MixedDefinitions, byDefinition, func(t *testing.T, s scene) produced {
+		{state.MixedDefinitions, byName, func(t *testing.T, s scene) produced {
+			gone := "gone." + s.host
+			s.apply(t, web("web", 8080, gone))
+			mustRun(t, 0, "apply", "--config", s.plain, "--prune=false", "-f", define(t, s.id, web("web", 8080, s.host)))
+			return produced{
+				thing: s.id.Group().String(), touched: []string{
+					"ingresses " + s.id.Namespace() + "/" + gone, "providerhosts lease/" + gone, "leases " + ledger + "/" + gone, "leases " + ledger + "/" + s.host,
+				},
+				after: func(t *testing.T) {
+					held(t, gone)
+					held(t, s.host, "1 /")
+				},
+			}
+		}},
+		{state.MixedDefinitions, withDefinition, func(t *testing.T, s scene) produced {
 			gone := "gone." + s.host
 			s.apply(t, web("web", 8080, gone))
 			definition := define(t, s.id, web("web", 8080, s.host))

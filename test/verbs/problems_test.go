@@ -143,7 +143,9 @@ func mends(t *testing.T, kind string, how way, p produced) {
 		// To apply a definition moves the claims and the objects of the host that it writes for.
 		applied := p.definition != "" && (strings.HasSuffix(name, "/"+p.thing) || strings.HasSuffix(name, "/too."+p.thing) ||
 			strings.HasSuffix(name, "/"+claimOf(p.thing)) || strings.HasPrefix(name, "providerleasedips "))
-		if !slices.Contains(p.touched, name) && !applied {
+		// The definition of a lease goes with the last that it holds.
+		forgotten := strings.HasPrefix(name, "leases "+ledger+"/df--")
+		if !slices.Contains(p.touched, name) && !applied && !forgotten {
 			t.Errorf("repair touched %s: %s", name, done)
 		}
 	}
