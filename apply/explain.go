@@ -7,6 +7,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
@@ -72,7 +73,7 @@ func (s *snapshot) unrecorded(ctx context.Context, a *Applier, things []thing.Th
 				return nil, err
 			}
 			for _, u := range wanted.Unknown {
-				out[u.Name] = r.unknownText(u)
+				out[u.Name] = published.Missing(a.opts.Config, u)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
@@ -178,8 +179,8 @@ func (m *leaseMigration) findValues(ctx context.Context, hosts []*hostMove) erro
 	var waiting []string
 	for _, h := range hosts {
 		for _, u := range h.records.Unknown {
-			waiting = append(waiting, "host "+h.host+": "+m.unknownText(u))
-			m.event(Left, "dns", "", h.host, m.unknownText(u))
+			waiting = append(waiting, "host "+h.host+": "+published.Missing(m.opts.Config, u))
+			m.event(Left, "dns", "", h.host, published.Missing(m.opts.Config, u))
 		}
 		if len(h.records.Unknown) > 0 {
 			h.stay()

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -86,7 +87,7 @@ func (m *leaseMigration) hideRoutes(ctx context.Context, h *hostMove, reached ma
 // findReached waits until it is known where the new routes are reached: were the old ones passed over
 // before, external-dns would take the records away.
 func (m *leaseMigration) findReached(ctx context.Context, hosts []*hostMove, reached map[*crossing]dns.Target) error {
-	look := &looker{run: m.run, fresh: true}
+	look := m.published(true)
 	var waiting map[string]string
 	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
 		waiting = map[string]string{}
@@ -96,12 +97,12 @@ func (m *leaseMigration) findReached(ctx context.Context, hosts []*hostMove, rea
 				target := m.saidTarget(cluster.Rendered(c.main()))
 				if target.Empty() {
 					var err error
-					if target, err = look.target(ctx, unknown); err != nil {
+					if target, err = look.Target(ctx, unknown); err != nil {
 						return false, err
 					}
 				}
 				if reached[c] = target; target.Empty() {
-					waiting[h.host] = m.unknownText(unknown)
+					waiting[h.host] = published.Missing(m.opts.Config, unknown)
 				}
 			}
 		}
@@ -139,9 +140,9 @@ func (m *leaseMigration) oldTarget(ctx context.Context, c *crossing) (dns.Target
 	case !said.Empty():
 		return said, nil
 	case c.old.kind == kinds.Ingress:
-		return published(c.old.live, "status", "loadBalancer", "ingress"), nil
+		return published.In(c.old.live, "status", "loadBalancer", "ingress"), nil
 	case c.old.kind == kinds.Route:
-		return published(c.old.live, "status", "ingress"), nil
+		return published.In(c.old.live, "status", "ingress"), nil
 	}
-	return (&looker{run: m.run}).gatewayTarget(ctx)
+	return m.published(false).GatewayTarget(ctx)
 }

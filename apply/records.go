@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -63,7 +64,7 @@ func (r *run) writeRecords(ctx context.Context, def *lease.Definition) error {
 // tellUnknown tells of the hosts whose record the run leaves out, where it does not wait.
 func (r *run) tellUnknown() {
 	for _, h := range r.dns.unknown {
-		r.event(Left, "dns", "", h.Name, r.unknownText(h))
+		r.event(Left, "dns", "", h.Name, published.Missing(r.opts.Config, h))
 	}
 }
 

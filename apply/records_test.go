@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -161,63 +160,5 @@ func TestRequested(t *testing.T) {
 	changed := recordsFor(t, id, "shop.example.com", func(d *config.DNS) { d.TTL = 60 })[0]
 	if got := read(requested(changed, done, now.Add(time.Second))); got != [2]string{"reconcile", "2026-11-21T09:00:01.000000001Z"} {
 		t.Errorf("a changed record asks %v", got)
-	}
-}
-
-// A Route's status names the router that serves it.
-func TestRouteTarget(t *testing.T) {
-	id := recordLease(t, 1)
-	u := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"ingress": []any{
-		map[string]any{"host": "shop.example.com", "routerCanonicalHostname": "router-default.apps.example.net"},
-	}}}}
-	r := recordRun(id)
-	r.req.Lease = id
-	r.snapshot.live[kinds.Route.Plural] = map[string]*unstructured.Unstructured{id.Namespace() + "/shop.example.com": u}
-	target, err := (&looker{run: r}).target(t.Context(), render.UnknownHost{Host: lease.Host{Name: "shop.example.com"}, Source: config.FromStatus, Target: config.TargetRoute})
-	if err != nil || target.Host != "router-default.apps.example.net" {
-		t.Errorf("got %v, %v", target, err)
-	}
-}
-
-// Where Ingresses of a class agree, their status says where one is reached that has none yet.
-func TestIngressTarget(t *testing.T) {
-	id := recordLease(t, 1)
-	ingress := func(namespace, name, class string, entries ...any) *unstructured.Unstructured {
-		u := &unstructured.Unstructured{Object: map[string]any{
-			"spec": map[string]any{"ingressClassName": class}, "status": map[string]any{"loadBalancer": map[string]any{"ingress": entries}},
-		}}
-		u.SetNamespace(namespace)
-		u.SetName(name)
-		return u
-	}
-	address := func(a string) any { return map[string]any{"ip": a} }
-	class := config.Default().Ingress.ClassName
-	for name, c := range map[string]struct {
-		live []*unstructured.Unstructured
-		want string
-	}{
-		"none":               {nil, ""},
-		"its own":            {[]*unstructured.Unstructured{ingress(id.Namespace(), "shop.example.com", class, address("192.0.2.2"), address("192.0.2.1")), ingress("a", "a", class, address("192.0.2.9"))}, "192.0.2.1,192.0.2.2"},
-		"others agree":       {[]*unstructured.Unstructured{ingress(id.Namespace(), "shop.example.com", class), ingress("a", "a", class, address("192.0.2.9")), ingress("b", "b", class, address("192.0.2.9"))}, "192.0.2.9"},
-		"others do not":      {[]*unstructured.Unstructured{ingress("a", "a", class, address("192.0.2.9")), ingress("b", "b", class, address("192.0.2.8"))}, ""},
-		"of another class":   {[]*unstructured.Unstructured{ingress("a", "a", "other", address("192.0.2.9"))}, ""},
-		"a host name":        {[]*unstructured.Unstructured{ingress("a", "a", class, map[string]any{"hostname": "LB.example.net"})}, "lb.example.net"},
-		"addresses go first": {[]*unstructured.Unstructured{ingress("a", "a", class, map[string]any{"hostname": "lb.example.net"}, address("192.0.2.9"))}, "192.0.2.9"},
-	} {
-		r := recordRun(id)
-		r.Applier, r.req.Lease = &Applier{opts: Options{Config: config.Default()}}, id
-		live := map[string]*unstructured.Unstructured{}
-		for _, u := range c.live {
-			live[u.GetNamespace()+"/"+u.GetName()] = u
-		}
-		r.snapshot.live[kinds.Ingress.Plural] = live
-		target, err := (&looker{run: r}).ingressTarget(t.Context(), "shop.example.com")
-		var values []string
-		for _, rec := range target.Records("x.y", 0) {
-			values = append(values, rec.Values...)
-		}
-		if got := strings.Join(values, ","); err != nil || got != c.want {
-			t.Errorf("%s: got %q (%v), want %q", name, got, err, c.want)
-		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -41,7 +42,7 @@ func (r *run) awaitValues(ctx context.Context, def *lease.Definition) error {
 	})
 	var waiting []string
 	for _, h := range records.Unknown {
-		waiting = append(waiting, "host "+h.Name+": "+r.unknownText(h))
+		waiting = append(waiting, "host "+h.Name+": "+published.Missing(r.opts.Config, h))
 	}
 	waited = r.timedOut(waited, waiting)
 	late := slices.DeleteFunc(records.Objects, func(o render.Object) bool {

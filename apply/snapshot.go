@@ -14,6 +14,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
@@ -56,7 +57,7 @@ type snapshot struct {
 	manifests map[string]*unstructured.Unstructured
 	// definitions are those that are kept, by the names of their objects, as far as they were asked for.
 	definitions map[string]*kept.Definition
-	gateway     gatewayCache
+	gateway     published.Gateway
 	indexed     index
 }
 

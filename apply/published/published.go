@@ -1,0 +1,189 @@
+// Package published reads where hosts are reached, as the cluster publishes it: granted addresses, and what is in the
+// status of Gateways, Ingresses and Routes.
+package published
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Reader finds where the hosts of a lease are reached.
+type Reader struct {
+	Cluster *cluster.Cluster
+	Config  *config.ProviderConfig
+	Lease   lease.ID
+	// Live are the objects as they were read, by their kind's plural and their namespace/name. Gateway keeps what
+	// the Gateway says.
+	Live    map[string]map[string]*unstructured.Unstructured
+	Gateway *Gateway
+	// Fresh reads what is there now, where else what was read counts.
+	Fresh bool
+}
+
+// Gateway is where the Gateway is reached, once that was read.
+type Gateway struct {
+	mu     sync.Mutex
+	target *dns.Target
+}
+
+// Targets are where unknown hosts are reached, by the names of their records.
+func (r *Reader) Targets(ctx context.Context, unknown []render.UnknownHost) (render.Published, error) {
+	targets := render.Published{}
+	for _, h := range unknown {
+		var err error
+		if targets[h.Name], err = r.Target(ctx, h); err != nil {
+			return nil, err
+		}
+	}
+	return targets, nil
+}
+
+// Target is where a host is reached; it is empty where nobody has published it yet.
+func (r *Reader) Target(ctx context.Context, h render.UnknownHost) (dns.Target, error) {
+	switch {
+	case h.Source == config.FromAddress:
+		return r.granted(ctx, h.Endpoint)
+	case h.Target == config.TargetHTTPRoute:
+		return r.GatewayTarget(ctx)
+	case h.Target == config.TargetRoute:
+		return r.routeTarget(ctx, h.Name)
+	}
+	return r.ingressTarget(ctx, h.Name)
+}
+
+// granted are the addresses that MetalLB has granted to the lease's Services of an endpoint.
+func (r *Reader) granted(ctx context.Context, endpoint string) (dns.Target, error) {
+	namespace := r.Lease.Namespace()
+	var services []*unstructured.Unstructured
+	for _, name := range slices.Sorted(maps.Keys(r.Live[kinds.Service.Plural])) {
+		services = append(services, r.Live[kinds.Service.Plural][name])
+	}
+	if r.Fresh {
+		var err error
+		if services, err = r.Cluster.Objects(ctx, kinds.Service.Resource(), namespace, metav1.ListOptions{LabelSelector: kinds.LeasedPort}); err != nil {
+			return dns.Target{}, err
+		}
+	}
+	var t dns.Target
+	for _, s := range services {
+		for _, u := range state.AddressUses(s) {
+			if u.Granted && u.Namespace == namespace && u.SharingKey == lease.SharingKey(r.Lease.Owner, endpoint) {
+				t.Addresses = append(t.Addresses, u.Address)
+			}
+		}
+	}
+	return t, nil
+}
+
+// GatewayTarget is where the configured Gateway is reached.
+func (r *Reader) GatewayTarget(ctx context.Context) (dns.Target, error) {
+	cache := r.Gateway
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if cache.target != nil && !r.Fresh {
+		return *cache.target, nil
+	}
+	g := r.Config.Gateway
+	o, err := r.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
+	if err != nil {
+		return dns.Target{}, err
+	}
+	t := dns.Target{}
+	if o != nil {
+		t = In(o, "status", "addresses")
+	}
+	cache.target = &t
+	return t, nil
+}
+
+// ingressTarget is what the controller has written into the host's Ingress. It writes the same into
+// all of a class, as a rule, so an Ingress that it has not seen yet will get what the others have, if
+// they agree.
+func (r *Reader) ingressTarget(ctx context.Context, host string) (dns.Target, error) {
+	own, err := r.ownRoute(ctx, kinds.Ingress, host)
+	if err != nil {
+		return dns.Target{}, err
+	}
+	class, path := r.Config.Ingress.ClassName, []string{"status", "loadBalancer", "ingress"}
+	if own != nil {
+		if t := In(own, path...); !t.Empty() {
+			return t, nil
+		}
+	}
+	var found dns.Target
+	for _, o := range r.Live[kinds.Ingress.Plural] {
+		t := In(o, path...)
+		name, _, _ := unstructured.NestedString(o.Object, "spec", "ingressClassName")
+		switch {
+		case name != class || t.Empty():
+		case found.Empty():
+			found = t
+		case fmt.Sprint(found) != fmt.Sprint(t):
+			return dns.Target{}, nil
+		}
+	}
+	return found, nil
+}
+
+// ownRoute is the lease's route of the host's root, or nil.
+func (r *Reader) ownRoute(ctx context.Context, kind kinds.Kind, host string) (*unstructured.Unstructured, error) {
+	name := lease.RouteName(host, "/")
+	if r.Fresh {
+		return r.Cluster.Get(ctx, kind, r.Lease.Namespace(), name)
+	}
+	return r.Live[kind.Plural][r.Lease.Namespace()+"/"+name], nil
+}
+
+// routeTarget is the name by which OpenShift's router says that it is reached.
+func (r *Reader) routeTarget(ctx context.Context, host string) (dns.Target, error) {
+	own, err := r.ownRoute(ctx, kinds.Route, host)
+	if own == nil || err != nil {
+		return dns.Target{}, err
+	}
+	return In(own, "status", "ingress"), nil
+}
+
+// In reads a list of addresses in a status: of a Gateway ({type, value}), or of an Ingress or
+// a Service ({ip} or {hostname}), or of a Route ({routerCanonicalHostname}).
+func In(o *unstructured.Unstructured, path ...string) dns.Target {
+	list, _, _ := unstructured.NestedSlice(o.Object, path...)
+	var values []string
+	for _, e := range list {
+		m, _ := e.(map[string]any)
+		for _, name := range []string{"value", "ip", "hostname", "routerCanonicalHostname"} {
+			if v, ok := m[name].(string); ok && v != "" {
+				values = append(values, v)
+				break
+			}
+		}
+	}
+	return dns.ParseTarget(values)
+}
+
+// Missing says for what a host's record waits.
+func Missing(cfg *config.ProviderConfig, h render.UnknownHost) string {
+	switch {
+	case h.Source == config.FromAddress:
+		return "its record is written once MetalLB has granted an address; apply again"
+	case h.Target == config.TargetRoute:
+		return "its record is written once a router has said in the Route's status where it is reached; apply again"
+	case h.Target == config.TargetHTTPRoute:
+		g := cfg.Gateway
+		return fmt.Sprintf("its record is written once Gateway %s/%s has an address in its status; apply again", g.Namespace, g.Name)
+	}
+	return "its record is written once the ingress controller has said in the Ingress' status where it is reached; apply again"
+}
