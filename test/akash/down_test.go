@@ -367,6 +367,7 @@ func (w *world) killAt(d operators.Deployment, host string) {
 		if strings.HasSuffix(path, "/leases/"+host) && find(w.T, operators.Hosts, manifests, host) != nil {
 			kill()
 			<-dead
+			panic(http.ErrAbortHandler) // what it was about to write dies with it
 		}
 	}
 	run(ctx, w.proxy.kubeconfig, append([]string{"apply", "--timeout=2s", "--config", w.config, "-f", w.define(d)}, w.flags...)...)
