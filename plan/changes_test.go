@@ -127,13 +127,14 @@ func TestWritesOfFields(t *testing.T) {
 		fields []string
 		after  string
 	}{
-		"other names":     {`{apiVersion: v2, kind: B, metadata: {name: b, namespace: m}, spec: {a: text, m: {x: 1}, l: [{a: 1}]}}`, nil, `{a: text, m: {x: 1, w: 2}, l: [{a: 1}]}`},
-		"another type":    {`{spec: {a: {b: c}, m: text, l: {}}}`, []string{"spec.a.b <nil> -> c", "spec.m map[w:2 x:1] -> text"}, `{a: {b: c}, m: text, l: [{a: 1}]}`},
-		"a map goes":      {`{spec: {a: text, l: [{a: 1}]}}`, []string{"spec.m.x 1 -> <nil>"}, `{a: text, m: {w: 2}, l: [{a: 1}]}`},
-		"a list goes":     {`{spec: {a: text, m: {x: 1}}}`, []string{"spec.l [map[a:1]] -> <nil>"}, `{a: text, m: {x: 1, w: 2}}`},
-		"a list is less":  {`{spec: {a: text, m: {x: 1}, l: []}}`, []string{"spec.l [map[a:1]] -> []"}, `{a: text, m: {x: 1, w: 2}, l: []}`},
-		"a list's item":   {`{spec: {a: text, m: {x: 1}, l: [{a: 2}]}}`, []string{"spec.l [map[a:1]] -> [map[a:2]]"}, `{a: text, m: {x: 1, w: 2}, l: [{a: 2}]}`},
-		"below, and anew": {`{spec: {a: text, m: {x: 1}, l: [{a: 1}], o: {o: {p: q}}}}`, []string{"spec.o.o.p <nil> -> q"}, `{a: text, m: {x: 1, w: 2}, l: [{a: 1}], o: {o: {p: q}}}`},
+		"other names":           {`{apiVersion: v2, kind: B, metadata: {name: b, namespace: m}, spec: {a: text, m: {x: 1}, l: [{a: 1}]}}`, nil, `{a: text, m: {x: 1, w: 2}, l: [{a: 1}]}`},
+		"another type":          {`{spec: {a: {b: c}, m: text, l: {}}}`, []string{"spec.a.b <nil> -> c", "spec.m map[w:2 x:1] -> text"}, `{a: {b: c}, m: text, l: [{a: 1}]}`},
+		"a map goes":            {`{spec: {a: text, l: [{a: 1}]}}`, []string{"spec.m.x 1 -> <nil>"}, `{a: text, m: {w: 2}, l: [{a: 1}]}`},
+		"one changes, one goes": {`{spec: {a: other, l: [{a: 1}]}}`, []string{"spec.a text -> other", "spec.m.x 1 -> <nil>"}, `{a: other, m: {w: 2}, l: [{a: 1}]}`},
+		"a list goes":           {`{spec: {a: text, m: {x: 1}}}`, []string{"spec.l [map[a:1]] -> <nil>"}, `{a: text, m: {x: 1, w: 2}}`},
+		"a list is less":        {`{spec: {a: text, m: {x: 1}, l: []}}`, []string{"spec.l [map[a:1]] -> []"}, `{a: text, m: {x: 1, w: 2}, l: []}`},
+		"a list's item":         {`{spec: {a: text, m: {x: 1}, l: [{a: 2}]}}`, []string{"spec.l [map[a:1]] -> [map[a:2]]"}, `{a: text, m: {x: 1, w: 2}, l: [{a: 2}]}`},
+		"below, and anew":       {`{spec: {a: text, m: {x: 1}, l: [{a: 1}], o: {o: {p: q}}}}`, []string{"spec.o.o.p <nil> -> q"}, `{a: text, m: {x: 1, w: 2}, l: [{a: 1}], o: {o: {p: q}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Write("a", object(t, tt.want, nil).Object, live, ours)
