@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,7 +86,8 @@ func newApply(c *cli) *cobra.Command {
 	f.proof.add(cmd, flagRequireProof, proofUsage)
 	addTarget(cmd, &f.target)
 	addDryRun(cmd, &f.dryRun)
-	addOutput(cmd, &f.output)
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'events' (a JSON object a line) or 'name'; with --dry-run=client also 'json' or 'yaml': the plan, as diff prints it")
+	completeFlag(cmd, "output", outputEvents, outputName, "json", "yaml")
 	addOperators(cmd, &f.operators)
 	addAssumeServing(cmd, &f.assumeServing)
 	addWait(cmd, &f.wait, &f.timeout, "for the addresses to stand in the Services' status, and for DNS records to be served")
@@ -102,7 +104,7 @@ func (f *applyFlags) toOptions(c *cli) (*applyOptions, error) {
 		return nil, err
 	}
 	o := &applyOptions{applyFlags: *f, input: in}
-	for _, check := range []error{checkDryRun(&o.dryRun), checkTarget(o.target), checkOperators(o.operators), checkOutput(o.output), checkConcurrency(o.concurrency), o.proof.check()} {
+	for _, check := range []error{checkDryRun(&o.dryRun), checkTarget(o.target), checkOperators(o.operators), o.checkOutput(), checkConcurrency(o.concurrency), o.proof.check()} {
 		if check != nil {
 			return nil, check
 		}
@@ -111,6 +113,16 @@ func (f *applyFlags) toOptions(c *cli) (*applyOptions, error) {
 		o.timeout = 0
 	}
 	return o, nil
+}
+
+// asPlan is true where a dry run is to print the plan as data.
+func (f *applyFlags) asPlan() bool { return f.output == "json" || f.output == "yaml" }
+
+func (f *applyFlags) checkOutput() error {
+	if f.asPlan() && f.dryRun == apply.DryRunClient {
+		return nil
+	}
+	return checkOutput(f.output)
 }
 
 func (o *applyOptions) run(ctx context.Context, c *cli) error {
@@ -135,8 +147,17 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	events := newEvents(c, o.output, o.dryRun)
 	c.leases = len(defs)
+	if o.asPlan() {
+		plan, err := planned(ctx, cluster, apply.Options{
+			Config: cfg, Prune: o.prune, Operators: o.operators, AssumeServing: o.assumeServing, Prove: prove, Concurrency: o.concurrency,
+		}, defs)
+		if err == nil {
+			err = printPlan(c, plan, o.output)
+		}
+		return errors.Join(err, refusals(plan))
+	}
+	events := newEvents(c, o.output, o.dryRun)
 	return apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators, AssumeServing: o.assumeServing,
 		Prove: prove, Concurrency: o.concurrency, Report: events.report, Progress: events.progress,

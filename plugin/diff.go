@@ -147,16 +147,43 @@ func (f *diffFlags) run(ctx context.Context, c *cli, in *inputOptions) error {
 		c.warn(render.Warnings(def, cfg))
 	}
 	c.leases = len(defs)
-	plan, err := apply.Plan(ctx, cluster, apply.Options{
+	plan, err := planned(ctx, cluster, apply.Options{
 		Config: cfg, Prune: f.prune, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency,
 	}, defs)
-	if err == nil {
-		plan, err = withDefinitions(plan, defs)
-	}
 	if err != nil {
 		return err
 	}
 	return f.show(ctx, c, plan)
+}
+
+// planned is the plan of an apply, with the definitions that it is made of.
+func planned(ctx context.Context, c *cluster.Cluster, opts apply.Options, defs []*lease.Definition) (plan.Plan, error) {
+	p, err := apply.Plan(ctx, c, opts, defs)
+	if err != nil {
+		return p, err
+	}
+	return withDefinitions(p, defs)
+}
+
+// printPlan prints a plan as JSON, as YAML, or as text.
+func printPlan(c *cli, p plan.Plan, output string) (err error) {
+	var data []byte
+	switch output {
+	case "json":
+		data, err = json.MarshalIndent(p, "", "    ")
+		data = append(data, '\n')
+	case "yaml":
+		data, err = yaml.Marshal(p)
+	default:
+		data = planText(p, colours(c.Out))
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := c.Out.Write(data); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return nil
 }
 
 // observed is what the definitions are compared with, and the configuration.
@@ -170,26 +197,17 @@ func (f *diffFlags) observed(ctx context.Context, c *cli) (*cluster.Cluster, *co
 
 // show prints the plan, and says by its error whether there is anything in it.
 func (f *diffFlags) show(ctx context.Context, c *cli, p plan.Plan) error {
-	var data []byte
-	var err error
-	switch f.output {
-	case "json":
-		data, err = json.MarshalIndent(p, "", "    ")
-		data = append(data, '\n')
-	case "yaml":
-		data, err = yaml.Marshal(p)
-	default:
-		var program []string
-		if program, err = externalDiff(); err == nil && len(program) > 0 {
+	if f.output == "" {
+		program, err := externalDiff()
+		if err != nil {
+			return err
+		}
+		if len(program) > 0 {
 			return runExternalDiff(ctx, c, program, p)
 		}
-		data = planText(p, colours(c.Out))
 	}
-	if err != nil {
+	if err := printPlan(c, p, f.output); err != nil {
 		return err
-	}
-	if _, err := c.Out.Write(data); err != nil {
-		return fmt.Errorf("standard output: %w", err)
 	}
 	if p.Differs() {
 		return &differs{}

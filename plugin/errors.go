@@ -88,6 +88,7 @@ func (c *cli) print(err error) int {
 	var half *apply.HalfError
 	var held *apply.HeldError
 	var kept *apply.KeptError
+	var refused *refusedPlan
 	var stranded *install.StrandedError
 	var unproved *apply.UnprovedError
 	var exhausted *apply.ExhaustedError
@@ -112,7 +113,7 @@ func (c *cli) print(err error) int {
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
-	case errors.As(err, &kept), errors.As(err, &stranded):
+	case errors.As(err, &kept), errors.As(err, &stranded), errors.As(err, &refused):
 		fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 		return exitHeld
 	case errors.As(err, &unproved):

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,6 +39,27 @@ func checkPlanFlags(cmd *cobra.Command) (err error) {
 		}
 	})
 	return err
+}
+
+// refusedPlan is a plan with leases that an apply would refuse.
+type refusedPlan struct{ plan.Plan }
+
+func (e *refusedPlan) Error() string {
+	var texts []string
+	for _, l := range e.Leases {
+		if l.Refused != "" {
+			texts = append(texts, "lease "+l.Lease+" is refused: "+l.Refused)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// refusals is the error of a plan with leases that are refused; nil where there is none.
+func refusals(p plan.Plan) error {
+	if e := (&refusedPlan{p}); e.Error() != "" {
+		return e
+	}
+	return nil
 }
 
 // withDefinitions adds to each lease of a plan the definition that it was made of.

@@ -70,6 +70,20 @@ func TestDiffIsWhatApplyDoes(t *testing.T) {
 	}
 }
 
+// A client's dry run prints the plan that a diff prints, and ends as the apply would.
+func TestDryRunPrintsThePlan(t *testing.T) {
+	t.Parallel()
+	id, rival, host := leaseOf(newOwner(), 1), leaseOf(newOwner(), 1), newDomain()
+	definition := define(t, id, web("web", 8080, host))
+	diff := mustRun(t, 1, "diff", "-o", "json", "-f", definition)
+	if dry := mustRun(t, 0, "apply", "--dry-run=client", "-o", "json", "-f", definition); dry.Stdout != diff.Stdout {
+		t.Errorf("diff:\n%s\napply:\n%s", diff.Stdout, dry.Stdout)
+	}
+	held(t, host)
+	mustRun(t, 0, "reserve", "--lease", rival.String(), host)
+	mustRun(t, 4, "apply", "--dry-run=client", "-o", "yaml", "-f", definition).Prints(t, "refused: ").Says(t, "is refused: host "+host+" is held")
+}
+
 // takes is true for a change of a claim that takes a part of it.
 func takes(c plan.Change) bool {
 	for part := range c.After {
