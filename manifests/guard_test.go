@@ -32,13 +32,13 @@ func TestGuardInInstallOrder(t *testing.T) {
 		want   []string
 	}{
 		{"lenient", false, []string{
-			policy + "akash-net-claims", policy + "akash-net-definitions", policy + "akash-net-hosts", policy + "akash-net-leased-ips", policy + "akash-net-namespaces", policy + "akash-net-sharing-keys",
-			binding + "akash-net-claims", binding + "akash-net-definitions", binding + "akash-net-hosts", binding + "akash-net-leased-ips", binding + "akash-net-namespaces", binding + "akash-net-sharing-keys",
+			policy + "akash-net-claims", policy + "akash-net-definitions", policy + "akash-net-hosts", policy + "akash-net-leased-ips", policy + "akash-net-namespaces", policy + "akash-net-runs", policy + "akash-net-sharing-keys",
+			binding + "akash-net-claims", binding + "akash-net-definitions", binding + "akash-net-hosts", binding + "akash-net-leased-ips", binding + "akash-net-namespaces", binding + "akash-net-runs", binding + "akash-net-sharing-keys",
 		}},
 		{"strict", true, []string{
-			policy + "akash-net-claims", policy + "akash-net-definitions", policy + "akash-net-hosts", policy + "akash-net-leased-ips", policy + "akash-net-namespaces", policy + "akash-net-sharing-keys",
+			policy + "akash-net-claims", policy + "akash-net-definitions", policy + "akash-net-hosts", policy + "akash-net-leased-ips", policy + "akash-net-namespaces", policy + "akash-net-runs", policy + "akash-net-sharing-keys",
 			policy + "akash-net-strict-claims", policy + "akash-net-strict-leased-ips",
-			binding + "akash-net-claims", binding + "akash-net-definitions", binding + "akash-net-hosts", binding + "akash-net-leased-ips", binding + "akash-net-namespaces", binding + "akash-net-sharing-keys",
+			binding + "akash-net-claims", binding + "akash-net-definitions", binding + "akash-net-hosts", binding + "akash-net-leased-ips", binding + "akash-net-namespaces", binding + "akash-net-runs", binding + "akash-net-sharing-keys",
 			binding + "akash-net-strict-claims", binding + "akash-net-strict-leased-ips",
 		}},
 	}
@@ -66,7 +66,7 @@ func TestGuardWatchesTheConfiguredNamespaces(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"akash-net-claims": "lease", "akash-net-definitions": "lease", "akash-net-strict-claims": "lease",
+		"akash-net-claims": "lease", "akash-net-definitions": "lease", "akash-net-strict-claims": "lease", "akash-net-runs": "lease",
 		"akash-net-hosts": "akash-net", "akash-net-leased-ips": "akash-net", "akash-net-strict-leased-ips": "akash-net",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -4,17 +4,21 @@ package guard_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -53,12 +57,39 @@ func TestMain(m *testing.M) {
 				return errors.New(r.String())
 			}
 		}
+		for _, a := range []*state.Announcement{activeRun, fencedRun} {
+			if err := announce(ctx, a); err != nil {
+				return err
+			}
+		}
 		return nil
 	}}))
 }
 
 func example(name string) string {
 	return filepath.Join("..", "..", "manifests", "examples", name+".yaml")
+}
+
+// Two runs of a lease that nobody works on.
+var (
+	activeRun = &state.Announcement{
+		Nonce: "aaaaaaaaaaaaa", Groups: []lease.Group{{Owner: alice, DSeq: 1, GSeq: 1}, {Owner: alice, DSeq: 2, GSeq: 1}}, By: "alice@laptop", Version: "v1",
+		Begun: time.Unix(1790000000, 0), Renewed: time.Unix(1790000000, 0), Lasts: time.Minute, Phase: state.Active,
+	}
+	fencedRun = func() *state.Announcement {
+		a := *activeRun
+		a.Nonce, a.Phase, a.FencedBy = "bbbbbbbbbbbbb", state.Fenced, activeRun.Nonce
+		return &a
+	}()
+)
+
+func announce(ctx context.Context, a *state.Announcement) error {
+	body, err := json.Marshal(a.Configuration("akash-net"))
+	if err != nil {
+		return err
+	}
+	_, err = harness.Objects.Resource(leases).Namespace("akash-net").Patch(ctx, a.Name(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
+	return err
 }
 
 // must runs the plugin as the administrator; it has to succeed.
@@ -85,6 +116,8 @@ var (
 	aliceAddress    = ref{leases, "akash-net", "ip--203-0-113-0"}
 	aliceHost       = ref{hosts, "lease", shop}
 	alicePort       = ref{leasedIPs, "lease", shopPort}
+	aliceRun        = ref{leases, "akash-net", activeRun.Name()}
+	deadRun         = ref{leases, "akash-net", fencedRun.Name()}
 	bobsService     = ref{services, bobLease.Namespace(), "blog-ip-22-tcp"}
 )
 

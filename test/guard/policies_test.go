@@ -93,6 +93,8 @@ func probe(ctx context.Context, cfg *config.ProviderConfig, policy string) error
 		o := object("v1", "Namespace", "probe")
 		o["metadata"].(map[string]any)["labels"] = map[string]any{labelOwner: alice}
 		create(namespaces, "", o)
+	case "akash-net-runs":
+		create(leases, cfg.LedgerNamespace, object("coordination.k8s.io/v1", "Lease", "run--probe"))
 	case "akash-net-sharing-keys":
 		create(services, "default", guessing("probe", "metallb.io", alice+"-ip-public", "").Object)
 	case "akash-net-strict-claims":

@@ -195,7 +195,6 @@ func claimBreaches() []breach {
 		b(alice, "a finalizer", "may have no new finalizers", update(aliceClaim, finalizer)),
 		b("", "new, a finalizer", "may have no new finalizers", create(aliceClaim, "new.example.com", finalizer)),
 		b("", "a host that ends in a number", "must agree", create(aliceClaim, "1.2.3", same)),
-		b("", "a host with an announcement's name", "must agree", create(aliceClaim, "run--0", same)),
 		b(alice, "a claim that is not listed", "may not have the label net.akash.network/definition-of",
 			update(aliceClaim, set(alice, "metadata", "labels", kept.Label))),
 		b(alice, "stripped managed fields", "the managed fields of a lease", update(aliceClaim, set([]any{map[string]any{}}, "metadata", "managedFields"))),
@@ -315,8 +314,37 @@ func definitionBreaches() []breach {
 	}
 }
 
+// runBreaches are writes of announcements: by one nobody gets a claim, and nobody makes others wait for ever.
+func runBreaches() []breach {
+	const runs, another = "akash-net-runs", "run--ccccccccccccc"
+	same := func(*unstructured.Unstructured) {}
+	b := func(name, says string, write write) breach {
+		return breach{policy: runs, name: name, says: says, write: write}
+	}
+	return []breach{
+		b("a claim with a run's name", "kind must be run", create(aliceClaim, another, same)),
+		b("a run that becomes a claim", "kind must be run", update(aliceRun, set("host", "metadata", "labels", state.LabelKind))),
+		b("no labels", "kind must be run", update(aliceRun, unset("metadata", "labels"))),
+		b("another version", "ledger must be v1", update(aliceRun, annotate(state.AnnotationLedger, "v2"))),
+		b("no annotations", "ledger must be v1", update(aliceRun, unset("metadata", "annotations"))),
+		b("a run with a part", "has no parts", update(aliceRun, annotate(rootPath, part(aliceLease, "")))),
+		b("no groups", "must name deployment groups", update(aliceRun, annotate(state.AnnotationGroups, ""))),
+		b("groups that are none", "must name deployment groups", create(aliceRun, another, annotate(state.AnnotationGroups, "everybody"))),
+		b("another phase", "phase must be", update(aliceRun, annotate(state.AnnotationPhase, "asleep"))),
+		b("fenced by nobody", "phase must be", update(aliceRun, annotate(state.AnnotationPhase, "fenced"))),
+		b("active, and fenced by another", "phase must be", update(aliceRun, annotate(state.AnnotationFencedBy, "bbbbbbbbbbbbb"))),
+		b("a dead run comes back", "taken for dead", update(deadRun, all(annotate(state.AnnotationPhase, "active"), unset("metadata", "annotations", state.AnnotationFencedBy)))),
+		b("no times", "it must say in its spec", create(aliceRun, another, unset("spec"))),
+		b("no duration", "it must say in its spec", update(aliceRun, unset("spec", "leaseDurationSeconds"))),
+		b("another's run", "never changes", update(aliceRun, set("bob@laptop", "spec", "holderIdentity"))),
+		b("another beginning", "never changes", update(aliceRun, set("2026-01-01T00:00:00.000000Z", "spec", "acquireTime"))),
+		b("an owner reference", "no ownerReferences", update(aliceRun, ownedBy("nobody"))),
+		b("a finalizer", "no ownerReferences", update(aliceRun, finalizer)),
+	}
+}
+
 func breaches() []breach {
-	return slices.Concat(claimBreaches(), definitionBreaches(), otherBreaches())
+	return slices.Concat(claimBreaches(), definitionBreaches(), runBreaches(), otherBreaches())
 }
 
 func TestRules(t *testing.T) {

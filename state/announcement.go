@@ -1,0 +1,166 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// KindRun is the kind, as its label says it, of an announcement. It is no kind of claim.
+const KindRun = "run"
+
+// Annotations of an announcement.
+const (
+	AnnotationGroups   = lease.Domain + "/groups"
+	AnnotationPhase    = lease.Domain + "/phase"
+	AnnotationFencedBy = lease.Domain + "/fenced-by"
+	AnnotationVersion  = lease.Domain + "/version"
+)
+
+// startOfAnnouncement begins the name of an announcement.
+const startOfAnnouncement = "run--"
+
+// MaxAnnounced is how many deployment groups one announcement names at most: others wait for it, and an object's
+// annotations have 256 KiB together.
+const MaxAnnounced = 500
+
+// Phase is what the command of an announcement does.
+type Phase string
+
+// The phases.
+const (
+	// Active commands write for their deployment groups.
+	Active Phase = "active"
+	// Undoing commands give back what they have taken, for some of their groups at least.
+	Undoing Phase = "undoing"
+	// Fenced commands count as dead: another one has taken over their work. They write no more.
+	Fenced Phase = "fenced"
+)
+
+// Announcement says that a command is at work, and for which deployment groups it writes. It is an object of kind
+// Lease in the ledger's namespace, from before the command's first write to its end.
+type Announcement struct {
+	// Nonce is the mark of what the command takes.
+	Nonce  string
+	Groups []lease.Group
+	// By is who runs the command, as USER@HOST; Version is that of the program.
+	By, Version string
+	// Begun is when the command announced itself, Renewed when it last said that it is at work, both by the API
+	// server's clock. Lasts is for how long that holds.
+	Begun, Renewed time.Time
+	Lasts          time.Duration
+	Phase          Phase
+	// FencedBy is the nonce of the command that has taken over; its own where a command has ended in the middle
+	// of its work.
+	FencedBy string
+
+	UID             types.UID
+	ResourceVersion string
+}
+
+// Name is the name of the object.
+func (a *Announcement) Name() string { return startOfAnnouncement + a.Nonce }
+
+// IsAnnouncement is true for the name of an announcement.
+func IsAnnouncement(name string) bool { return strings.HasPrefix(name, startOfAnnouncement) }
+
+// Names is true for an announcement of one of the deployment groups.
+func (a *Announcement) Names(groups ...lease.Group) bool {
+	return slices.ContainsFunc(groups, func(g lease.Group) bool { return slices.Contains(a.Groups, g) })
+}
+
+// Over is true where the command has not renewed its announcement in time, at the moment now by the API server's clock.
+func (a *Announcement) Over(now time.Time) bool { return now.After(a.Renewed.Add(a.Lasts + Margin)) }
+
+// Dead is true where it is over, or was not renewed for a shorter time that is given; 0 is for all.
+func (a *Announcement) Dead(now time.Time, after time.Duration) bool {
+	return after <= 0 || a.Over(now) || now.Sub(a.Renewed) > after
+}
+
+// String says who is at work, and since when.
+func (a *Announcement) String() string {
+	return fmt.Sprintf("run %s of %s, begun %s", a.Nonce, a.By, a.Begun.UTC().Format(time.RFC3339))
+}
+
+// ReadAnnouncement reads an announcement. It is strict: who cannot read one does not know for whom it stands.
+func ReadAnnouncement(o *unstructured.Unstructured) (*Announcement, error) {
+	annotations := o.GetAnnotations()
+	nonce, _ := strings.CutPrefix(o.GetName(), startOfAnnouncement)
+	a := &Announcement{
+		Nonce: nonce, Version: annotations[AnnotationVersion], Phase: Phase(annotations[AnnotationPhase]),
+		FencedBy: annotations[AnnotationFencedBy], UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(),
+	}
+	fail := func(err error) error {
+		return fmt.Errorf("lease.coordination.k8s.io/%s cannot be read as the announcement of a run: %w", o.GetName(), err)
+	}
+	switch {
+	case nonce == "" || nonce == o.GetName():
+		return nil, fail(errors.New("its name does not say so"))
+	case o.GetLabels()[LabelKind] != KindRun:
+		return nil, fail(fmt.Errorf("its label %s is not %s", LabelKind, KindRun))
+	case annotations[AnnotationLedger] != ledgerVersion:
+		return nil, fail(fmt.Errorf("it was written for version %q of the ledger", annotations[AnnotationLedger]))
+	case !slices.Contains([]Phase{Active, Undoing, Fenced}, a.Phase):
+		return nil, fail(fmt.Errorf("there is no phase %q", a.Phase))
+	case (a.Phase == Fenced) != (a.FencedBy != ""):
+		return nil, fail(errors.New("it is not fenced and said by whom, or neither"))
+	}
+	for text := range strings.SplitSeq(annotations[AnnotationGroups], " ") {
+		g, err := lease.ParseGroup(text)
+		if err != nil {
+			return nil, fail(err)
+		}
+		a.Groups = append(a.Groups, g)
+	}
+	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
+	a.By, _ = spec["holderIdentity"].(string)
+	seconds, ok := spec["leaseDurationSeconds"].(int64)
+	if !ok || seconds < 1 {
+		return nil, fail(errors.New("it has no spec.leaseDurationSeconds"))
+	}
+	a.Lasts = time.Duration(seconds) * time.Second
+	for field, at := range map[string]*time.Time{"acquireTime": &a.Begun, "renewTime": &a.Renewed} {
+		text, _ := spec[field].(string)
+		t, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil {
+			return nil, fail(fmt.Errorf("its spec.%s is no time", field))
+		}
+		*at = t.UTC()
+	}
+	return a, nil
+}
+
+// Configuration is the announcement as it is written.
+func (a *Announcement) Configuration(namespace string) *coordinationv1.LeaseApplyConfiguration {
+	ac := coordinationv1.Lease(a.Name(), namespace).
+		WithLabels(map[string]string{LabelKind: KindRun}).
+		WithAnnotations(map[string]string{
+			AnnotationLedger: ledgerVersion, AnnotationGroups: a.groupsText(), AnnotationPhase: string(a.Phase), AnnotationVersion: a.Version,
+		}).
+		WithSpec(coordinationv1.LeaseSpec().WithHolderIdentity(a.By).WithLeaseDurationSeconds(int32(a.Lasts / time.Second)).
+			WithAcquireTime(metav1.NewMicroTime(a.Begun.UTC())).WithRenewTime(metav1.NewMicroTime(a.Renewed.UTC())))
+	if a.FencedBy != "" {
+		ac.WithAnnotations(map[string]string{AnnotationFencedBy: a.FencedBy})
+	}
+	if a.UID != "" {
+		ac.WithUID(a.UID).WithResourceVersion(a.ResourceVersion)
+	}
+	return ac
+}
+
+func (a *Announcement) groupsText() string {
+	texts := make([]string, len(a.Groups))
+	for i, g := range a.Groups {
+		texts[i] = g.String()
+	}
+	return strings.Join(texts, " ")
+}
