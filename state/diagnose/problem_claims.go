@@ -95,7 +95,7 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 		p.addMissing(base, c, g, missing)
 	}
 	if len(left) > 0 {
-		p.addNothingLeft(base, c, g, len(left))
+		p.addNothingLeft(base, c, g, left)
 	}
 }
 

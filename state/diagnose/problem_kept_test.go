@@ -68,6 +68,12 @@ var keptProblems = []aProblem{
 		f.holds(statetest.Shop, atHost, wasApplied)
 		f.keeps(statetest.Shop, atHost)
 	}, besides{"a route serves it": func(f *facts) { f.routes("ingress", statetest.Shop, atHost) }}},
+	{state.NothingLeft, "a run died before it gave up what its definition does not name", func(f *facts) {
+		f.holds(statetest.Shop, atHost, wasApplied)
+		f.holds(statetest.Shop, "other.example.com", wasApplied)
+		f.routes("ingress", statetest.Shop, "other.example.com")
+		f.keeps(statetest.Shop, "other.example.com")
+	}, besides{"a route serves it": func(f *facts) { f.routes("ingress", statetest.Shop, atHost) }}},
 	{state.CrashedRun, "a run died after it had kept its definition", func(f *facts) {
 		f.holds(statetest.Shop, atHost, marked)
 		f.keeps(statetest.Shop, atHost)

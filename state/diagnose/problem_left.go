@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -65,12 +66,18 @@ func (p *problems) nothingLeft(c *state.Claim, part state.Part) bool {
 
 // addNothingLeft notes what nothing stands for. The namespace of its lease is there, so the tenant may be, and
 // nobody but the lease's provider knows whether the lease is over: the claim stays until somebody says so.
-func (p *problems) addNothingLeft(base state.Problem, c *state.Claim, g lease.Group, parts int) {
+func (p *problems) addNothingLeft(base state.Problem, c *state.Claim, g lease.Group, keys []string) {
+	parts := len(keys)
 	what := "its lease was applied, and nothing of the lease stands for it or serves it any more"
 	if all := len(c.PartsOf(g)); parts < all {
 		what = fmt.Sprintf("its lease was applied, and nothing stands for %d of the %d parts that the lease holds of it", parts, all)
 	}
 	base.Problem, base.Message = state.NothingLeft, what+": Akash's provider has purged it, or somebody has deleted it"
+	if p.heals(g) && !slices.ContainsFunc(keys, func(key string) bool { return p.kept[g].names(p, c, key) }) {
+		base.Plan, base.Mend = "give it up, for the definition of its lease does not name it", state.Mend{Leave: c, Group: g, Keys: keys}
+		p.add(base)
+		return
+	}
 	base = base.ByDefinition(g)
 	if p.kept[g] != nil && (len(p.hashes[g]) == 0 || p.hashes[g][p.kept[g].Def.Hash]) {
 		base = base.ByName()
