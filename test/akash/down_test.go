@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -324,6 +325,7 @@ func TestOperatorRoutesWhatACrashedRunLeft(t *testing.T) {
 			w.operated("release", "--timeout=30s", w.blue.Group().String()).Exits(t, 0)
 			w.running.Stop()
 			w.killAt(d, host)
+			harness.Remove(t, claims, ledger, kept.Name(w.blue.Group())) // else repair finishes the run
 
 			reads := 0
 			made := func(path string) {
