@@ -37,16 +37,18 @@ func (p *problems) findKept() {
 			p.add(base.ByName())
 		case p.isStray(k):
 			base.Problem, base.Lease, base.Mend.Group = state.StrayDefinition, k.Def.Lease.String(), k.Def.Lease.Group()
-			base.Message, base.Plan = "its lease holds nothing and has no object: a run did not end", "delete it"
+			base.Message, base.Plan = "its lease holds nothing and has no object, and its namespace is gone", "delete it"
 			p.add(base)
 		}
 	}
 }
 
-// isStray is true for the definition of a lease that has nothing, and has had nothing for as long as a run may need.
+// isStray is true for the definition of a lease that is over: it has nothing, has had nothing for as long as a run may
+// need, and its namespace is gone. While that is there the lease may have handed over or released what it had, or all
+// that it asks for is withheld from it.
 func (p *problems) isStray(k *KeptDefinition) bool {
 	g := k.Def.Lease.Group()
-	return p.Now.Sub(p.signs.groups[g]) > p.CrashedAfter &&
+	return !p.Namespaces[k.Def.Lease.Namespace()] && p.Now.Sub(p.signs.groups[g]) > p.CrashedAfter &&
 		!slices.ContainsFunc(p.Claims, func(c *state.Claim) bool { return len(c.Entries(g)) > 0 }) &&
 		!slices.ContainsFunc(p.Objects, func(o state.OwnObject) bool { return o.Of(g) })
 }

@@ -82,8 +82,12 @@ var keptProblems = []aProblem{
 		f.holds(statetest.Shop, atHost, marked)
 		f.keeps(statetest.Shop, "other.example.com").Run = "another"
 	}, besides{"it has ended": func(f *facts) { f.Claims[0].Parts[0].Run = "" }}},
-	{state.StrayDefinition, "the definition of a lease that has nothing", func(f *facts) { f.keeps(statetest.Shop, atHost) }, besides{
-		"it holds a claim": func(f *facts) { f.holds(statetest.Shop, atHost) },
+	{state.StrayDefinition, "the definition of a lease that has nothing, and whose namespace is gone", func(f *facts) {
+		f.keeps(statetest.Shop, atHost)
+		delete(f.Namespaces, statetest.Shop.Namespace())
+	}, besides{
+		"the lease goes on": func(f *facts) { f.Namespaces[statetest.Shop.Namespace()] = true },
+		"it holds a claim":  func(f *facts) { f.holds(statetest.Shop, atHost) },
 		"it waits for one": func(f *facts) {
 			c := f.holds(sibling, atHost)
 			c.Waits = []state.Part{{Key: "w", For: state.RouteKey("/"), Lease: statetest.Shop}}

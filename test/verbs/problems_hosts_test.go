@@ -231,6 +231,7 @@ func hostProblems() []madeProblem {
 			remove(t, ingresses, s.id.Namespace(), s.host)
 			remove(t, hosts, "lease", s.host)
 			remove(t, claims, ledger, s.host)
+			removeNamespace(t, s.id.Namespace())
 			return produced{thing: "definition/" + name, touched: []string{"leases " + ledger + "/" + name}}
 		}},
 		{state.UnreadableDefinition, byName, func(t *testing.T, s scene) produced {
