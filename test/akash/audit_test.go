@@ -38,6 +38,9 @@ type audit struct {
 	// keys are the things that claims on a sharing key are about.
 	keys  map[string][]string
 	found []finding
+	// strays are the kept definitions of leases that are over. They may be shown once nobody has written for the
+	// lease for a second, which is how exact the API server's times are.
+	strays []string
 }
 
 func (a *audit) find(what string, things ...string) { a.found = append(a.found, finding{things, what}) }
@@ -107,7 +110,34 @@ func readAudit(t *testing.T, owner string) *audit {
 			a.find("nothing stands for the port", a.keys[strings.Fields(key)[0]]...)
 		}
 	}
+	for _, d := range list(t, claims, "net.akash.network/definition-of="+owner) {
+		if of, _, _ := unstructured.NestedString(d.Object, "spec", "holderIdentity"); over(t, owner, of) {
+			a.strays = append(a.strays, "definition/"+d.GetName())
+		}
+	}
 	return a
+}
+
+// over is true for a deployment group of an owner that has no namespace, no object and no claim.
+func over(t *testing.T, owner, of string) bool {
+	t.Helper()
+	for _, c := range list(t, claims, "net.akash.network/owner="+owner) {
+		if strings.Contains(fmt.Sprint(c.GetAnnotations()), of+"/") {
+			return false
+		}
+	}
+	for _, r := range []schema.GroupVersionResource{operators.Hosts, operators.LeasedIPs, operators.Ingresses, operators.HTTPRoutes, operators.Services} {
+		if slices.ContainsFunc(list(t, r, lease.LabelOwner+"="+owner), func(o unstructured.Unstructured) bool { return group(o.GetLabels()) == of }) {
+			return false
+		}
+	}
+	for dseq := range uint64(9) {
+		if id := leaseOf(owner, dseq); id.Group().String() == of {
+			return find(t, operators.Namespaces, "", id.Namespace()) == nil
+		}
+	}
+	t.Errorf("of which lease is the definition of %q?", of)
+	return false
 }
 
 // applied is true for an object of which the program owns what its operators do not write.
