@@ -74,7 +74,7 @@ func listDefinitions(ctx context.Context, l ledger.Ledger, owner string, want fu
 
 // keeping is what a run has done to the definition that is kept for its lease.
 type keeping struct {
-	// before is what was kept, nil for nothing; now is what the run has kept in its place, nil where it has not.
+	// before is what was kept, nil for nothing; now is what the run has kept in its place, nil where it has removed that.
 	before, now *kept.Definition
 }
 
@@ -91,7 +91,8 @@ func (r *run) keep(ctx context.Context) error {
 	want, err := kept.New(r.def, r.nonce)
 	if tooLong, ok := errors.AsType[*kept.TooLongError](err); ok {
 		r.event(Left, "definition", "", r.req.Lease.String(), tooLong.Error()+": repair will not know it")
-		return r.forget(ctx, there)
+		r.keeping.before, err = r.forget(ctx, there)
+		return err
 	}
 	if err != nil {
 		return err
@@ -131,19 +132,22 @@ func (r *run) replace(ctx context.Context, there, want *kept.Definition) (keepin
 		}
 		return err
 	})
-	if err == nil && now != nil {
-		r.wrote(nil)
+	if err != nil || now == nil {
+		return keeping{}, err
 	}
-	return keeping{before: there, now: now}, err
+	r.wrote(nil)
+	return keeping{before: there, now: now}, nil
 }
 
-// forget removes the definition that is kept, as it was read or, where it has changed, as it is by now.
-func (r *run) forget(ctx context.Context, there *kept.Definition) error {
+// forget removes the definition that is kept, as it was read or, where it has changed, as it is by now. It returns what
+// it has certainly removed, nil for nothing.
+func (r *run) forget(ctx context.Context, there *kept.Definition) (*kept.Definition, error) {
 	if there == nil {
-		return nil
+		return nil, nil //nolint:nilnil // nothing is kept
 	}
 	err := untilKept(ctx, r.ledger, r.group, func(ctx context.Context) error {
 		if there == nil || there.Deleting {
+			there = nil
 			return nil
 		}
 		err := r.ledger.Forget(ctx, there)
@@ -156,17 +160,18 @@ func (r *run) forget(ctx context.Context, there *kept.Definition) error {
 		}
 		return err
 	})
-	if err == nil {
-		r.wrote(nil)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	r.wrote(nil)
+	return there, nil
 }
 
 // unkeep gives the ledger the definition back that it kept before the run. One that another run of the lease has
 // written since stays.
 func (r *run) unkeep(ctx context.Context) error {
 	was := r.keeping
-	if r.keeping = (keeping{}); was.now == nil {
+	if r.keeping = (keeping{}); was == r.keeping {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)

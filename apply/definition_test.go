@@ -111,6 +111,29 @@ func TestFailedRunKeepsTheFormerDefinition(t *testing.T) {
 	}
 }
 
+// A definition that is too long to be kept takes the place of one that is kept. A run of it that fails puts that back.
+func TestFailedRunOfALongDefinitionKeepsTheFormer(t *testing.T) {
+	s, c := newServer(t, 1)
+	id := someLease(someOwner, 1)
+	a, _ := applier(t, c)
+	before := checked(t, withHosts(id, "a.example.com"))
+	if err := a.Apply(t.Context(), []*lease.Definition{before}); err != nil {
+		t.Fatal(err)
+	}
+	long, forgotten := withHosts(id, "a.example.com", "b.example.com"), false
+	long.Name = strings.Repeat("x", 5<<20)
+	s.before = func(s *server, method, path string) (int, bool) {
+		forgotten = forgotten || method == http.MethodDelete && short(path) == "leases/"+kept.Name(id.Group())
+		return http.StatusForbidden, method == http.MethodPatch && short(path) == "ingresses/b.example.com"
+	}
+	if err := a.Apply(t.Context(), []*lease.Definition{checked(t, long)}); err == nil || !forgotten {
+		t.Fatalf("error %v, the definition was deleted: %v", err, forgotten)
+	}
+	if got := s.keptFor(t, id.Group()); got == nil || got.Hash != before.Hash {
+		t.Errorf("kept is %+v, want the former definition", got)
+	}
+}
+
 // A write of the definition whose answer is lost took effect or did not: one definition is kept, and the apply ends.
 func TestLostAnswersOfTheDefinition(t *testing.T) {
 	for name, after := range map[string]bool{"before": false, "after": true} {

@@ -184,7 +184,7 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 	if r.tries++; r.tries > looks {
 		return false, fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", r.group)
 	}
-	if err := r.forget(ctx, definition); err != nil {
+	if _, err := r.forget(ctx, definition); err != nil {
 		return false, err
 	}
 	for _, o := range objects {

@@ -179,9 +179,12 @@ func (d *Definition) Says(def *lease.Definition) bool {
 	return err == nil
 }
 
-// Same is true where two are stored alike.
+// Same is true where two are stored alike, or neither is there.
 func (d *Definition) Same(other *Definition) bool {
-	return d != nil && other != nil && d.text == other.text && d.Hash == other.Hash && d.Run == other.Run
+	if d == nil || other == nil {
+		return d == other
+	}
+	return d.text == other.text && d.Hash == other.Hash && d.Run == other.Run
 }
 
 // Configuration is what a deployment group applies to keep its definition in the place of the one that is there, nil
