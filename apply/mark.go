@@ -56,10 +56,10 @@ func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
 				written[g.name] = true
 			}
 		}
-		for _, h := range r.sortedHolds() {
-			for _, o := range r.snapshot.serving[h.want.Name()] {
-				written[h.want.Name()] = written[h.want.Name()] || o.group != r.group && strays(o, h)
-			}
+	}
+	for _, h := range r.sortedHolds() {
+		for _, o := range r.snapshot.serving[h.want.Name()] {
+			written[h.want.Name()] = written[h.want.Name()] || o.group != r.group && r.removes(o.group, h.claim) && strays(o, h)
 		}
 	}
 	return r.mark(ctx, func(name string) bool { return all || written[name] })

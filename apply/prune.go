@@ -68,6 +68,12 @@ func (r *run) pruneObjects(ctx context.Context, s *snapshot, desired []render.Ob
 	return removed, nil
 }
 
+// removes is true for objects of another group that a run may remove from what it holds: all where it prunes, else
+// those that serve it since a transfer. A lease that is healed takes nothing down that serves.
+func (r *run) removes(group lease.Group, c *state.Claim) bool {
+	return r.opts.Prune || !r.opts.heal && len(c.FormerOf(group)) > 0
+}
+
 // removeStrays deletes the routes and Services that this program wrote for other leases and that
 // serve what the run holds: a transfer's old routes, or those of a run that stood still, was
 // overtaken, and wrote on.
@@ -80,7 +86,7 @@ func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
 	for _, h := range r.sortedHolds() {
 		for _, o := range r.snapshot.serving[h.want.Name()] {
 			key := o.kind.Plural + "/" + o.live.GetNamespace() + "/" + o.live.GetName()
-			if o.group == r.group || wanted[key] || gone[o.live] || !strays(o, h) || r.snapshot.operators.moves(o) || r.awaited(o, h) || r.stays(o) {
+			if o.group == r.group || !r.removes(o.group, h.claim) || wanted[key] || gone[o.live] || !strays(o, h) || r.snapshot.operators.moves(o) || r.awaited(o, h) || r.stays(o) {
 				continue
 			}
 			gone[o.live] = true
@@ -89,7 +95,7 @@ func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
 			}
 		}
 	}
-	r.followed = true
+	r.followed = r.opts.Prune || !r.opts.heal
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (r *run) apply(ctx context.Context) error {
 	if err == nil {
 		err = r.write(ctx, rest)
 	}
-	if err == nil && r.opts.Prune {
+	if err == nil {
 		err = r.awaitSuccessors(ctx, desired)
 	}
 	if err == nil && !r.successors.stay {
@@ -98,6 +98,8 @@ func (r *run) apply(ctx context.Context) error {
 	var pruned error
 	if r.opts.Prune {
 		pruned = r.prune(ctx, slices.Concat(desired, r.keptRecords()))
+	} else {
+		pruned = r.removeStrays(ctx, desired)
 	}
 	if pruned == nil {
 		pruned = r.movePorts(ctx, moved)

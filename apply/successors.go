@@ -42,7 +42,7 @@ func (r *run) replaces(desired []render.Object) successors {
 		}
 		for _, use := range state.HostUses(cluster.Rendered(o)) {
 			for _, was := range r.snapshot.serving[state.HostName(use.Host)] {
-				if (was.kind != o.Kind || was.group != r.group && onGateway(o.Kind)) && slices.Contains(kinds.RouteKinds, was.kind) && (was.group == r.group || r.mine(use)) &&
+				if r.goesFor(was, use) && (was.kind != o.Kind || was.group != r.group && onGateway(o.Kind)) && slices.Contains(kinds.RouteKinds, was.kind) &&
 					slices.ContainsFunc(state.HostUses(was.live), func(u state.Use) bool { return u.Host == use.Host && u.Path == use.Path && !u.Redirect }) {
 					s.old[was.live] = o
 				}
@@ -50,6 +50,14 @@ func (r *run) replaces(desired []render.Object) successors {
 		}
 	}
 	return s
+}
+
+// goesFor is true for a live object that the run removes for a route of its own.
+func (r *run) goesFor(was owned, use state.Use) bool {
+	if was.group == r.group {
+		return r.opts.Prune
+	}
+	return r.mine(use) && r.removes(was.group, r.snapshot.claims[state.HostName(use.Host)])
 }
 
 // onGateway is true for the kinds of which a Gateway takes several for one host: the oldest serves.

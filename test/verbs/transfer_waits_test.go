@@ -123,3 +123,20 @@ func TestTransferBackWhileTheOldRouteServes(t *testing.T) {
 	from("", "")
 	mustRun(t, 0, "release", blue.Group().String(), "--config", config)
 }
+
+// The next apply of the lease that holds it now takes over what was handed to it, also where it removes nothing that
+// the lease itself no longer defines.
+func TestTransferIsFollowedWithoutPruning(t *testing.T) {
+	h := newHandedOn(t)
+	mustRun(t, 0, "apply", "--prune=false", "--config", h.config, "-f", h.greenFile)
+	need(t, ingresses, h.green.Namespace(), h.host)
+	need(t, services, h.green.Namespace(), h.service)
+	if find(t, ingresses, h.blue.Namespace(), h.host) != nil || find(t, services, h.blue.Namespace(), h.service) != nil {
+		t.Error("the old deployment serves beside the new one")
+	}
+	if from := claim(t, h.host).Parts[0].From; from != "" {
+		t.Errorf("the claim says that %s serves it", from)
+	}
+	mustRun(t, 0, "apply", "--prune=false", "--config", h.config, "-f", define(t, h.green, web("green", 8080, "new."+h.host)))
+	need(t, ingresses, h.green.Namespace(), h.host)
+}
