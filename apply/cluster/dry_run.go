@@ -3,12 +3,14 @@ package cluster
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"reflect"
 	"strings"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -70,8 +72,16 @@ type draft struct {
 	fresh bool
 }
 
-// RoundTrip answers a request.
+// RoundTrip answers a request. What the API server refuses on the way is the answer.
 func (d *drafts) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := d.answer(r)
+	if refused, ok := errors.AsType[*apierrors.StatusError](err); ok {
+		return refuse(r, refused)
+	}
+	return response, err
+}
+
+func (d *drafts) answer(r *http.Request) (*http.Response, error) {
 	t := targetOf(r.URL.Path)
 	query := r.URL.Query()
 	switch {
@@ -173,7 +183,7 @@ func (d *drafts) write(r *http.Request, t target) (*http.Response, error) {
 	}
 	out, refused := w.result(live)
 	if refused != nil {
-		return refuse(r, refused)
+		return nil, refused
 	}
 	return d.keep(r, w, live, out)
 }
@@ -235,7 +245,7 @@ func (d *drafts) judge(r *http.Request, w *writing) (*http.Response, error) {
 	return d.keep(r, w, was, out)
 }
 
-// read reads an object as it is; nil where there is none.
+// read reads an object as it is; nil where there is none. Any other answer is an error: what is there is not known then.
 func (d *drafts) read(r *http.Request, t target) (*unstructured.Unstructured, error) {
 	get := r.Clone(r.Context())
 	get.Method, get.Body, get.ContentLength, get.URL.RawQuery = http.MethodGet, nil, 0, ""
@@ -248,12 +258,17 @@ func (d *drafts) read(r *http.Request, t target) (*unstructured.Unstructured, er
 	if err != nil {
 		return nil, err
 	}
+	if response.StatusCode != http.StatusOK {
+		status := metav1.Status{Code: int32(response.StatusCode), Message: http.StatusText(response.StatusCode)}
+		_ = decode(response.Body, &status) // a path that is not served is answered by a text
+		if err = apierrors.FromObject(&status); apierrors.IsNotFound(err) && !IsMissingKind(err) {
+			err = nil
+		}
+		return nil, err
+	}
 	var o map[string]any
 	if err := decode(response.Body, &o); err != nil {
 		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, nil //nolint:nilnil // whatever is wrong shows where the object is read
 	}
 	return &unstructured.Unstructured{Object: o}, nil
 }

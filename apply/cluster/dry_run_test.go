@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -163,5 +164,38 @@ func TestServerJudgesADryRun(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"PATCH one/a true", "PATCH one/b true", "POST one/ true", "DELETE one/d true"}, sent); diff != "" {
 		t.Errorf("sent (-want +got):\n%s", diff)
+	}
+}
+
+// Where what is there cannot be read a client's dry run does not say what would become of it.
+func TestDryRunOfWhatCannotBeRead(t *testing.T) {
+	for name, answer := range map[string]struct {
+		code int
+		body string
+		want func(error) bool
+	}{
+		"no rights":    {http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`, apierrors.IsForbidden},
+		"a fault":      {http.StatusInternalServerError, "panic", apierrors.IsInternalError},
+		"no such kind": {http.StatusNotFound, "404 page not found\n", IsMissingKind},
+		"no object":    {http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"name":"a"}}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(answer.code)
+				_, _ = w.Write([]byte(answer.body))
+			}))
+			defer server.Close()
+			under, err := Connect(&rest.Config{Host: server.URL}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, made, err := under.DryRun(DryRunClient).Patch(t.Context(), route("a", "nginx"), "m")
+			switch {
+			case answer.want == nil && (err != nil || !made):
+				t.Errorf("made %v, %v", made, err)
+			case answer.want != nil && !answer.want(err):
+				t.Errorf("made %v, %v", made, err)
+			}
+		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -89,8 +90,10 @@ func (w *writing) result(live *unstructured.Unstructured) (*unstructured.Unstruc
 	case live == nil:
 		return nil, apierrors.NewNotFound(w.GroupResource, w.name)
 	case w.how == types.MergePatchType:
-		out := live.DeepCopy()
-		merge(out.Object, w.wish)
+		out, err := w.merged(live)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
 		return out, nil
 	}
 	return nil, apierrors.NewMethodNotSupported(w.GroupResource, string(w.how))
@@ -144,23 +147,22 @@ func fieldsOf(value map[string]any, path plan.Path) map[string]any {
 	return out
 }
 
-// merge is a JSON merge patch (RFC 7386).
-func merge(into, patch map[string]any) {
-	for name, value := range patch {
-		switch value := value.(type) {
-		case nil:
-			delete(into, name)
-		case map[string]any:
-			below, ok := into[name].(map[string]any)
-			if !ok {
-				below = map[string]any{}
-				into[name] = below
-			}
-			merge(below, value)
-		default:
-			into[name] = value
-		}
+// merged is an object after a JSON merge patch (RFC 7386).
+func (w *writing) merged(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	before, err := json.Marshal(live.Object)
+	if err != nil {
+		return nil, err
 	}
+	patch, err := json.Marshal(w.wish)
+	if err != nil {
+		return nil, err
+	}
+	after, err := jsonpatch.MergePatch(before, patch)
+	if err != nil {
+		return nil, err
+	}
+	out := &unstructured.Unstructured{}
+	return out, utiljson.Unmarshal(after, &out.Object)
 }
 
 // version gives an object that a dry run has written a version of its own, and a UID where it has made it.
