@@ -14,15 +14,14 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
-	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // RepairOptions say what is mended, and with what.
 type RepairOptions struct {
 	// CrashedAfter is for how long a run may write nothing before it counts as crashed.
 	CrashedAfter time.Duration
-	// Problems are the names of those that are to be mended; without any it is all that need nobody's
-	// word.
+	// Problems are the names of those that are to be mended; without any it is all that are safe to mend
+	// automatically.
 	Problems []string
 	// Namespace limits the work to problems of the leases in it; empty is all.
 	Namespace string
@@ -102,12 +101,6 @@ type repair struct {
 	// mended are the problems of which the mend did not fail, with the lines that say so.
 	mended []mended
 	left   int
-}
-
-// ending is the application of a definition, or the move of the routes, of a deployment group.
-type ending struct {
-	group lease.Group
-	prune bool
 }
 
 // mended is a problem that is repaired, unless another look still finds it.
@@ -254,48 +247,6 @@ func (r *repair) mend(ctx context.Context, p state.Problem, apply bool) (note st
 	}
 	r.ended[work] = err
 	return "", err
-}
-
-// define applies the definition of a deployment group: the one that is given, or else the one that the ledger keeps, as
-// far as the lease holds what it names.
-func (r *repair) define(ctx context.Context, g lease.Group, prune bool) error {
-	opts := r.opts
-	opts.Prune, opts.Report, opts.Progress = prune, nil, nil
-	def := r.defs[g]
-	if def == nil {
-		var err error
-		if def, err = r.snapshot.definitions[kept.Name(g)].Decode(); err != nil {
-			return err
-		}
-		opts.heal = true
-	}
-	return New(r.cluster, opts).Apply(ctx, []*lease.Definition{def})
-}
-
-// migrate moves the routes of a deployment group to the configured kind. What the new routes lack is
-// told.
-func (r *repair) migrate(ctx context.Context, g lease.Group) error {
-	opts := r.opts
-	opts.Progress = nil
-	opts.Report = func(e Event) {
-		if e.Action == Lacks || e.Action == Left {
-			r.send(e)
-		}
-	}
-	m, err := New(r.cluster, opts).PlanMigration(ctx, func(id lease.ID) bool { return id.Group() == g }, MigrateOptions{Overlap: Overlap, Settle: ForTTL})
-	switch {
-	case err != nil:
-		return err
-	case m.Routes() == 0:
-		return errors.New("no route of it is to move: one that neither this program nor Akash's provider wrote is not moved; delete the one that is not wanted")
-	}
-	if err := m.Run(ctx); err != nil {
-		return err
-	}
-	if staying := m.Staying(); len(staying) > 0 {
-		return fmt.Errorf("for now %s stays, until DNS leads to the new route", strings.Join(staying, ", "))
-	}
-	return nil
 }
 
 // leaseOf is the lease of a problem; of a deployment group it has the group alone.
