@@ -26,9 +26,9 @@ const (
 	Stop
 )
 
-// Among decides by all announcements, listed after the command had announced itself. Runs of one deployment group
+// NextTurn decides by all announcements, listed after the command had announced itself. Runs of one deployment group
 // follow each other: of two the one whose nonce sorts later yields. Who was fenced is in nobody's way.
-func Among(own *state.Announcement, all []*state.Announcement, over func(*state.Announcement) bool) (Turn, *state.Announcement) {
+func NextTurn(own *state.Announcement, all []*state.Announcement, over func(*state.Announcement) bool) (Turn, *state.Announcement) {
 	i := slices.IndexFunc(all, func(a *state.Announcement) bool { return a.Nonce == own.Nonce })
 	if i < 0 || Lost(all[i]) {
 		return Stop, nil
@@ -52,10 +52,10 @@ func Among(own *state.Announcement, all []*state.Announcement, over func(*state.
 // has taken for dead: it may neither commit nor give anything back.
 func Lost(now *state.Announcement) bool { return now == nil || now.Phase == state.Fenced }
 
-// Foreign decides about the mark of another run on a part of the own group, by that run's announcement, read after the
+// ForeignMark decides about the mark of another run on a part of the own group, by that run's announcement, read after the
 // mark; nil where there is none. What a run has marked that has ended is settled, and may be relied on. That of a run
 // that was fenced is in doubt: the mark is replaced. One that is at work follows this one, which it has taken for dead.
-func Foreign(announced *state.Announcement) Next {
+func ForeignMark(announced *state.Announcement) Next {
 	switch {
 	case announced == nil:
 		return Rest

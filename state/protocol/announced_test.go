@@ -40,7 +40,7 @@ func TestAmong(t *testing.T) {
 		"the own one is gone":           {[]*state.Announcement{announced("a", state.Active, blogGroup)}, "", protocol.Stop, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turn, other := protocol.Among(own, tt.all, func(a *state.Announcement) bool { return a.Nonce == tt.dead })
+			turn, other := protocol.NextTurn(own, tt.all, func(a *state.Announcement) bool { return a.Nonce == tt.dead })
 			if turn != tt.turn || (other == nil) != (tt.other == "") || other != nil && other.Nonce != tt.other {
 				t.Errorf("turn %d for %v, want %d for %q", turn, other, tt.turn, tt.other)
 			}
@@ -59,7 +59,7 @@ func TestForeign(t *testing.T) {
 		{announced("a", state.Active, shopGroup), protocol.Yield},
 		{announced("a", state.Undoing, shopGroup), protocol.Yield},
 	} {
-		if got := protocol.Foreign(tt.announced); got != tt.want {
+		if got := protocol.ForeignMark(tt.announced); got != tt.want {
 			t.Errorf("%+v: %d, want %d", tt.announced, got, tt.want)
 		}
 	}

@@ -73,7 +73,7 @@ func (rules RunRules) step(s runsMoment, n int, at atRun, to func(func(*runsMome
 	case runDecide:
 		rules.decide(n, at, to)
 	case runForeign:
-		switch protocol.Foreign(s.announcement(int(at.saw.mark-1), s.records[at.saw.mark-1])) {
+		switch protocol.ForeignMark(s.announcement(int(at.saw.mark-1), s.records[at.saw.mark-1])) {
 		case protocol.Rest:
 			step(runWork)
 		case protocol.Write:
@@ -156,7 +156,7 @@ func (rules RunRules) turn(s runsMoment, n int, at atRun, to func(func(*runsMome
 		if dead && rules.Calm {
 			continue
 		}
-		turn, other := protocol.Among(s.announcement(n, record{phase: activeRecord}), s.announcements(at.records), func(*state.Announcement) bool { return dead })
+		turn, other := protocol.NextTurn(s.announcement(n, record{phase: activeRecord}), s.announcements(at.records), func(*state.Announcement) bool { return dead })
 		if rules.NoTurn && turn != protocol.Stop {
 			turn = protocol.Work
 		}

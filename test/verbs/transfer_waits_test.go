@@ -37,6 +37,19 @@ func (h handedOn) blueServes(t *testing.T) {
 	held(t, h.host, "2 /")
 }
 
+// greenServes fails the test unless the second deployment serves, and the first one nothing any more.
+func (h handedOn) greenServes(t *testing.T) {
+	t.Helper()
+	need(t, ingresses, h.green.Namespace(), h.host)
+	need(t, services, h.green.Namespace(), h.service)
+	if find(t, ingresses, h.blue.Namespace(), h.host) != nil || find(t, services, h.blue.Namespace(), h.service) != nil {
+		t.Error("the old deployment serves beside the new one")
+	}
+	if from := claim(t, h.host).Parts[0].From; from != "" {
+		t.Errorf("the claim says that %s serves it", from)
+	}
+}
+
 // A transfer that waits for its routes is no problem: what serves stays until the new lease's own does.
 func TestTransferThatWaitsForItsRoutes(t *testing.T) {
 	h := newHandedOn(t)
@@ -54,14 +67,7 @@ func TestTransferThatWaitsForItsRoutes(t *testing.T) {
 	h.blueServes(t)
 
 	mustRun(t, 0, "apply", "--config", h.config, "-f", h.greenFile)
-	need(t, ingresses, h.green.Namespace(), h.host)
-	need(t, services, h.green.Namespace(), h.service)
-	if find(t, ingresses, h.blue.Namespace(), h.host) != nil || find(t, services, h.blue.Namespace(), h.service) != nil {
-		t.Error("the old deployment serves beside the new one")
-	}
-	if from := claim(t, h.host).Parts[0].From; from != "" {
-		t.Errorf("the claim says that %s serves it", from)
-	}
+	h.greenServes(t)
 	mustRun(t, 0, "state", "--problems", "--crashed-after", "0s", "--config", h.config)
 	mustRun(t, 0, "apply", "--config", h.config, "-f", h.greenFile).Prints(t, "unchanged")
 	mustRun(t, 0, "release", h.green.Group().String(), "--config", h.config)
@@ -129,14 +135,7 @@ func TestTransferBackWhileTheOldRouteServes(t *testing.T) {
 func TestTransferIsFollowedWithoutPruning(t *testing.T) {
 	h := newHandedOn(t)
 	mustRun(t, 0, "apply", "--prune=false", "--config", h.config, "-f", h.greenFile)
-	need(t, ingresses, h.green.Namespace(), h.host)
-	need(t, services, h.green.Namespace(), h.service)
-	if find(t, ingresses, h.blue.Namespace(), h.host) != nil || find(t, services, h.blue.Namespace(), h.service) != nil {
-		t.Error("the old deployment serves beside the new one")
-	}
-	if from := claim(t, h.host).Parts[0].From; from != "" {
-		t.Errorf("the claim says that %s serves it", from)
-	}
+	h.greenServes(t)
 	mustRun(t, 0, "apply", "--prune=false", "--config", h.config, "-f", define(t, h.green, web("green", 8080, "new."+h.host)))
 	need(t, ingresses, h.green.Namespace(), h.host)
 }
