@@ -69,9 +69,21 @@ func (c *cli) end(ctx context.Context, err error) int {
 		if by, ok := errors.AsType[*interrupted](context.Cause(ctx)); ok {
 			code = by.exitCode()
 		}
-		fmt.Fprintln(c.ErrOut, "Interrupted. The same command, run again, finishes the work; `kubectl akash-net release LEASE` undoes it.")
+		fmt.Fprintln(c.ErrOut, "Interrupted."+c.goOn())
 	}
 	return code
+}
+
+// goOn says how to go on after an interrupt. Where nothing was written there is nothing to finish, and to undo a command
+// that claims nothing would release more than it has touched.
+func (c *cli) goOn() string {
+	switch {
+	case c.keepsNothing:
+		return ""
+	case c.claims:
+		return " The same command, run again, finishes the work; `kubectl akash-net release LEASE` undoes it."
+	}
+	return " The same command, run again, finishes the work."
 }
 
 // ofLease is an error without the name of its lease, where the command works on that lease alone.

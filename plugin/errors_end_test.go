@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -52,6 +53,38 @@ func TestInterruptIsOneError(t *testing.T) {
 	}
 }
 
+// Who types what an interrupted command has printed must not release what that command has not touched.
+func TestInterruptSaysHowToGoOn(t *testing.T) {
+	const again, undo = "The same command, run again, finishes the work", "kubectl akash-net release"
+	for _, tt := range []struct {
+		args  []string
+		again bool
+		undo  bool
+	}{
+		{[]string{"apply", "-f", "-"}, true, true},
+		{[]string{"apply", "-f", "-", "--dry-run"}, false, false},
+		{[]string{"apply", "-f", "-", "--dry-run=server"}, false, false},
+		{[]string{"diff", "-f", "-"}, false, false},
+		{[]string{"convert", "-f", "-"}, false, false},
+		{[]string{"repair", "-f", "-"}, true, false},
+		{[]string{"install"}, true, false},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var out bytes.Buffer
+		streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}
+		args := append([]string{"kubectl-akash_net"}, tt.args...)
+		if tt.args[0] != "convert" {
+			args = append(args, "--server", "https://127.0.0.1:1", "--kubeconfig", os.DevNull)
+		}
+		code := Main(ctx, args, streams)
+		text := out.String()
+		if code != exitInterrupted || !strings.Contains(text, "Interrupted.") || strings.Contains(text, again) != tt.again || strings.Contains(text, undo) != tt.undo {
+			t.Errorf("%q: exit code %d\n%s", tt.args, code, text)
+		}
+	}
+}
+
 // ofLease is an error of one of many leases.
 func ofLease(dseq uint64, err error, done ...string) error {
 	return &apply.LeaseError{Lease: lease.Group{Owner: "akash1owner", DSeq: dseq, GSeq: 1}, Err: err, Done: done}
@@ -77,6 +110,13 @@ It ended the work on 200 of 210 leases; 10 were done.
 `
 	if out.String() != want || code != exitFailed {
 		t.Errorf("exit code %d, and\n%swant\n%s", code, out.String(), want)
+	}
+
+	out.Reset()
+	c.keepsNothing = true // a dry run
+	c.end(t.Context(), failures)
+	if text := out.String(); strings.Contains(text, "kept") || strings.Contains(text, "run again") || !strings.Contains(text, "Nothing was changed.") {
+		t.Errorf("a dry run says\n%s", text)
 	}
 }
 

@@ -69,6 +69,9 @@ func (c *cli) printEnding(end ending) int {
 		return c.print(end.err)
 	}
 	fmt.Fprintf(c.ErrOut, "Error: %v\n", end.err)
+	if c.keepsNothing {
+		end.done, end.unchanged = nil, true
+	}
 	if len(end.done) > 0 {
 		fmt.Fprintf(c.ErrOut, "Done until then, and kept: %s", strings.Join(end.done[:min(len(end.done), shown)], ", "))
 		if more := len(end.done) - shown; more > 0 {

@@ -27,6 +27,9 @@ type cli struct {
 	// running is true once the words of the command line have been understood: what goes wrong
 	// earlier is wrong usage.
 	running bool
+	// keepsNothing is true for a command that writes nothing, or whose writes are a dry run's; claims for one that
+	// "release LEASE" undoes.
+	keepsNothing, claims bool
 	// terminal is true where people look on standard output; view is what they see of leases, status the
 	// line that is written over.
 	terminal bool
@@ -51,6 +54,9 @@ func newRoot(c *cli) *cobra.Command {
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl akash-net"},
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			c.running = true
+			dry := cmd.Flags().Lookup("dry-run") // of each command that writes
+			c.keepsNothing = dry == nil || dry.Value.String() != "none"
+			c.claims = cmd.Name() == "apply" || cmd.Name() == "reserve"
 			return c.checkScope(cmd, args)
 		},
 		Run: func(cmd *cobra.Command, _ []string) { _ = cmd.Help() },
