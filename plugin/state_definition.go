@@ -38,9 +38,13 @@ func (f *stateFlags) showDefinitions(ctx context.Context, c *cli, from *cluster.
 	if _, err := out.WriteTo(c.Out); err != nil || f.ignoreMissing {
 		return err
 	}
+	why := ": apply keeps it; the lease's row is printed with -o json"
+	if f.namespace != "" {
+		why = " for a lease of namespace " + f.namespace
+	}
 	return missingThings(f.things, func(t thing.Thing) bool {
 		return !slices.ContainsFunc(defs, func(d *lease.Definition) bool { return d.Lease.Group() == t.Group })
-	}, "no definition of %s is kept: apply keeps it; the lease's row is printed with -o json")
+	}, "no definition of %s is kept%s", why)
 }
 
 // fileCluster is a cluster of the objects in the files.
