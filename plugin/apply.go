@@ -119,10 +119,13 @@ func (f *applyFlags) toOptions(c *cli) (*applyOptions, error) {
 func (f *applyFlags) asPlan() bool { return f.output == "json" || f.output == "yaml" }
 
 func (f *applyFlags) checkOutput() error {
-	if f.asPlan() && f.dryRun == apply.DryRunClient {
-		return nil
+	switch {
+	case !f.asPlan():
+		return checkOutput(f.output)
+	case f.dryRun != apply.DryRunClient:
+		return usage("--output %s prints the plan, which --dry-run=client makes", f.output)
 	}
-	return checkOutput(f.output)
+	return nil
 }
 
 func (o *applyOptions) run(ctx context.Context, c *cli) error {
