@@ -121,7 +121,7 @@ func (x *executor) change(describe func() plan.Change) error {
 }
 
 func (x *executor) moved(c plan.Change) error {
-	return &MovedError{Lease: x.req.Lease, Moved: []string{c.ID()}}
+	return &MovedError{Lease: x.req.Lease, Moved: []string{c.ID()}, Kept: x.opts.heal}
 }
 
 // changeClaim is change of what the lease holds of a thing. A mark or a note changes nothing of that.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
@@ -24,24 +25,59 @@ func (r *run) narrow(s *snapshot) error {
 		part := c.Part(key)
 		return part != nil && part.Lease.Group() == r.group
 	}
+	var left []plan.Change
 	r.req.Hosts = slices.DeleteFunc(r.req.Hosts, func(h state.HostWant) bool {
-		gone := !h.Own && !holds(s.claims[state.HostName(h.Host)], state.RouteKey(h.Path))
+		claim, key := s.claims[state.HostName(h.Host)], state.RouteKey(h.Path)
+		gone := !h.Own && !holds(claim, key)
 		if gone {
-			r.withheldHosts[lease.HostPath(h.Host, h.Path)] = true
+			name := lease.HostPath(h.Host, h.Path)
+			r.withheldHosts[name] = true
+			left = append(left, r.gaveUp(h.Hold(r.req.Lease).Kind, name, key, claim))
 		}
 		return gone
 	})
 	for i, e := range r.req.Endpoints {
 		r.req.Endpoints[i].Ports = slices.DeleteFunc(e.Ports, func(p state.PortWant) bool {
-			key := state.PortKey(p.Protocol, p.ExternalPort)
-			gone := !slices.ContainsFunc(s.byClaim().endpoints[e.SharingKey], func(c *state.Claim) bool { return holds(c, key) })
+			key, claims := state.PortKey(p.Protocol, p.ExternalPort), s.byClaim().endpoints[e.SharingKey]
+			gone := !slices.ContainsFunc(claims, func(c *state.Claim) bool { return holds(c, key) })
 			if gone {
 				r.withheldPorts[lease.LeasedIPName(e.SharingKey, p.Protocol, p.ExternalPort)] = true
+				left = append(left, r.gaveUp(state.Endpoint, e.Name+" "+(state.Part{Key: key}).PortText(), key, claims...))
 			}
 			return gone
 		})
 	}
 	r.req.Endpoints = slices.DeleteFunc(r.req.Endpoints, func(e state.EndpointWant) bool { return len(e.Ports) == 0 })
+	return r.leave(left)
+}
+
+// gaveUp is the answer for a part that the definition names and the lease does not hold; claims are those on the thing.
+func (r *run) gaveUp(kind state.Kind, name, key string, claims ...*state.Claim) plan.Change {
+	c := plan.Change{Action: plan.Leave, Kind: string(kind), Name: name, Why: "the lease has given it up since it was applied, and nobody holds it"}
+	for _, claim := range claims {
+		switch part := claim.Part(key); {
+		case claim == nil || len(claim.Parts) == 0:
+		case claim.Owner != r.group.Owner:
+			c.Why = "held by owner " + claim.Owner
+		case part != nil:
+			c.Action, c.Why = plan.Withhold, "held by deployment "+part.Lease.Group().String()
+		}
+	}
+	return c
+}
+
+// leave tells what is not claimed anew.
+func (r *run) leave(changes []plan.Change) error {
+	for _, c := range changes {
+		if err := r.change(func() plan.Change { return c }); err != nil {
+			return err
+		}
+		action := Left
+		if c.Action == plan.Withhold {
+			action = Withheld
+		}
+		r.event(action, c.Kind, "", c.Name, c.Why)
+	}
 	return nil
 }
 

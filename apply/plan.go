@@ -62,8 +62,15 @@ func Plan(ctx context.Context, c *cluster.Cluster, opts Options, defs []*lease.D
 		leases = append(leases, l)
 	}
 	return plan.New(plan.Settings{
-		Target: opts.Config.Target, Operators: opts.Operators, Prune: opts.Prune, AssumeServing: opts.AssumeServing,
+		Target: opts.Config.Target, Operators: opts.Operators, Prune: opts.Prune, AssumeServing: opts.AssumeServing, Kept: opts.heal,
 	}, leases), err
+}
+
+// PlanKept is Plan of definitions that the ledger keeps: what would bring their leases back to them. What a lease has given
+// up of its definition, or handed to another, is not claimed anew, and what it has reserved beside it stays.
+func PlanKept(ctx context.Context, c *cluster.Cluster, opts Options, defs []*lease.Definition) (plan.Plan, error) {
+	opts.heal = true
+	return Plan(ctx, c, opts, defs)
 }
 
 // refusals tells the leases that others are in the way of from what went wrong.
@@ -96,7 +103,7 @@ func compareChanges(a, b plan.Change) int {
 func orderOf(c plan.Change) int {
 	first := len(kinds.Stages)
 	switch c.Action {
-	case plan.Claim, plan.Withhold:
+	case plan.Claim, plan.Withhold, plan.Leave:
 		return -first - 2
 	case plan.Delete:
 		return 1

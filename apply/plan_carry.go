@@ -2,6 +2,8 @@ package apply
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -14,10 +16,16 @@ type MovedError struct {
 	Lease lease.ID
 	// Moved are the objects and things that have changed, or would be changed otherwise.
 	Moved []string
+	// Kept is true for a plan of definitions that the ledger keeps.
+	Kept bool
 }
 
 func (e *MovedError) Error() string {
-	return "the plan is out of date: " + strings.Join(e.Moved, ", ") + " changed since it was made, or would be changed otherwise. Make a new plan with: kubectl akash-net diff -o json"
+	of := "-f FILE"
+	if e.Kept {
+		of = "LEASE"
+	}
+	return "the plan is out of date: " + strings.Join(e.Moved, ", ") + " changed since it was made, or would be changed otherwise. Make a new plan with: kubectl akash-net diff " + of + " -o json"
 }
 
 // CarryOut makes the changes of a plan and no others. Where anything that the plan rests on has moved since it
@@ -25,20 +33,34 @@ func (e *MovedError) Error() string {
 // write is pinned to what the plan rests on, and one that is refused undoes the lease's.
 // The definitions are those of the plan's leases, in their order.
 func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Definition) error {
-	now, err := Plan(ctx, a.cluster, a.opts, defs)
+	opts := a.opts
+	opts.heal = p.Settings.Kept
+	now, err := Plan(ctx, a.cluster, opts, defs)
 	if err != nil {
-		return err
+		return keptMoved(err)
 	}
 	var moved []string
 	for i, l := range p.Leases {
 		moved = append(moved, l.Moved(now.Leases[i])...)
 	}
 	if len(moved) > 0 {
-		return &MovedError{Moved: moved}
+		return &MovedError{Moved: moved, Kept: opts.heal}
 	}
-	opts := a.opts
 	opts.Only = &now // the same changes, of what is there now
-	return New(a.cluster, opts).Apply(ctx, defs)
+	return keptMoved(New(a.cluster, opts).Apply(ctx, defs))
+}
+
+// keptMoved says by a MovedError of which leases the ledger keeps another definition by now than the plan has.
+func keptMoved(err error) error {
+	failed := Failures{err}
+	_ = errors.As(err, &failed)
+	failed = slices.Clone(failed)
+	for i, e := range failed {
+		if of, ok := errors.AsType[*LeaseError](e); ok && errors.Is(e, errChanged) {
+			failed[i] = &MovedError{Moved: []string{"the definition that is kept for lease " + of.Lease.String()}, Kept: true}
+		}
+	}
+	return failures(failed)
 }
 
 // changesOf are the changes that a run on a lease may make; nil where it may make any.

@@ -26,9 +26,11 @@ const (
 	GiveUp Action = "giveUp"
 	// Withhold leaves a thing to another deployment of the same owner, which holds it.
 	Withhold Action = "withhold"
-	Create   Action = "create"
-	Update   Action = "update"
-	Delete   Action = "delete"
+	// Leave leaves a thing that a kept definition names: its lease has given it up since, and does not claim it anew.
+	Leave  Action = "leave"
+	Create Action = "create"
+	Update Action = "update"
+	Delete Action = "delete"
 )
 
 // Change is one step of a plan.
@@ -84,6 +86,8 @@ type Settings struct {
 	Operators     string `json:"operators"`
 	Prune         bool   `json:"prune"`
 	AssumeServing bool   `json:"assumeServing"`
+	// Kept is true for a plan of the definitions that the ledger keeps, as far as their leases hold what they name.
+	Kept bool `json:"kept,omitempty"`
 }
 
 // APIVersion and Kind are those of a plan.
@@ -125,7 +129,7 @@ func (c Change) Same(other Change) bool {
 			slices.EqualFunc(c.Fields, other.Fields, func(a, b Field) bool { return a.same(b, loose) })
 	case Delete:
 		return loose && contains(other.Before, c.Before) || !loose && equal(c.Before["spec"], other.Before["spec"])
-	case Claim, Withhold, Create:
+	case Claim, Withhold, Leave, Create:
 	}
 	return equal(c.Before, other.Before) && equal(c.After, other.After)
 }

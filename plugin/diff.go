@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -29,17 +30,22 @@ type diffFlags struct {
 	prune         bool
 	allowEmpty    bool
 	concurrency   int
+	// kept are the leases that are compared with the definitions that the ledger keeps.
+	kept []thing.Thing
 }
 
 func newDiff(c *cli) *cobra.Command {
 	f := &diffFlags{}
 	cmd := &cobra.Command{
-		Use:   "diff -f FILE [--lease LEASE]",
+		Use:   "diff (-f FILE [--lease LEASE] | LEASE...)",
 		Short: "Show what apply would change",
 		Long: `
 			Show what "apply" would change: the host names and addresses that it would claim or give up, and
 			of each object the fields that would change, with both values and the field manager that owns the
 			one that is there. Nothing is written.
+
+			Leases that are named in place of a file are compared with the definition that each was last applied
+			with, as the ledger keeps it. What a lease has given up of it since is shown, and not claimed anew.
 
 			A field that another manager owns is marked with "!": apply would not overwrite it. What another
 			owner holds, so that apply would refuse the lease, is a difference too.
@@ -59,27 +65,22 @@ func newDiff(c *cli) *cobra.Command {
 			kubectl akash-net diff -f shop.yaml -o json > plan.json
 			kubectl akash-net apply --plan plan.json
 
+			# What has become of a lease since it was applied
+			kubectl akash-net diff akash1…/8438017/1
+
 			# With a folder of exported objects in place of the cluster
 			kubectl akash-net diff -f shop.yaml --ledger exported/
 
 			# With colours and the context that your own program shows
 			KUBECTL_EXTERNAL_DIFF="colordiff -N -u" kubectl akash-net diff -f shop.yaml`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, check := range []error{checkTarget(f.target), checkOperators(f.operators), f.checkOutput(), checkConcurrency(f.concurrency)} {
-				if check != nil {
-					return check
-				}
-			}
-			if f.offline() && f.input.fromCluster {
-				return usage("--from-cluster and --ledger FOLDER cannot be used together")
-			}
-			in, err := f.input.toOptions(c)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := f.toOptions(c, args)
 			if err != nil {
 				return err
 			}
 			return diffFailure(f.run(cmd.Context(), c, in))
 		},
+		ValidArgsFunction: c.completeLeases,
 	}
 	f.input.add(cmd)
 	addTarget(cmd, &f.target)
@@ -92,6 +93,28 @@ func newDiff(c *cli) *cobra.Command {
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it would remove all that the lease has")
 	addConcurrency(cmd, &f.concurrency)
 	return c.setScope(cmd, scope{offline: f.offline})
+}
+
+// toOptions says where the definitions come from: the input of the flags, nil for the leases that are named.
+func (f *diffFlags) toOptions(c *cli, args []string) (*inputOptions, error) {
+	for _, check := range []error{checkTarget(f.target), checkOperators(f.operators), f.checkOutput(), checkConcurrency(f.concurrency)} {
+		if check != nil {
+			return nil, check
+		}
+	}
+	switch {
+	case f.offline() && f.input.fromCluster:
+		return nil, usage("--from-cluster and --ledger FOLDER cannot be used together")
+	case len(args) == 0 && len(f.input.files) == 0 && !f.input.fromCluster:
+		return nil, usage("must specify one of -f, --from-cluster and LEASE")
+	case len(args) == 0:
+		return f.input.toOptions(c)
+	case len(f.input.files) > 0 || f.input.fromCluster || f.input.lease != "" || f.allowEmpty:
+		return nil, usage("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and --allow-empty do not go with it")
+	}
+	var err error
+	f.kept, err = parseThings(args, thing.Lease)
+	return nil, err
 }
 
 // offline is true for a diff that asks no cluster.
@@ -136,24 +159,59 @@ func (f *diffFlags) run(ctx context.Context, c *cli, in *inputOptions) error {
 	if f.target != "" {
 		cfg.Target = f.target
 	}
-	defs, err := in.collect(ctx, c, cluster, cfg)
+	defs, err := f.definitions(ctx, c, cluster, cfg, in)
 	if err != nil {
-		return err
-	}
-	if err := notEmpty(defs, f.allowEmpty); err != nil {
 		return err
 	}
 	for _, def := range defs {
 		c.warn(render.Warnings(def, cfg))
 	}
 	c.leases = len(defs)
-	plan, err := planned(ctx, cluster, apply.Options{
+	planOf := apply.Plan
+	if in == nil {
+		planOf = apply.PlanKept
+	}
+	plan, err := planOf(ctx, cluster, apply.Options{
 		Config: cfg, Prune: f.prune, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency,
 	}, defs)
 	if err != nil {
 		return err
 	}
+	if plan, err = withDefinitions(plan, defs); err != nil {
+		return err
+	}
 	return f.show(ctx, c, plan)
+}
+
+// definitions are what the cluster is compared with: those of the input, or those that the ledger keeps of the leases
+// that are named. A kept one that defines nothing was applied so.
+func (f *diffFlags) definitions(ctx context.Context, c *cli, from *cluster.Cluster, cfg *config.ProviderConfig, in *inputOptions) ([]*lease.Definition, error) {
+	if in == nil {
+		return f.keptDefinitions(ctx, from, cfg)
+	}
+	defs, err := in.collect(ctx, c, from, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return defs, notEmpty(defs, f.allowEmpty)
+}
+
+// keptDefinitions are the definitions of the leases that are named, each once.
+func (f *diffFlags) keptDefinitions(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
+	var groups []lease.Group
+	var leases []thing.Thing
+	for _, t := range f.kept {
+		if !slices.Contains(groups, t.Group) {
+			groups, leases = append(groups, t.Group), append(leases, t)
+		}
+	}
+	defs, err := apply.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
+	if err != nil {
+		return nil, err
+	}
+	return defs, missingThings(leases, func(t thing.Thing) bool {
+		return !slices.ContainsFunc(defs, func(d *lease.Definition) bool { return d.Lease.Group() == t.Group })
+	}, "no definition of %s is kept in namespace %s: the next apply of the lease keeps it (kubectl akash-net apply -f FILE); until then compare with a file (kubectl akash-net diff -f FILE)", cfg.LedgerNamespace)
 }
 
 // planned is the plan of an apply, with the definitions that it is made of.

@@ -76,6 +76,8 @@ func (t *planWriter) change(c plan.Change) {
 		t.parts(c)
 	case plan.Withhold:
 		t.line('!', "  withheld: "+c.Why)
+	case plan.Leave:
+		t.line('!', "  not held: "+c.Why)
 	case plan.Create:
 		t.document('+', c.After)
 	case plan.Delete:

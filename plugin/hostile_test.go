@@ -185,6 +185,7 @@ func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 	out.Write(planText(plan.New(plan.Settings{}, []plan.Lease{{Lease: "l" + escape, Refused: "r" + escape, Changes: []plan.Change{
 		{Action: plan.Claim, Kind: "k" + escape, Name: "n" + escape, After: value},
 		{Action: plan.Withhold, Why: "w" + escape},
+		{Action: plan.Leave, Why: "w" + escape},
 		{Action: plan.Delete, Why: "w" + escape},
 		{Action: plan.Create, After: value},
 		{Action: plan.Update, Fields: []plan.Field{{Path: plan.Path{"p" + escape, "q" + escape}, Before: "b" + escape, After: value, Conflict: true, Owners: []plan.Owner{{Manager: "m" + escape}}}}},
