@@ -137,7 +137,7 @@ func (j Judge) decideUses(uses []Use) Finding {
 			continue
 		}
 		if by.Owner == j.Group.Owner {
-			by.Reason = "it serves the host without a claim; --adopt takes it over"
+			by.Reason = "it serves without a claim; --adopt takes it over"
 		}
 		return Finding{Verdict: Held, By: by}
 	}
