@@ -80,8 +80,10 @@ func PortObjectOf(o metav1.Object) PortObject {
 	p := PortObject{Labelled: LabelledOf("ProviderLeasedIP", o), Service: labels["service-name"]}
 	ok := false
 	if p.SharingKey, p.Protocol, p.Port, ok = lease.ParseLeasedIPName(p.Name); !ok {
-		port, _ := strconv.ParseUint(labels["external-port"], 10, 16)
-		p.SharingKey, p.Protocol, p.Port = p.Name, lease.Protocol(strings.ToUpper(labels["proto"])), uint16(port)
+		p.SharingKey, p.Protocol = p.Name, lease.Protocol(strings.ToUpper(labels["proto"]))
+		if port, err := strconv.ParseUint(labels["external-port"], 10, 16); err == nil {
+			p.Port = uint16(port)
+		}
 	}
 	return p
 }
