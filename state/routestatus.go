@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Report is what one router says of a route in its status: a Gateway's controller of an HTTPRoute
-// or a TLSRoute, a router of OpenShift of a Route. Ingresses have no such status.
+// Report is what one router says of a route in its status: a Gateway's controller of a route
+// of the Gateway API, a router of OpenShift of a Route. Ingresses have no such status.
 type Report struct {
 	// Route is the route, as kind namespace/name.
 	Route string
@@ -55,7 +55,7 @@ type Routers struct {
 // Reports are what routers say of a route, in the order of its status.
 func Reports(o *unstructured.Unstructured, there Routers) []Report {
 	switch o.GetKind() {
-	case "HTTPRoute", "TLSRoute":
+	case "HTTPRoute", "TLSRoute", "GRPCRoute":
 		return gatewayReports(o, there.Gateways)
 	case "Route":
 		return routerReports(o, there.Routers)
