@@ -63,8 +63,9 @@ type run struct {
 	// kept are the things that the run was to give up and that Akash's provider declares.
 	kept []KeptThing
 	dns  recordWork
-	// keeping is the work on the definition that the ledger keeps.
+	// keeping is the work on the definition that the ledger keeps, asked what a transfer's lease asks for by it.
 	keeping keeping
+	asked   *asked
 }
 
 func (r *run) apply(ctx context.Context) error {

@@ -20,16 +20,17 @@ const KindThing = "thing"
 // forced write that is pinned to what was read. Things that nobody holds are left out, as Akash
 // does; things of another owner are an error.
 //
-// What the lease is known to wait for is routed at once, with the options that it asked for; a
-// definition (def, may be nil) is applied instead where one is given. Otherwise the old routes
-// stay until the lease's next apply.
+// What the lease is known to ask for is routed at once, with the options that it asked for: by the definition that
+// the ledger keeps for it, or by the notes of what was withheld from it. A definition (def, may be nil) is applied instead
+// where one is given. Otherwise the old routes stay until the lease's next apply.
 func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, def *lease.Definition) error {
-	snapshot, err := a.read(ctx, true)
+	snapshot, err := a.read(ctx, true, to.Group())
 	if err != nil {
 		return err
 	}
 	r := a.newRun(nil, state.Request{Lease: to})
 	r.snapshot, r.pools, r.goesOn = snapshot, newPools(a, snapshot), "the next apply of the lease"
+	r.asked = r.askedFor()
 	moves, err := r.moves(things)
 	if err == nil {
 		err = r.mayHave(moves, def)
@@ -151,7 +152,8 @@ func (r *run) named(things []string) []*state.Claim {
 	return out
 }
 
-// taken is a part as the new lease holds it: with the backend that it asked for, if it did.
+// taken is a part as the new lease holds it: with the backend that it asked for, if it did. What it asks for by its
+// definition comes first, but for a note that says otherwise.
 func (r *run) taken(claim *state.Claim, p state.Part) state.Part {
 	out := p
 	out.Lease, out.Run = r.req.Lease, r.nonce
@@ -159,11 +161,15 @@ func (r *run) taken(claim *state.Claim, p state.Part) state.Part {
 	if claim.Kind == state.Wildcard && !p.Bound {
 		out = protocol.Pend(out, claim, r.pendingUntil())
 	}
+	asked, noted := r.asked.part(claim, p.Key), false
 	for _, w := range claim.Waits {
 		if w.For == p.Key && w.Lease.Group() == r.group {
 			out.Service, out.Port, out.HTTP, out.Definition = w.Service, w.Port, w.HTTP, w.Definition
-			out.Lease = w.Lease
+			out.Lease, noted = w.Lease, true
 		}
+	}
+	if asked != nil && (!noted || r.asked.routes(claim, out)) {
+		out.Lease, out.Service, out.Port, out.HTTP, out.Definition = asked.Lease, asked.Service, asked.Port, asked.HTTP, asked.Definition
 	}
 	return out
 }

@@ -38,18 +38,19 @@ func (r *run) moveRoutes(ctx context.Context, moves []*move, def *lease.Definiti
 		}
 		return nil
 	}
-	known := r.knownDefinition(moves)
-	r.routeless = unroutedParts(moves)
-	if known.Exposes() {
-		desired, err := render.Lease(known, r.opts.Config, r.movedAddresses(moves))
+	known := r.knownDefinitions(moves)
+	r.routeless = r.unroutedParts(moves)
+	if len(known) > 0 {
+		desired, err := r.renderKnown(known, moves)
 		if err != nil {
-			return err
+			return r.keepMoved(ctx, moves, err)
 		}
+		r.addresses = r.movedAddresses(moves)
 		if err := r.switchRoutes(ctx, desired); err != nil {
 			return err
 		}
 		if !r.successors.stay {
-			if err := r.writeRecords(ctx, known); err != nil {
+			if err := r.writeKnownRecords(ctx, known, moves); err != nil {
 				return err
 			}
 		}
@@ -71,8 +72,27 @@ func (r *run) moveRoutes(ctx context.Context, moves []*move, def *lease.Definiti
 	return r.successors.err()
 }
 
-// noted is the service that a note asks a part for.
-func noted(claim *state.Claim, p state.Part, owner string) lease.Service {
+// writeKnownRecords writes the DNS records of the hosts that are moved.
+func (r *run) writeKnownRecords(ctx context.Context, known []*lease.Definition, moves []*move) error {
+	r.addresses = r.heldAddresses(moves)
+	isMoved := func(host string) bool {
+		return slices.ContainsFunc(moves, func(m *move) bool { return m.claim.Name() == state.HostName(host) })
+	}
+	for _, def := range known {
+		records, err := r.renderRecords(ctx, def, false)
+		if err != nil {
+			return err
+		}
+		r.dns.unknown = append(r.dns.unknown, slices.DeleteFunc(records.Unknown, func(h render.UnknownHost) bool { return !isMoved(h.Name) })...)
+		if err := r.putRecords(ctx, slices.DeleteFunc(records.Objects, func(o render.Object) bool { return !isMoved(hostOf(o)) })); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serviceOf is the service that a note asks a part for.
+func serviceOf(claim *state.Claim, p state.Part, owner string) lease.Service {
 	e := lease.Expose{Port: p.Port, Protocol: lease.TCP, Global: true}
 	if claim.Kind.HasPorts() {
 		e.Protocol, e.As = p.ProtocolPort()
@@ -87,17 +107,17 @@ func noted(claim *state.Claim, p state.Part, owner string) lease.Service {
 	return lease.Service{Name: p.Service, Expose: []lease.Expose{e}}
 }
 
-// fitsMoved refuses, before any claim moves, routes for which the cluster has no kind, or that Akash's
-// operators would choke on: those of the definition, or those that the lease is known to wait for.
+// fitsMoved refuses, before any claim moves, routes for which the cluster has no kind, that their kind cannot be, or that
+// Akash's operators would choke on: those of the definition, or those that the lease is known to wait for.
 func (r *run) fitsMoved(moves []*move, def *lease.Definition) error {
 	if def == nil {
 		def = &lease.Definition{Lease: r.req.Lease}
-		for _, m := range moves {
-			for _, p := range m.new {
-				if p.Definition != "" && p.Service != "" {
-					def.Services = append(def.Services, noted(m.claim, p, r.group.Owner))
-				}
-			}
+		known := r.knownDefinitions(moves)
+		if _, err := r.renderKnown(known, moves); err != nil {
+			return err
+		}
+		for _, k := range known {
+			def.Services = append(def.Services, k.Services...)
 		}
 	}
 	if !def.Exposes() {
@@ -117,11 +137,11 @@ func (r *run) fitsMoved(moves []*move, def *lease.Definition) error {
 
 // unroutedParts are the parts, by the name of their claim, of which it is not known how they are to be
 // routed.
-func unroutedParts(moves []*move) map[string][]string {
+func (r *run) unroutedParts(moves []*move) map[string][]string {
 	keys := map[string][]string{}
 	for _, m := range moves {
 		for _, p := range m.new {
-			if p.Definition == "" || p.Service == "" {
+			if !isNoted(p) && !r.asked.routes(m.claim, p) {
 				keys[m.claim.Name()] = append(keys[m.claim.Name()], p.Key)
 			}
 		}
@@ -163,21 +183,6 @@ func (r *run) switchRoutes(ctx context.Context, desired []render.Object) error {
 	return r.removeStrays(ctx, desired)
 }
 
-// knownDefinition is what the new lease waited for, as a definition of that alone.
-func (r *run) knownDefinition(moves []*move) *lease.Definition {
-	def := &lease.Definition{Lease: r.req.Lease}
-	for _, m := range moves {
-		for _, p := range m.claim.PartsOf(r.group) {
-			if p.Definition == "" || p.Service == "" {
-				continue
-			}
-			def.Hash = p.Definition
-			def.Services = append(def.Services, noted(m.claim, p, r.group.Owner))
-		}
-	}
-	return def
-}
-
 func (r *run) movedAddresses(moves []*move) render.Addresses {
 	out := render.Addresses{}
 	for _, m := range moves {
@@ -186,7 +191,6 @@ func (r *run) movedAddresses(moves []*move) render.Addresses {
 			out[endpoint] = append(out[endpoint], m.claim.Addr())
 		}
 	}
-	r.addresses = out
 	return out
 }
 

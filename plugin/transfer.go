@@ -37,8 +37,10 @@ func newTransfer(c *cli) *cobra.Command {
 			same owner: all of them, or none. At no moment could anybody else take them. On the Gateway API the
 			old route stays until a controller has accepted the new one.
 
-			What the lease has asked for and was withheld is routed at once. Other things are routed by its
-			next apply, or by this command when -f gives its definition; until then the old routes serve.`,
+			What the lease was last applied with says how it serves them: the ledger keeps that definition, and
+			its routes are written at once, with all their options. So is what the lease has asked for otherwise
+			and was withheld. Other things are routed by its next apply, or by this command when -f gives another
+			definition, which is then applied as a whole; until then the old routes serve.`,
 		Example: `
 			kubectl akash-net transfer blue.example.com --to akash1…/8438020/1/1/akash1…`,
 		Args: func(_ *cobra.Command, args []string) error {
