@@ -21,6 +21,7 @@ const (
 	velero     = `{manager: velero-server, operation: Update, fieldsV1: {"f:metadata": {"f:labels": {".": {}, "f:akash.network": {}}}, "f:spec": {"f:rules": {}}}}`
 	status     = `{manager: akash-net, operation: Update, subresource: status, fieldsV1: {"f:status": {"f:loadBalancer": {}}}}`
 	noted      = `{manager: akash-net, operation: Apply, fieldsV1: {"f:metadata": {"f:annotations": {"f:net.akash.network/dns-ttl": {}}}}}`
+	labelled   = `{manager: akash-net, operation: Apply, fieldsV1: {"f:metadata": {"f:labels": {"f:akash.network/lease.id.owner": {}}}}}`
 	updated    = `{manager: akash-net, operation: Update, fieldsV1: {"f:spec": {"f:rules": {}}}}`
 )
 
@@ -31,6 +32,11 @@ func applied(manager string) string {
 // named is what a manager has applied and nobody has moved since: it owns the labels that name the lease.
 func named(manager string) string {
 	return strings.Replace(applied(manager), `"f:akash.network": {}`, `"f:akash.network": {}, "f:akash.network/lease.id.dseq": {}, "f:akash.network/lease.id.gseq": {}`, 1)
+}
+
+// namedBy is what a manager has applied of which it still owns the label of one number of the lease.
+func namedBy(applied, number string) string {
+	return strings.Replace(applied, `"f:akash.network": {}`, `"f:akash.network": {}, "f:akash.network/lease.id.`+number+`": {}`, 1)
 }
 
 // Every mark that an object has or has lost, whoever wrote it.
@@ -83,6 +89,15 @@ func TestOwnership(t *testing.T) {
 		{name: "a ProviderHost that a transfer has moved here, and Akash has deployed too", kind: "ProviderHost", annotations: hash, managers: []string{ofOther, named(mine.Group().FieldManager()), akashWrote}, want: Ownership{Ours: true, Shared: true}, goes: true, goesWithAkashs: true},
 		{name: "a ProviderHost that a transfer has moved here", kind: "ProviderHost", annotations: hash, managers: []string{ofOther, ofLease}, want: Ownership{Ours: true}, goes: true, goesWithAkashs: true},
 		{name: "a ProviderHost that a transfer has moved here and a restore has touched", kind: "ProviderHost", annotations: hash, managers: []string{ofOther}, want: Ownership{Ours: true, Lost: []string{MarkFields}}, goes: true, goesWithAkashs: true},
+		{name: "a ProviderHost that Akash has moved back to another deployment", kind: "ProviderHost", annotations: hash, managers: []string{ofOther, namedBy(ofLease, "gseq"), akashWrote}, want: Ownership{Shared: true, MovedFrom: []lease.Group{other.Group()}}},
+		{name: "a ProviderHost that Akash has moved back to another group", kind: "ProviderHost", annotations: hash, managers: []string{ofOther, namedBy(ofLease, "dseq"), akashWrote}, want: Ownership{Shared: true, MovedFrom: []lease.Group{other.Group()}}},
+		{name: "a ProviderHost that an earlier version of this program wrote, beside another deployment and Akash", kind: "ProviderHost", annotations: hash, managers: []string{ofOther, ours, akashWrote}, want: Ownership{Ours: true, Shared: true}, goes: true, goesWithAkashs: true},
+		{name: "a ProviderHost of ours of whose labels nobody tells, with Akash's writes", kind: "ProviderHost", annotations: hash, managers: []string{ofLease, akashWrote}, want: Ownership{Ours: true, Shared: true}, goes: true, goesWithAkashs: true},
+		{name: "Akash made it, and has written it once more since", managers: []string{akashMade, akashWrote}, want: Ownership{Shared: true, Declared: true}},
+		{name: "ours by its labels alone", annotations: hash, managers: []string{labelled}, want: Ownership{Ours: true}, goes: true, goesWithAkashs: true},
+		{name: "a ProviderHost of another lease than its namespace's", kind: "ProviderHost", annotations: hash, namespace: other, managers: []string{ofLease}, want: Ownership{Ours: true}, goes: true, goesWithAkashs: true},
+		{name: "a ProviderHost without labels, in a namespace of another lease", kind: "ProviderHost", annotations: hash, unlabelled: true, spec: spec, namespace: other, managers: []string{ofLease}, want: Ownership{Ours: true, Lost: []string{MarkLabels}}, goes: true, goesWithAkashs: true},
+		{name: "a ProviderHost without labels whose spec names no lease", kind: "ProviderHost", annotations: hash, unlabelled: true, spec: "{owner: akash1mine}", namespace: mine, managers: []string{ofLease}, want: Ownership{Ours: true, Lost: []string{MarkLabels}}, goes: true, goesWithAkashs: true},
 		{name: "Akash's ProviderHost", kind: "ProviderHost", managers: []string{akashMade}, want: Ownership{Shared: true, Declared: true}},
 	}
 	for _, tt := range tests {

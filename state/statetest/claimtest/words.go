@@ -1,0 +1,163 @@
+package claimtest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/statetest"
+)
+
+// WordLease is a lease in words: A/2 is the second deployment of owner A, A/2/3 its group 3, A/2/3/4 of order 4.
+func WordLease(t testing.TB, text string) lease.ID {
+	t.Helper()
+	words := strings.Split(text, "/")
+	id := lease.ID{Owner: wordOwner(words[0]), GSeq: 1, OSeq: 1, Provider: "akash1p"}
+	for i, word := range words[1:] {
+		n, err := strconv.ParseUint(word, 10, 32)
+		if err != nil || i > 2 {
+			t.Fatalf("%q is no lease", text)
+		}
+		switch i {
+		case 0:
+			id.DSeq = n
+		case 1:
+			id.GSeq = uint32(n)
+		case 2:
+			id.OSeq = uint32(n)
+		}
+	}
+	return id
+}
+
+func wordOwner(letter string) string { return "akash1" + strings.ToLower(letter) }
+
+// Short writes the leases of owners A and B, and their namespaces, in words.
+func Short(text string) string { return short.Replace(text) }
+
+var short = func() *strings.Replacer {
+	var leases, groups, owners []string
+	for _, owner := range []string{"A", "B"} {
+		for dseq := range uint64(3) {
+			for gseq := range uint32(2) {
+				for oseq := range uint32(2) {
+					id := lease.ID{Owner: wordOwner(owner), DSeq: dseq + 1, GSeq: gseq + 1, OSeq: oseq + 1, Provider: "akash1p"}
+					name := fmt.Sprintf("%s/%d", owner, id.DSeq)
+					if gseq+oseq > 0 {
+						name += fmt.Sprintf("/%d", id.GSeq)
+					}
+					if groups = append(groups, id.Group().String(), name); oseq > 0 {
+						name += fmt.Sprintf("/%d", id.OSeq)
+					}
+					leases = append(leases, id.String(), name, id.Namespace(), "ns("+name+")")
+				}
+			}
+		}
+		owners = append(owners, wordOwner(owner), owner)
+	}
+	return strings.NewReplacer(append(append(leases, groups...), owners...)...)
+}()
+
+// WordKey is the key of a part in words: a path, 443/tcp, or any.
+func WordKey(text string) string {
+	port, protocol, isPort := strings.Cut(text, "/")
+	switch n, err := strconv.ParseUint(port, 10, 16); {
+	case text == "any":
+		return state.WholeAddress
+	case isPort && err == nil:
+		return state.PortKey(lease.Protocol(strings.ToUpper(protocol)), uint16(n))
+	}
+	return state.RouteKey(text)
+}
+
+// WordPart is a part in words: KEY LEASE [SERVICE:PORT] [run=N] [minute=N, at which it expires] [from=LEASE] [bound] [applied].
+func WordPart(t testing.TB, text string) state.Part {
+	t.Helper()
+	words := strings.Fields(text)
+	p := state.Part{Key: WordKey(words[0]), Lease: WordLease(t, words[1])}
+	if strings.HasPrefix(words[0], "/") {
+		p.Path = words[0]
+	}
+	for _, word := range words[2:] {
+		name, value, _ := strings.Cut(word, "=")
+		service, port, isBackend := strings.Cut(word, ":")
+		switch {
+		case name == "run":
+			p.Run = value
+		case name == "minute":
+			p.Expires = wordMinute(t, value).Format(time.RFC3339)
+		case name == "from":
+			p.From = WordLease(t, value).Group().String()
+		case word == "bound":
+			p.Bound = true
+		case word == "applied":
+			p.Applied = true
+		case isBackend:
+			n, _ := strconv.ParseUint(port, 10, 16)
+			p.Service, p.Port = service, uint16(n)
+		default:
+			t.Fatalf("%q says %q of a part", text, word)
+		}
+	}
+	return p
+}
+
+func wordMinute(t testing.TB, text string) time.Time {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return statetest.Minute(n)
+}
+
+// WordClaim is a claim in words: KIND THING OWNER [FLAG...]: PART, PART; waits PART. An address names its endpoint,
+// 203.0.113.7@public. The flags are going, unreadable, uid=U and minute=N, when it was made.
+func WordClaim(t testing.TB, text string) *state.Claim {
+	t.Helper()
+	head, rest, _ := strings.Cut(text+" ", ": ")
+	words := strings.Fields(head)
+	if len(words) < 3 {
+		t.Fatalf("%q is no claim", text)
+	}
+	c := &state.Claim{Kind: state.Kind(words[0]), Thing: words[1], Owner: wordOwner(words[2]), Created: statetest.Minute(1)}
+	if thing, endpoint, named := strings.Cut(words[1], "@"); named {
+		c.Thing, c.SharingKey = thing, lease.SharingKey(c.Owner, endpoint)
+		if c.Kind == state.Endpoint {
+			c.Thing = c.SharingKey
+		}
+	}
+	for _, word := range words[3:] {
+		name, value, _ := strings.Cut(word, "=")
+		switch name {
+		case "going":
+			c.Deleting = true
+		case "unreadable":
+			c.Unreadable = "it cannot be read"
+		case "uid":
+			c.UID = types.UID(value)
+		case "minute":
+			c.Created = wordMinute(t, value)
+		default:
+			t.Fatalf("%q says %q of a claim", text, word)
+		}
+	}
+	held, waits, _ := strings.Cut(rest, "; waits ")
+	for part := range strings.SplitSeq(held, ",") {
+		if strings.TrimSpace(part) != "" {
+			c.Parts = append(c.Parts, WordPart(t, part))
+		}
+	}
+	for part := range strings.SplitSeq(waits, ",") {
+		if strings.TrimSpace(part) != "" {
+			c.Waits = append(c.Waits, WordPart(t, part).Wait("d", nil))
+		}
+	}
+	return c
+}
