@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Which fields of a live object an apply changes, and when two plans mean the same: testdata/plans.txt; `go test ./plan
+// -rewrite` writes it.
+//
+//	fields     LIVE | WANT | MANAGER FIELDS; MANAGER FIELDS: objects and the fields that managers own, as YAML. The managers are
+//	           ours, former (of another deployment of the owner), rival (of another owner), and others by their names
+//	contains   HAVE | WANT
+//	same       LIVE | WANT | LIVE | WANT, or "delete" for WANT: two changes of an object, "file" before LIVE where it is of a file
+func TestPlans(t *testing.T) {
+	rules := map[string]func(*testing.T, []string) string{"fields": fieldsInWords, "contains": containsInWords, "same": sameInWords}
+	datadriven.RunTest(t, "testdata/plans.txt", func(t *testing.T, d *datadriven.TestData) string {
+		var out strings.Builder
+		for line := range strings.Lines(d.Input) {
+			line = strings.TrimSuffix(line, "\n")
+			parts := strings.Split(line, "|")
+			for len(parts) < 4 {
+				parts = append(parts, "")
+			}
+			for i := range parts {
+				parts[i] = strings.TrimSpace(parts[i])
+			}
+			fmt.Fprintf(&out, "%s  =>  %s\n", line, rules[d.Cmd](t, parts))
+		}
+		return out.String()
+	})
+}
+
+func fieldsInWords(t *testing.T, parts []string) string {
+	names := map[string]string{"ours": ours, "former": former, "rival": rival}
+	owners := map[string]string{}
+	for one := range strings.SplitSeq(parts[2], ";") {
+		if who, fields, ok := strings.Cut(strings.TrimSpace(one), " "); ok {
+			if long, known := names[who]; known {
+				who = long
+			}
+			owners[who] = fields
+		}
+	}
+	live := object(t, parts[0], owners)
+	c := Write("a", object(t, parts[1], nil).Object, live, ours)
+	short := strings.NewReplacer(ours, "ours", former, "former", rival, "rival")
+	var said []string
+	for _, f := range c.Fields {
+		text := fmt.Sprintf("%s: %v -> %v", f.Path, f.Before, f.After)
+		var owned []string
+		for _, o := range f.Owners {
+			owned = append(owned, short.Replace(o.Manager))
+		}
+		if len(owned) > 0 {
+			text += " of " + strings.Join(owned, " and ")
+		}
+		if f.Conflict {
+			text += " in conflict"
+		}
+		said = append(said, text)
+	}
+	slices.Sort(said)
+	return strings.Join(said, "; ")
+}
+
+func containsInWords(t *testing.T, parts []string) string {
+	value := func(text string) any { return object(t, "{v: "+text+"}", nil).Object["v"] }
+	return fmt.Sprint(Contains(value(parts[0]), value(parts[1])))
+}
+
+func sameInWords(t *testing.T, parts []string) string {
+	change := func(live, want string) Change {
+		inFile := strings.HasPrefix(live, "file ")
+		var c Change
+		var o *unstructured.Unstructured
+		if live = strings.TrimPrefix(live, "file "); live != "none" {
+			o = object(t, live, map[string]string{ours: `{"f:spec": {"f:a": {}, "f:b": {}}}`})
+		}
+		if want == "delete" {
+			c = Remove("a", o, "it is over")
+		} else {
+			c = Write("a", object(t, want, nil).Object, o, ours)
+		}
+		c.Unpinned = inFile
+		return c
+	}
+	a, b := change(parts[0], parts[1]), change(parts[2], parts[3])
+	if a.Same(b) != b.Same(a) {
+		t.Errorf("%v: one is the same as the other, and not the other way round", parts)
+	}
+	return fmt.Sprint(a.Same(b))
+}
+
+// What is deleted is named as it was read, and the reason is told.
+func TestRemove(t *testing.T) {
+	live := object(t, `{kind: A, metadata: {name: a, namespace: ns, uid: u, resourceVersion: "7", managedFields: []}, spec: {x: 1}, status: {y: 2}}`, nil)
+	c := Remove("ingress", live, "its lease does not name it")
+	if c.Action != Delete || c.Kind != "ingress" || c.ID() != "ingress/ns/a" || c.UID != "u" || c.ResourceVersion != "7" || c.Why != "its lease does not name it" || c.After != nil {
+		t.Errorf("the change is %+v", c)
+	}
+	if _, shown := c.Before["status"]; shown || c.Before["spec"] == nil {
+		t.Errorf("it shows %v", c.Before)
+	}
+	if c := Write("ingress", live.Object, live, ours); c.Kind != "ingress" || c.Action != Update || c.UID != "u" || c.ResourceVersion != "7" || len(c.Fields) > 0 {
+		t.Errorf("what is as it should be is written as %+v", c)
+	}
+}
+
+// What identifies an object is no field of it.
+func TestIdentifies(t *testing.T) {
+	for path, is := range map[string]bool{
+		"apiVersion": true, "kind": true, "metadata.name": true, "metadata.namespace": true,
+		"metadata": false, "metadata.labels": false, "metadata.labels.name": false, "name": false, "spec.kind": false, "spec": false, "": false,
+	} {
+		if got := Path(strings.Split(path, ".")).Identifies(); got != is {
+			t.Errorf("%q identifies an object: %v", path, got)
+		}
+	}
+}
+
+// A plan differs where a lease would be changed or refused.
+func TestPlansDiffer(t *testing.T) {
+	none, some, refused := Lease{Lease: "a"}, Lease{Lease: "b", Changes: []Change{{Action: Create}}}, Lease{Lease: "c", Refused: "held"}
+	for _, x := range []struct {
+		leases []Lease
+		want   bool
+	}{{nil, false}, {[]Lease{none}, false}, {[]Lease{none, some}, true}, {[]Lease{refused}, true}, {[]Lease{none, refused, none}, true}} {
+		p := New(Settings{Target: "ingress"}, x.leases)
+		if p.Differs() != x.want || p.Kind != "Plan" || p.APIVersion != "net.akash.network/v1alpha1" || p.Settings.Target != "ingress" {
+			t.Errorf("%+v differs: %v", p, p.Differs())
+		}
+	}
+}
