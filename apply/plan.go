@@ -42,13 +42,23 @@ func planParts(parts []state.Part) map[string]any {
 // Plan is what an apply of the definitions would change, lease by lease in their order; nothing is written.
 // A lease that would be refused says so in the plan. The error is of what could not be found out.
 func Plan(ctx context.Context, c *cluster.Cluster, opts Options, defs []*lease.Definition) (plan.Plan, error) {
+	opts.Report = nil
+	p, err := Preview(ctx, c, opts, defs)
+	_, err = refusals(err)
+	return p, err
+}
+
+// Preview is a Plan that tells the events of a dry run too (Options.Report), and whose error is that of the apply, also of
+// leases that would be refused.
+func Preview(ctx context.Context, c *cluster.Cluster, opts Options, defs []*lease.Definition) (plan.Plan, error) {
 	byLease := map[lease.ID][]plan.Change{}
-	opts.DryRun, opts.Wait, opts.Report, opts.Progress, opts.Only = DryRunClient, 0, nil, nil, nil //nolint:forbidigo // it is set, not asked
+	opts.DryRun, opts.Wait, opts.Progress, opts.Only = DryRunClient, 0, nil, nil //nolint:forbidigo // it is set, not asked
 	opts.Plan = func(id lease.ID, change plan.Change) {
 		forget(&change)
 		byLease[id] = append(byLease[id], change)
 	}
-	refused, err := refusals(New(c, opts).Apply(ctx, defs))
+	err := New(c, opts).Apply(ctx, defs)
+	refused, _ := refusals(err)
 	leases := make([]plan.Lease, 0, len(defs))
 	for _, def := range defs {
 		l := plan.Lease{Lease: def.Lease.String(), Changes: byLease[def.Lease]}

@@ -54,6 +54,9 @@ func newApply(c *cli) *cobra.Command {
 			claimed for the lease: by a TXT record _akash-challenge.HOST that holds the owner's address, or
 			by a CNAME into the provider's ingress domain. Without proof it is exit code 3.
 
+			With --dry-run=client what would be done is printed as kubectl does, and below each object its fields
+			that would change, as "diff" shows them.
+
 			With --plan the changes of a saved plan are made, and no others. Where anything that the plan rests
 			on has changed since it was made, it is refused with exit code 1, and the objects are named.`,
 		Example: `
@@ -63,7 +66,10 @@ func newApply(c *cli) *cobra.Command {
 			# An SDL, as the lease that was made of it
 			kubectl akash-net apply -f deploy.yaml --lease akash1…/8438017/1/1/akash1…
 
-			# Preview
+			# Preview: what would change, field by field
+			kubectl akash-net apply -f shop.yaml --dry-run=client
+
+			# Let the API server judge it
 			kubectl akash-net apply -f shop.yaml --dry-run=server`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -160,11 +166,16 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 		}
 		return errors.Join(err, refusals(plan))
 	}
-	events := newEvents(c, o.output, o.dryRun)
-	return apply.New(cluster, apply.Options{
+	opts := apply.Options{
 		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators, AssumeServing: o.assumeServing,
-		Prove: prove, Concurrency: o.concurrency, Report: events.report, Progress: events.progress,
-	}).Apply(ctx, defs)
+		Prove: prove, Concurrency: o.concurrency,
+	}
+	if o.dryRun == apply.DryRunClient && o.output == "" {
+		return c.preview(ctx, cluster, opts, defs)
+	}
+	events := newEvents(c, o.output, o.dryRun)
+	opts.Report, opts.Progress = events.report, events.progress
+	return apply.New(cluster, opts).Apply(ctx, defs)
 }
 
 // notEmpty refuses definitions that define nothing: with them, everything would be pruned.

@@ -72,20 +72,29 @@ func (t *planWriter) change(c plan.Change) {
 	}
 	t.line(' ', name)
 	switch c.Action {
-	case plan.Claim, plan.GiveUp:
-		t.parts(c)
 	case plan.Withhold:
 		t.line('!', "  withheld: "+c.Why)
 	case plan.Leave:
 		t.line('!', "  not held: "+c.Why)
-	case plan.Create:
-		t.document('+', c.After)
 	case plan.Delete:
 		why := ""
 		if c.Why != "" {
 			why = ": " + c.Why
 		}
 		t.line('-', "  deleted"+why)
+	case plan.Claim, plan.GiveUp, plan.Create, plan.Update:
+		t.values(c)
+	}
+}
+
+// values shows what is changed of a thing or an object; nothing of one that goes or stays as it is.
+func (t *planWriter) values(c plan.Change) {
+	switch c.Action {
+	case plan.Claim, plan.GiveUp:
+		t.parts(c)
+	case plan.Create:
+		t.document('+', c.After)
+	case plan.Withhold, plan.Leave, plan.Delete:
 	case plan.Update:
 		t.fields(c.Fields)
 		if len(c.Fields) == 0 {

@@ -35,7 +35,7 @@ func newEvents(c *cli, output, dryRun string) *events {
 	e := &events{c: c, output: output}
 	switch dryRun {
 	case apply.DryRunClient:
-		e.suffix = " (dry run)"
+		e.suffix = dryRunSuffix
 	case apply.DryRunServer:
 		e.suffix = " (server dry run)"
 	}
@@ -45,6 +45,9 @@ func newEvents(c *cli, output, dryRun string) *events {
 	}
 	return e
 }
+
+// dryRunSuffix ends what is said in a dry run of the client.
+const dryRunSuffix = " (dry run)"
 
 // line is the JSON form of an event, one a line.
 type line struct {

@@ -84,6 +84,42 @@ func TestDryRunPrintsThePlan(t *testing.T) {
 	mustRun(t, 4, "apply", "--dry-run=client", "-o", "yaml", "-f", definition).Prints(t, "refused: ").Says(t, "is refused: host "+host+" is held")
 }
 
+// A client's dry run shows of each object what changes of it, below kubectl's line; a server's the lines alone.
+func TestDryRunShowsWhatChanges(t *testing.T) {
+	t.Parallel()
+	owner, domain := newOwner(), newDomain()
+	id, stays, added, taken := leaseOf(owner, 1), "a."+domain, "b."+domain, "c."+domain
+	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 8080, stays)))
+	mustRun(t, 0, "apply", "-f", define(t, leaseOf(owner, 2), web("web", 8080, taken)))
+	definition := define(t, id, strings.Replace(web("web", 8080, stays, added, taken), "hosts:", "http: {maxBodySize: 7777777}, hosts:", 1))
+	untouched := fingerprint(t)
+	body := "-     nginx.ingress.kubernetes.io/proxy-body-size: \"1048576\"   (akash-net)\n+     nginx.ingress.kubernetes.io/proxy-body-size: \"7777777\"\n"
+	client := mustRun(t, 0, "apply", "--dry-run=client", "-f", definition).Prints(t,
+		"host/"+added+" claimed (dry run)\n+   / -> web:80\n",
+		"host/"+taken+" withheld (held by deployment "+leaseOf(owner, 2).Group().String()+") (dry run)\n",
+		"ingress/"+added+" created (dry run)\n+   apiVersion: networking.k8s.io/v1\n",
+		"ingress/"+stays+" configured (dry run)\n  metadata.annotations\n", body,
+		"lease "+id.Group().String()+" is applied: 2 hosts, 1 withheld")
+	if strings.Count(client.Stdout, "withheld (held") != 1 {
+		t.Errorf("what is withheld is told twice: %s", client)
+	}
+	server := mustRun(t, 0, "apply", "--dry-run=server", "-f", definition).Prints(t, "ingress/"+stays+" configured (server dry run)\n")
+	if strings.Contains(server.Stdout, "proxy-body-size") {
+		t.Errorf("the server's dry run shows fields: %s", server)
+	}
+	names := mustRun(t, 0, "apply", "--dry-run=client", "-o", "name", "-f", definition)
+	if strings.Contains(names.Stdout, "proxy-body-size") || !strings.Contains(names.Stdout, "ingress/"+stays+"\n") {
+		t.Errorf("the names are %s", names)
+	}
+	mustRun(t, 4, "apply", "--dry-run=client", "-f", define(t, leaseOf(newOwner(), 1), web("web", 8080, stays))).
+		Prints(t, "!   refused: host "+stays+" is held").Says(t, stays+" is held by another lease", "HELD BY")
+	for name, version := range fingerprint(t) {
+		if was := untouched[name]; strings.Contains(name, domain) && was != version {
+			t.Errorf("%s is %s, and was %q", name, version, was)
+		}
+	}
+}
+
 // takes is true for a change of a claim that takes a part of it.
 func takes(c plan.Change) bool {
 	for part := range c.After {

@@ -1,0 +1,81 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+)
+
+// preview prints what an apply would do: kubectl's line for each object, and below it what diff shows of the change. It
+// ends as the apply would.
+func (c *cli) preview(ctx context.Context, from *cluster.Cluster, opts apply.Options, defs []*lease.Definition) error {
+	var told []apply.Event
+	opts.Report = func(e apply.Event) { told = append(told, e) }
+	p, err := apply.Preview(ctx, from, opts, defs)
+	if _, unwritten := c.Out.Write(previewText(p, told, colours(c.Out), c.terminal)); unwritten != nil {
+		return fmt.Errorf("standard output: %w", unwritten)
+	}
+	return err
+}
+
+// done are the actions that events tell of a change, the usual one first.
+var done = map[plan.Action][]apply.Action{
+	plan.Claim: {apply.Claimed}, plan.Withhold: {apply.Withheld}, plan.Leave: {apply.Left}, plan.Create: {apply.Created},
+	plan.Update: {apply.Configured}, plan.Delete: {apply.Pruned, apply.Replaced, apply.Deleted}, plan.GiveUp: {apply.Pruned},
+}
+
+// previewText is a plan with what a dry run tells: a block an object, and then what it tells beside. Brief leaves out what is
+// unchanged, as on a terminal.
+func previewText(p plan.Plan, told []apply.Event, coloured, brief bool) []byte {
+	t := planWriter{coloured: coloured}
+	for _, l := range p.Leases {
+		events := slices.DeleteFunc(slices.Clone(told), func(e apply.Event) bool {
+			return e.Lease.String() != l.Lease || e.Action == apply.Failed || brief && e.Action == apply.Unchanged
+		})
+		if len(p.Leases) > 1 && (len(events) > 0 || l.Differs()) {
+			t.line(' ', "lease/"+l.Lease)
+		}
+		for _, c := range l.Changes {
+			e := eventOf(&events, c)
+			t.line(' ', eventLine(e))
+			t.values(c)
+		}
+		for _, e := range events {
+			t.line(' ', eventLine(e))
+		}
+		if l.Refused != "" {
+			t.line('!', "  refused: "+l.Refused)
+		}
+	}
+	return t.out.Bytes()
+}
+
+// eventOf takes the event that tells of a change out of others; a change of which nothing is told gets one.
+func eventOf(events *[]apply.Event, c plan.Change) apply.Event {
+	i := slices.IndexFunc(*events, func(e apply.Event) bool {
+		return e.Kind == c.Kind && e.Namespace == c.Namespace && e.Name == c.Name && slices.Contains(done[c.Action], e.Action)
+	})
+	if i < 0 {
+		return apply.Event{Action: done[c.Action][0], Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, Message: c.Why}
+	}
+	e := (*events)[i]
+	*events = slices.Delete(*events, i, i+1)
+	return e
+}
+
+// eventLine is what kubectl prints of an object in a dry run.
+func eventLine(e apply.Event) string {
+	if e.Action == apply.Done {
+		return summary(e) + dryRunSuffix
+	}
+	s := eventThing(e) + " " + said(e) + dryRunSuffix
+	if e.Next != "" {
+		s += ": " + e.Next
+	}
+	return s
+}
