@@ -154,6 +154,9 @@ func parseAddress(text string) (Thing, error) {
 func parseLease(text string) (Thing, error) {
 	switch strings.Count(text, "/") {
 	case 0:
+		if text == "" {
+			return Thing{}, fmt.Errorf("the name is empty; a lease is named OWNER/DSEQ/GSEQ")
+		}
 		return Thing{}, fmt.Errorf("%q is an owner; a lease is named OWNER/DSEQ/GSEQ, and \"kubectl akash-net state leases -l %s=%s\" lists the owner's",
 			lease.Clip(text), lease.LabelOwner, lease.Clip(text))
 	case 1:

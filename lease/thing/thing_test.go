@@ -40,6 +40,7 @@ func TestParse(t *testing.T) {
 		"":                                  "! the name is empty",
 		"8438017":                           "! OWNER/DSEQ/GSEQ",
 		owner:                               "! is an owner",
+		"lease/":                            "! the name is empty; a lease is named OWNER/DSEQ/GSEQ",
 		owner + "/8438017":                  "! such as " + owner + "/8438017/1",
 		owner + "/0/1":                      "! is not a number from 1",
 		"lease/x":                           "! a lease is named OWNER/DSEQ/GSEQ",

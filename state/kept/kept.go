@@ -136,6 +136,8 @@ func (d *Definition) Decode() (*lease.Definition, error) {
 	switch {
 	case len(problems.Errors()) > 0:
 		return nil, problems.Errors()
+	case !json.Valid(data): // YAML may have a second document, which nobody would read
+		return nil, fmt.Errorf("%s: annotation %s is not one JSON object", d.at(), AnnotationText)
 	case Name(def.Lease.Group()) != d.Name:
 		return nil, fmt.Errorf("%s: it is of lease %s, whose definition has another name", d.at(), def.Lease)
 	case def.Hash != d.Hash:

@@ -127,6 +127,7 @@ func TestHostileDefinitions(t *testing.T) {
 		"another lease":      {kept.AnnotationText, strings.Replace(text, `"dseq":8438017`, `"dseq":8438018`, 1), "whose definition has another name"},
 		"another host":       {kept.AnnotationText, strings.Replace(text, "a.example.com", "b.example.com", 1), "is not the hash of the definition"},
 		"a host that is not": {kept.AnnotationText, strings.Replace(text, "a.example.com", "-", 1), "leases/" + kept.Name(shop.Group())},
+		"two documents":      {kept.AnnotationText, text + "\n---\n" + text, "is not one JSON object"},
 		"another hash":       {lease.AnnotationDefinition, "x", "is not the hash of the definition"},
 	}
 	for name, tt := range tests {
