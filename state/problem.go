@@ -90,12 +90,16 @@ func (x Problem) Same(y Problem) bool {
 
 // ByName makes a problem wait for being named.
 func (x Problem) ByName() Problem {
-	name := x.Name()
-	if strings.ContainsAny(name, "* ") {
-		name = "'" + name + "'"
-	}
-	x.Manual, x.Named, x.Command = true, true, "kubectl akash-net repair "+name
+	x.Manual, x.Named, x.Command = true, true, "kubectl akash-net repair "+Typed(x.Name())
 	return x
+}
+
+// Typed is a name as it is typed in a shell: the asterisk of a wildcard stands for no file.
+func Typed(name string) string {
+	if strings.ContainsAny(name, "* ") {
+		return "'" + name + "'"
+	}
+	return name
 }
 
 // ByDefinition makes a problem of a deployment group wait for its definition.

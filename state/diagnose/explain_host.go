@@ -33,7 +33,7 @@ func (c *View) Host(host string) Explanation {
 		x.Summary = host + " is held by nobody, and no lease can ask for it"
 	default:
 		x.Summary = host + " is free"
-		x.next("kubectl akash-net reserve %s --lease LEASE", host)
+		x.next("kubectl akash-net reserve %s --lease LEASE", state.Typed(host))
 	}
 	c.claimTroubles(&x, claim)
 	for _, r := range rows {
@@ -53,7 +53,7 @@ func (c *View) Host(host string) Explanation {
 	if claim == nil && len(rows) > 0 && rows[0].Lease != "" {
 		x.next("its lease claims it with: kubectl akash-net apply -f FILE --lease %s", rows[0].Lease)
 	} else if claim == nil && len(rows)+len(uses) > 0 {
-		x.next("delete what stands for it, or take it over as its owner: kubectl akash-net reserve %s --adopt --lease LEASE", host)
+		x.next("delete what stands for it, or take it over as its owner: kubectl akash-net reserve %s --adopt --lease LEASE", state.Typed(host))
 	}
 	return x
 }
@@ -100,7 +100,7 @@ func (c *View) hostRow(x *Explanation, r view.HostRow) {
 	switch r.State {
 	case view.StateWithheld:
 		x.fact("Withheld from lease %s, which asks for it for %s:%d: %s.", who, r.Service, r.Port, r.Message)
-		x.next("it becomes live there when it is released, or now with: kubectl akash-net transfer %s --to %s", r.Host, r.Lease)
+		x.next("it becomes live there when it is released, or now with: kubectl akash-net transfer %s --to %s", state.Typed(r.Host), r.Lease)
 	case view.StateActive:
 		x.fact("Live: %s in namespace %s routes it to %s.", r.Target, r.Namespace, backend(r))
 		c.backendMissing(x, r)

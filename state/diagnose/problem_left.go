@@ -83,6 +83,6 @@ func (p *problems) addNothingLeft(base state.Problem, c *state.Claim, g lease.Gr
 		base = base.ByName()
 		base.Plan, base.Mend.Kept = keptPlan, true
 	}
-	base.Plan += fmt.Sprintf(", or, if the lease is over, give it up: kubectl akash-net release %s %s", g, c.Thing)
+	base.Plan += fmt.Sprintf(", or, if the lease is over, give it up: kubectl akash-net release %s %s", g, state.Typed(c.Thing))
 	p.add(base)
 }

@@ -235,7 +235,7 @@ func (p *problems) elsewhereByAkash(base state.Problem, o *state.OwnObject, thin
 	}
 	base.Manual = true
 	base.Message = fmt.Sprintf("%s serves it, which Akash's provider or its operator wrote, and %s holds it", o, part.Lease.Group())
-	base.Plan, base.Command = "let the claim follow", fmt.Sprintf("kubectl akash-net transfer %s --to %s", thing, o.Lease)
+	base.Plan, base.Command = "let the claim follow", fmt.Sprintf("kubectl akash-net transfer %s --to %s", state.Typed(thing), o.Lease)
 	if part.Lease.Owner != o.Lease.Owner {
 		base.Plan, base.Command = "two owners want it: one of them releases it", "kubectl akash-net release "+part.Lease.Group().String()+" "+thing
 	}
