@@ -1,6 +1,7 @@
 package document
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -104,7 +105,8 @@ func (c Cursor) notInRange(least, most uint64, what string) {
 	if c.IsScalar() {
 		found = shown(c.node)
 	}
-	if most >= math.MaxUint32 {
+	n, err := strconv.ParseUint(c.node.Value, 10, 64)
+	if tooLarge := errors.Is(err, strconv.ErrRange) || err == nil && n > most; !tooLarge && most >= math.MaxUint32 {
 		c.Errorf("%s is not %s (%d or more)", found, what, least)
 		return
 	}
