@@ -136,6 +136,9 @@ func blocked(c document.Cursor) []string {
 	var entries []string
 	for item := range c.List() {
 		entry := item.Text()
+		if toldAlready(item, entry) {
+			continue
+		}
 		if err := domain(strings.ToLower(strings.TrimPrefix(entry, "."))); err != nil {
 			item.Errorf("%q blocks nothing: it is not a host name, nor one with a leading dot", entry)
 			continue
@@ -149,7 +152,11 @@ func blocked(c document.Cursor) []string {
 func domains(c document.Cursor) []string {
 	var out []string
 	for item := range c.List() {
-		name := strings.TrimPrefix(strings.ToLower(item.Text()), ".")
+		entry := item.Text()
+		if toldAlready(item, entry) {
+			continue
+		}
+		name := strings.TrimPrefix(strings.ToLower(entry), ".")
 		if err := domain(name); err != nil {
 			item.Errorf("%v", err)
 			continue
@@ -165,7 +172,7 @@ func text(c document.Cursor, into *string, rule func(string) error) {
 		return
 	}
 	s := c.Text()
-	if s == "" && *into == "" {
+	if s == "" && *into == "" || toldAlready(c, s) {
 		return
 	}
 	if err := rule(s); err != nil {
@@ -173,6 +180,12 @@ func text(c document.Cursor, into *string, rule func(string) error) {
 		return
 	}
 	*into = s
+}
+
+// toldAlready is true where Text, which gave the text, has said that the value is none: no rule for texts has more
+// to say.
+func toldAlready(c document.Cursor, text string) bool {
+	return !c.IsNull() && (!c.IsScalar() || text != c.Raw())
 }
 
 func truth(c document.Cursor, into *bool) {

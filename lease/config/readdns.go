@@ -56,7 +56,9 @@ func readTargets(c document.Cursor, d *DNS) {
 	var values []string
 	var items []document.Cursor
 	for item := range c.List() {
-		values, items = append(values, item.Text()), append(items, item)
+		if value := item.Text(); !toldAlready(item, value) {
+			values, items = append(values, value), append(items, item)
+		}
 	}
 	for i, err := range dns.CheckTargets(values) {
 		if err != nil {

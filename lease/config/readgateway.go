@@ -48,6 +48,7 @@ func readListeners(c document.Cursor, into *[]string) {
 	for item := range c.List() {
 		name := item.Text()
 		switch err := subdomain(name); {
+		case toldAlready(item, name):
 		case err != nil:
 			item.Errorf("%v", err)
 		case slices.Contains(names, name):

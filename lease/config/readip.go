@@ -62,6 +62,7 @@ func readFamilies(c document.Cursor, ip *IP) {
 	for item := range c.List() {
 		f := Family(item.Text())
 		switch {
+		case toldAlready(item, string(f)):
 		case f != IPv4 && f != IPv6:
 			item.Errorf("unknown family %q; %s and %s are known", f, IPv4, IPv6)
 		case slices.Contains(families, f):
