@@ -5,12 +5,27 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// A part of a claim says whether the objects of its lease were once written for it (applied). It is noted by
-// the write that takes the run's mark away, and by none of its own: a run that changes nothing notes nothing.
+// A part of a claim says whether the objects of its lease were once written for it (applied). It is noted when the
+// part is taken for a definition that has routes for it, and corrected at the end; a run that changes nothing else notes
+// nothing.
+
+// applying is what is wanted of a claim, with the note that objects are about to stand for it.
+func (r *run) applying(h state.Hold) state.Hold {
+	if r.def == nil || r.opts.Check {
+		return h
+	}
+	unrouted := !h.Kind.HasPorts() && slices.ContainsFunc(r.def.Unrouted(), func(host lease.Host) bool { return host.Name == h.Thing })
+	h.Parts = slices.Clone(h.Parts)
+	for i, p := range h.Parts {
+		h.Parts[i].Applied = p.Service != "" && !unrouted
+	}
+	return h
+}
 
 // standFor notes for which parts of claims the run has written objects, or found them as they should be.
 func (r *run) standFor(desired []render.Object) {
@@ -43,7 +58,7 @@ func (r *run) standsFor(name, key string) {
 // reservation finds served by nothing, is a reservation again.
 func (r *run) appliedAs(h *held, was, now state.Part) bool {
 	if r.stands[h.want.Name()][now.Key] {
-		return was.Applied || h.took
+		return was.Applied || h.took || r.changed
 	}
 	return was.Applied && r.def == nil && was.Lease == now.Lease && r.snapshot.serves(h.claim, r.group)
 }

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plan"
@@ -43,6 +45,11 @@ type Options struct {
 	Operators string
 	// AssumeServing takes a new route for served where no controller says so: then the old one goes.
 	AssumeServing bool
+	// AssumeCrashed takes other commands that are at work on the same leases for crashed, without waiting until their
+	// announcements are over.
+	AssumeCrashed bool
+	// Version is that of the program, for the announcement of the command.
+	Version string
 	// Adopt lets a lease take over what objects of its own owner use without a claim.
 	Adopt bool
 	// Prove is asked for every host that a lease wants, before anything is claimed for it; nil asks
@@ -57,6 +64,11 @@ type Options struct {
 	Only *plan.Plan
 	// heal applies definitions that the ledger keeps: as far as their leases hold what they name.
 	heal bool
+	// crashedAfter is for how long a command may not have renewed its announcement before it counts as crashed, where
+	// that is shorter than the announcement says; 0 is as it says.
+	crashedAfter time.Duration
+	// turn is the command's turn, once it has one.
+	turn *turn.Turn
 	// Report receives the events, one at a time.
 	Report func(Event)
 	// Progress is told how many of all the works of a step are done; what they are is a plural.
@@ -81,8 +93,12 @@ func New(c *cluster.Cluster, opts Options) *Applier {
 	if c = c.DryRun(opts.DryRun); !c.Waits() { //nolint:forbidigo // here the connection of a dry run is made
 		opts.Wait = 0
 	}
+	book := ledger.New(c, opts.Config.LedgerNamespace)
+	if opts.turn != nil { // a part of another command's work knows whose runs have ended
+		book = opts.turn.Ledger()
+	}
 	return &Applier{
-		cluster: c, opts: opts, ledger: ledger.New(c, opts.Config.LedgerNamespace),
+		cluster: c, opts: opts, ledger: book,
 		patience: wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 8},
 	}
 }
@@ -97,25 +113,21 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 	}
 	errs := a.prove(ctx, runs)
 	withAddresses := slices.ContainsFunc(runs, func(r *run) bool { return len(r.req.Endpoints) > 0 })
-	snapshot, err := a.read(ctx, withAddresses, groupsOf(runs)...)
-	if err != nil {
-		return err
-	}
-	pools := newPools(a, snapshot)
 	for i, r := range runs {
-		if a.opts.heal {
-			errs[i] = r.narrow(snapshot)
-		}
-		snapshot.addresses.Name(r.req)
+		r.barred = errs[i]
 	}
-	a.findRivals(snapshot, runs)
-	return a.each(workLeases, runs, func(i int, r *run) error {
-		if errs[i] != nil {
-			return errs[i]
-		}
-		r.only = a.opts.changesOf(r.req.Lease)
-		r.snapshot, r.pools = snapshot, pools
-		return r.apply(ctx)
+	return a.eachInTurn(ctx, runs, leaseWork{
+		read: func(ctx context.Context, runs []*run) (*snapshot, error) {
+			snapshot, err := a.read(ctx, withAddresses, groupsOf(runs)...)
+			if err == nil && a.opts.heal {
+				for _, r := range runs {
+					r.barred = cmp.Or(r.barred, r.narrow(snapshot))
+				}
+			}
+			return snapshot, err
+		},
+		do:  (*run).apply,
+		end: (*run).awaitLive,
 	})
 }
 

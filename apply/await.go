@@ -24,9 +24,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// await waits until each Service of the lease has, in its status, the addresses that were leased
+// awaitGrants waits until each Service of the lease has, in its status, the addresses that were leased
 // for it (in pool mode: an address). Nothing else means that MetalLB has granted them.
-func (r *run) await(ctx context.Context, desired []render.Object) error {
+func (r *run) awaitGrants(ctx context.Context, desired []render.Object) error {
 	waiting := map[string][]netip.Addr{}
 	for _, o := range desired {
 		if o.Kind == kinds.Service {

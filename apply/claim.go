@@ -23,7 +23,7 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 	}
 	known := r.holds[h.Name()]
 	taken := protocol.Take(protocol.Taking{
-		Want: h, Claim: claim, Nonce: r.nonce, Patient: r.patient, Relied: r.marking,
+		Want: r.applying(h), Claim: claim, Nonce: r.nonce, Patient: r.patient, Relied: r.marking,
 		Decide:  func(c *state.Claim, p state.Part) state.Finding { return r.decide(h, p, c, uses) },
 		Pending: r.pendingUntil(),
 		Took:    known != nil && known.took, Anew: known != nil && known.anew,
@@ -138,14 +138,18 @@ func (r *run) evict(ctx context.Context, claim *state.Claim) error {
 // giveUp ends a run that cannot have all: what it has made and taken goes back, and the lease has what
 // it had. Where the server is away nothing can go back.
 func (r *run) giveUp(ctx context.Context, why error) error {
-	if cluster.IsAway(why) {
+	if cannotUndo(why) {
 		return why
+	}
+	if err := r.opts.turn.Undo(ctx); err != nil {
+		return errors.Join(why, err)
 	}
 	left := errors.Join(r.restoreAltered(ctx), r.retract(ctx, func(render.Object) bool { return true }))
 	left = errors.Join(left, r.unkeep(ctx), r.keepServed(ctx), r.rollback(ctx))
 	if left != nil {
 		return &HalfError{Lease: r.req.Lease, Why: why, Left: left}
 	}
+	r.closed = true
 	return why
 }
 
@@ -167,7 +171,7 @@ func (r *run) rollback(ctx context.Context) error {
 		}
 		before := r.before[name]
 		before = protocol.Before(before, r.snapshot.serves(h.claim, r.group))
-		left, err := r.giveBack(ctx, h, before)
+		left, err := r.ledger.Restore(ctx, name, r.group, r.nonce, before)
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s %s could not be given back: %w", h.want.Kind, h.want.Thing, err))
@@ -179,17 +183,4 @@ func (r *run) rollback(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// giveBack leaves of a claim what the group had written on it before. Where the run's mark has gone already
-// the claim is given back as the run has left it: what somebody has written on since stays.
-func (r *run) giveBack(ctx context.Context, h *held, before []state.Part) (left bool, err error) {
-	if h.settled == nil {
-		return r.ledger.Restore(ctx, h.want.Name(), r.group, r.nonce, before)
-	}
-	_, err = r.ledger.Shrink(ctx, h.settled, r.group, before)
-	if errors.Is(err, ledger.ErrAgain) {
-		return false, nil
-	}
-	return err == nil && len(before) == 0, err
 }

@@ -75,7 +75,8 @@ func TestDefinitionIsKept(t *testing.T) {
 	if err := a.Release(t.Context(), []lease.Group{id.Group()}); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.writes) == 0 || s.writes[0] != "DELETE "+name || s.objects[claimPath+kept.Name(id.Group())] != nil {
+	// The first write announces the command.
+	if len(s.writes) < 2 || s.writes[1] != "DELETE "+name || s.objects[claimPath+kept.Name(id.Group())] != nil {
 		t.Errorf("the writes of the release were %q", s.writes)
 	}
 }

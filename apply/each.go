@@ -1,13 +1,16 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // Works of which the progress is told.
@@ -33,6 +36,120 @@ func (a *Applier) counter(what string, all int) (count func()) {
 	}
 	count()
 	return count
+}
+
+// leaseWork is work on leases that do not depend on each other.
+type leaseWork struct {
+	// read reads what the work is decided by.
+	read func(context.Context, []*run) (*snapshot, error)
+	// do does the work on a lease that writes, end what comes once that is committed.
+	do, end func(*run, context.Context) error
+}
+
+// eachInTurn does work on leases in turns of the command, each for as many leases as one announcement names. The
+// error joins those of all leases.
+func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) error {
+	snapshot, err := a.readFor(ctx, runs, work)
+	if err != nil {
+		return err
+	}
+	count := a.counter(workLeases, len(runs))
+	for part := range slices.Chunk(runs, state.MaxAnnounced) {
+		over := a.inTurn(ctx, groupsOf(part), func(ctx context.Context) ([]lease.Group, error) {
+			if snapshot == nil { // what was read before is old
+				for _, r := range part {
+					if !r.done {
+						r.err = nil
+					}
+				}
+				if snapshot, err = a.readFor(ctx, runs, work); err != nil {
+					return nil, err
+				}
+			}
+			pools := newPools(a, snapshot)
+			a.side(part, func(r *run) {
+				if r.err = r.begin(ctx, snapshot, pools, work); !errors.Is(r.err, turn.ErrAgain) {
+					count()
+				}
+			})
+			if slices.ContainsFunc(part, func(r *run) bool { return errors.Is(r.err, turn.ErrAgain) }) {
+				snapshot = nil
+				return nil, turn.ErrAgain
+			}
+			return unfinished(part), nil
+		})
+		a.side(part, func(r *run) {
+			if over != nil && (!r.done || r.err == nil && r.changed) {
+				r.err = over
+			}
+			if r.err == nil {
+				r.err = parallel.Guard(func() error { return work.end(r, ctx) })
+			}
+			r.err = r.failed(r.err)
+		})
+	}
+	errs := make([]error, len(runs))
+	for i, r := range runs {
+		errs[i] = r.err
+	}
+	return failures(errs)
+}
+
+// readFor reads what work on leases is decided by.
+func (a *Applier) readFor(ctx context.Context, runs []*run, work leaseWork) (*snapshot, error) {
+	snapshot, err := work.read(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		snapshot.addresses.Name(r.req)
+	}
+	a.findRivals(snapshot, runs)
+	return snapshot, nil
+}
+
+// begin does the work on a lease. Work that was done before is not done again.
+func (r *run) begin(ctx context.Context, s *snapshot, p *pools, work leaseWork) error {
+	if r.done {
+		return r.err
+	}
+	if r.nonce == "" {
+		r.nonce = r.opts.turn.Mark()
+	}
+	r.only = r.opts.changesOf(r.req.Lease)
+	r.snapshot, r.pools = s, p
+	err := r.barred
+	if err == nil || r.opts.Check { // a check tells all that is in the way
+		err = failures([]error{err, parallel.Guard(func() error { return work.do(r, ctx) })})
+	}
+	if errors.Is(err, turn.ErrAgain) {
+		r.forgetRound()
+		return err
+	}
+	r.done = true
+	return err
+}
+
+// unfinished are the deployment groups of which something was changed and neither ended nor undone.
+func unfinished(runs []*run) (groups []lease.Group) {
+	for _, r := range runs {
+		if r.unfinished() {
+			groups = append(groups, r.group)
+		}
+	}
+	return groups
+}
+
+// side does something for several leases side by side.
+func (a *Applier) side(runs []*run, do func(*run)) {
+	group := parallel.New(a.opts.Concurrency)
+	for _, r := range runs {
+		group.Go(func() error {
+			do(r)
+			return nil
+		})
+	}
+	_ = group.Wait() // the runs keep their errors
 }
 
 // each does the work on leases that do not depend on each other. The error joins those of all.

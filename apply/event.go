@@ -37,6 +37,8 @@ const (
 	// Lacks is said of a migrated route, with what its new form does not have.
 	Lacks  Action = "lacks"
 	Failed Action = "failed"
+	// Waiting is said of a lease on which another command is at work.
+	Waiting Action = "waiting"
 	// Repaired is said of a problem that was mended, or would be.
 	Repaired Action = "repaired"
 	// Free and Held are the answers of a check: the thing may be taken, or the lease has it.

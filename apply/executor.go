@@ -37,6 +37,8 @@ type executor struct {
 	changed bool
 	// changes are what has been changed, as "host/shop.example.com claimed".
 	changes []string
+	// told are the things that were said to be withheld.
+	told map[string]bool
 	// quiet work tells nothing of its own.
 	quiet bool
 	// made are the objects that were created, altered those that were changed, removed those that were deleted.
@@ -70,7 +72,7 @@ type decisions interface {
 func newExecutor(a *Applier, req state.Request) *executor {
 	return &executor{
 		Applier: a, req: req, group: req.Lease.Group(), start: time.Now(),
-		removed: map[types.UID]bool{}, pins: map[string]string{}, keptFor: map[types.UID]bool{}, unsure: map[string]bool{},
+		removed: map[types.UID]bool{}, pins: map[string]string{}, keptFor: map[types.UID]bool{}, unsure: map[string]bool{}, told: map[string]bool{},
 	}
 }
 
@@ -80,8 +82,17 @@ func (x *executor) event(action Action, kind, namespace, name, message string) {
 		return
 	}
 	e := Event{Time: time.Now(), Action: action, Lease: x.req.Lease, Kind: kind, Namespace: namespace, Name: name, Message: message}
+	if action == Withheld {
+		x.mu.Lock()
+		again := x.told[kind+"/"+name]
+		x.told[kind+"/"+name] = true
+		x.mu.Unlock()
+		if again {
+			return
+		}
+	}
 	switch action {
-	case Unchanged, Withheld, Granted, Accepted, Served, Left, Lacks, Free, Held, Proved, Unproved:
+	case Unchanged, Withheld, Waiting, Granted, Accepted, Served, Left, Lacks, Free, Held, Proved, Unproved:
 	case Done:
 		e.Summary = x.by.summary()
 	default:

@@ -18,7 +18,7 @@ import (
 
 // Explain says of hosts, addresses, IP endpoints and leases how they stand, and why.
 func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) ([]diagnose.Explanation, error) {
-	s, err := read(ctx, c, ledger.New(c, cfg.LedgerNamespace), true, kinds.RecordsOf(cfg)...)
+	s, err := readBy(ctx, c, ledger.New(c, cfg.LedgerNamespace), reading{addresses: true, further: kinds.RecordsOf(cfg), claimsFirst: true, runs: true})
 	if err != nil {
 		return nil, err
 	}

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -83,8 +85,20 @@ func (e *events) add(event Event) {
 func (s *server) claimed(t *testing.T, id lease.ID, host, run string) {
 	t.Helper()
 	hold := state.HostWant{Host: host, Service: "web", Port: 80}.Hold(id)
-	hold.Parts[0].Run = run
+	if hold.Parts[0].Run = run; run != "" && s.objects[claimPath+state.AnnouncementName(run)] == nil {
+		s.announced(t, id, run, time.Now())
+	}
 	s.store(t, claimPath+host, hold.Claim().Configuration("akash-net", hold.Parts))
+}
+
+// announced puts the announcement of a command into the server's store, as it was renewed at a moment.
+func (s *server) announced(t *testing.T, id lease.ID, nonce string, renewed time.Time) {
+	t.Helper()
+	a := &state.Announcement{
+		Nonce: nonce, Groups: []lease.Group{id.Group()}, By: "ann@laptop", Version: "v1",
+		Begun: renewed, Renewed: renewed, Lasts: turn.Lasts, Phase: state.Active,
+	}
+	s.store(t, claimPath+a.Name(), a.Configuration("akash-net"))
 }
 
 // store puts an object into the server's store, under a new version, as somebody else would.
@@ -179,27 +193,36 @@ func TestFailingLeaseLeavesThePool(t *testing.T) {
 	}
 }
 
-// A run that stood still while its claim was released and taken anew, by another owner or by a later
-// run of its own lease, takes back what it has written, and leaves the new claim alone.
-func TestOvertakenRunTakesBack(t *testing.T) {
+// A command that was taken for dead while it stood still gives nothing back: another one works in its place, for its own
+// lease or, once that has ended, for another owner.
+func TestACommandThatCountsAsDeadGivesNothingBack(t *testing.T) {
 	const host = "a.example.com"
 	id := someLease(someOwner, 1)
-	for name, holder := range map[string]lease.ID{"by another owner": someLease(somebodyElses, 1), "by its own lease": id} {
+	for name, holder := range map[string]lease.ID{"another owner": someLease(somebodyElses, 1), "its own lease": id} {
 		t.Run(name, func(t *testing.T) {
 			s, c := newServer(t, 1)
 			s.after = func(s *server, method, path string) (int, bool) {
 				if method == http.MethodPatch && strings.Contains(path, "/ingresses/") {
+					for path, o := range s.objects {
+						if a, err := state.ReadAnnouncement(o); err == nil {
+							a.Phase, a.FencedBy = state.Fenced, "later"
+							s.store(t, path, a.Configuration("akash-net"))
+						}
+					}
 					s.claimed(t, holder, host, "later")
 				}
 				return 0, false
 			}
 			a, _ := applier(t, c)
 			err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)})
-			if overtaken, ok := errors.AsType[*OvertakenError](err); !ok || overtaken.Thing != host {
+			if lost, ok := errors.AsType[*turn.LostError](err); !ok || lost.By != "later" {
 				t.Fatalf("error %v", err)
 			}
-			if got, want := s.names(), []string{"leases/" + host, "namespaces/" + id.Namespace()}; !slices.Equal(got, want) {
-				t.Errorf("the cluster has %q, want %q", got, want)
+			names := s.names()
+			for _, want := range []string{"ingresses/" + host, "leases/" + host, "providerhosts/" + host} {
+				if !slices.Contains(names, want) {
+					t.Errorf("the cluster has %q", names)
+				}
 			}
 			claim := s.objects[claimPath+host]
 			if owner := claim.GetLabels()[state.LabelOwner]; owner != holder.Owner || !strings.Contains(claim.GetAnnotations()[state.RouteKey("/")], "later") {
@@ -274,71 +297,13 @@ func TestOvertakenRunLeavesWhatWasMadeAnew(t *testing.T) {
 	}
 }
 
-// What another run of the lease has marked, and relies on, an overtaken run does not give back, also where it
-// has settled it before it finds that it was overtaken.
-func TestOvertakenRunLeavesWhatAnotherRunHasMarked(t *testing.T) {
-	const host, more = "a.example.com", "b.example.com"
-	s, c := newServer(t, 1)
-	id := someLease(someOwner, 1)
-	s.after = func(s *server, method, path string) (int, bool) {
-		if method == http.MethodPatch && short(path) == "ingresses/"+more {
-			hold := state.HostWant{Host: host, Service: "web", Port: 80}.Hold(id)
-			hold.Parts[0].Run = "another"
-			marked := &unstructured.Unstructured{Object: asMap(t, hold.Claim().Configuration("akash-net", hold.Parts))}
-			s.put(claimPath+host, marked, s.objects[claimPath+host])
-			for path, o := range s.objects { // as it moves what rests on what it has marked
-				if name := short(path); name == "ingresses/"+host || name == "providerhosts/"+host {
-					s.put(path, o.DeepCopy(), o)
-				}
-			}
-			s.claimed(t, someLease(somebodyElses, 1), more, "")
-		}
-		return 0, false
-	}
-	a, _ := applier(t, c)
-	err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host, more)})
-	if overtaken, ok := errors.AsType[*OvertakenError](err); !ok || overtaken.Thing != more {
-		t.Fatalf("error %v", err)
-	}
-	want := []string{"ingresses/" + host, "leases/" + host, "leases/" + more, "namespaces/" + id.Namespace(), "providerhosts/" + host}
-	if got := s.names(); !slices.Equal(got, want) {
-		t.Errorf("the cluster has %q, want %q", got, want)
-	}
-}
-
-// What an overtaken run has made stays where it serves for another lease: a transfer has handed the claim on
-// meanwhile, and the new holder has no routes of its own yet.
-func TestOvertakenRunLeavesWhatServesForAnother(t *testing.T) {
-	const host, more = "a.example.com", "b.example.com"
-	s, c := newServer(t, 1)
-	id := someLease(someOwner, 1)
-	s.after = func(s *server, method, path string) (int, bool) {
-		if method == http.MethodPatch && short(path) == "ingresses/"+more {
-			hold := state.HostWant{Host: host, Service: "web", Port: 80}.Hold(someLease(someOwner, 2))
-			hold.Parts[0].From = id.Group().String()
-			s.store(t, claimPath+host, hold.Claim().Configuration("akash-net", hold.Parts))
-		}
-		return 0, false
-	}
-	a, kept := applier(t, c)
-	err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host, more)})
-	if overtaken, ok := errors.AsType[*OvertakenError](err); !ok || overtaken.Thing != host {
-		t.Fatalf("error %v", err)
-	}
-	if got, want := s.names(), []string{"ingresses/" + host, "leases/" + host, "namespaces/" + id.Namespace(), "providerhosts/" + host}; !slices.Equal(got, want) {
-		t.Errorf("the cluster has %q, want %q", got, want)
-	}
-	if !slices.Contains(kept.texts, "ingress/"+host+" left") {
-		t.Errorf("it is not told that the route stays: %q", kept.texts)
-	}
-}
-
-// A claim that another run of the lease has just taken gets this run's mark, so that the other's
-// rollback cannot take it away; when this run ends, the mark goes.
-func TestMarkOfAnotherRunIsReplaced(t *testing.T) {
+// A command waits until the announcement of a crashed one of its lease is over, takes it for dead, and puts its own mark
+// in the place of that one's, in one write. At its end neither announcement is there.
+func TestMarkOfACrashedRunIsReplaced(t *testing.T) {
 	const host = "a.example.com"
 	s, c := newServer(t, 1)
 	id := someLease(someOwner, 1)
+	s.announced(t, id, "crashed", time.Now().Add(-turn.Lasts-state.Margin+time.Second))
 	s.claimed(t, id, host, "crashed")
 	var runs []string
 	s.after = func(s *server, method, path string) (int, bool) {
@@ -347,12 +312,18 @@ func TestMarkOfAnotherRunIsReplaced(t *testing.T) {
 		}
 		return 0, false
 	}
-	a, _ := applier(t, c)
+	a, kept := applier(t, c)
 	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host)}); err != nil {
 		t.Fatal(err)
 	}
-	if len(runs) != 2 || strings.Contains(runs[0], "crashed") || !strings.Contains(runs[0], `"run":`) || strings.Contains(runs[1], `"run":`) {
+	if len(runs) != 1 || strings.Contains(runs[0], "crashed") || !strings.Contains(runs[0], `"run":`) {
 		t.Errorf("the claim went through %q", runs)
+	}
+	if names := s.names(); slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "run--") }) {
+		t.Errorf("the cluster has %q", names)
+	}
+	if !slices.Contains(kept.texts, "lease/"+id.Group().String()+" waiting") {
+		t.Errorf("it is not told that it waits: %q", kept.texts)
 	}
 }
 
@@ -363,7 +334,7 @@ func TestPatienceWithARunUnderWay(t *testing.T) {
 	for name, holder := range map[string]lease.ID{"another owner's": someLease(somebodyElses, 1), "the same owner's": someLease(someOwner, 2)} {
 		for _, given := range []bool{true, false} {
 			s, c := newServer(t, 1)
-			s.claimed(t, holder, host, "under way")
+			s.claimed(t, holder, host, "underway")
 			a, kept := applier(t, c)
 			snapshot, err := read(t.Context(), a.cluster, a.ledger, false)
 			if err != nil {
@@ -372,6 +343,7 @@ func TestPatienceWithARunUnderWay(t *testing.T) {
 			if given {
 				delete(s.objects, claimPath+host)
 			}
+			a.opts.turn = a.newTurn([]lease.Group{someLease(someOwner, 1).Group()})
 			runs, err := a.prepare([]*lease.Definition{withHosts(someLease(someOwner, 1), host)})
 			if err != nil {
 				t.Fatal(err)

@@ -14,11 +14,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Others decide by a claim and by the objects that rest on it, which they read one after the other. Two
-// rules show them that a run has come between. A run marks a claim before it writes or deletes what rests
-// on it: whoever gives the claim up as it was before then fails (mark). And it moves the resource version
-// of the objects that rest on a claim which it has taken, also where they are as they should be: whoever
-// deletes one as it was before then fails (touched).
+// A command that was taken for dead may only have stood still. Then it decides by a claim and by the objects that rest
+// on it, which it has read long ago. Two rules keep it from changing what the run in its place relies on. That run marks
+// a claim before it writes or deletes what rests on it: whoever gives the claim up as it was before then fails (mark).
+// And it moves the resource version of the objects that rest on a claim which it has taken, also where they are as they
+// should be: whoever deletes one as it was before then fails (touched).
 
 // markWritten marks the claims that the run has only relied on so far, as far as objects rest on them
 // that it is about to write or to delete. A run that changes nothing marks nothing.

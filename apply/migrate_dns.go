@@ -72,7 +72,7 @@ func (m *leaseMigration) repointDNS(ctx context.Context, settle time.Duration, l
 			routes = append(routes, h.routes...)
 		}
 	}
-	err := m.whileMarked(ctx, routes, func() error {
+	err := m.whileMarked(ctx, routes, func(ctx context.Context) error {
 		for _, h := range m.hosts {
 			if slices.ContainsFunc(h.routes, func(c *crossing) bool { return !c.ready }) {
 				h.stay() // its claim is not the lease's any more

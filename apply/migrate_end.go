@@ -32,7 +32,7 @@ func (m *leaseMigration) end(ctx context.Context, keep bool) error {
 			going = append(going, c)
 		}
 	}
-	if err := m.whileMarked(ctx, going, func() error { return m.removeAll(ctx, going) }); err != nil {
+	if err := m.whileMarked(ctx, going, func(ctx context.Context) error { return m.removeAll(ctx, going) }); err != nil {
 		return err
 	}
 	switch {

@@ -25,7 +25,7 @@ func (m *leaseMigration) bring(ctx context.Context) error {
 	for _, c := range m.routes {
 		c.ready = c.why == ""
 	}
-	err := m.whileMarked(ctx, m.differing(), func() error {
+	err := m.whileMarked(ctx, m.differing(), func(ctx context.Context) error {
 		seen := map[string]bool{}
 		for _, c := range m.routes {
 			switch {

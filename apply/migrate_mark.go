@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -27,20 +28,33 @@ func (e *YieldedError) Error() string {
 	return fmt.Sprintf("host %s: %s; its old route stays, and the same command goes on when no other run of the lease is under way", e.Host, e.Why)
 }
 
-// whileMarked marks the claims on the hosts of some routes, does something, and takes the marks off again: a
-// migration may wait for long in between. Routes of which the claim is the lease's no more are ready no more.
-func (m *leaseMigration) whileMarked(ctx context.Context, routes []*crossing, do func() error) error {
+// whileMarked waits for the command's turn to write for the lease, marks the claims on the hosts of some routes, does
+// something, and ends the turn: a migration may wait for long in between. Routes of which the claim is the lease's no
+// more are ready no more.
+func (m *leaseMigration) whileMarked(ctx context.Context, routes []*crossing, do func(context.Context) error) error {
 	if len(routes) == 0 {
-		return do()
+		return do(ctx)
 	}
-	err := m.markRoutes(ctx, routes)
-	if !cluster.IsAway(err) {
-		err = errors.Join(err, do())
+	own := m.opts.turn
+	if own == nil {
+		own = m.newTurn([]lease.Group{m.group})
 	}
-	if cluster.IsAway(err) {
+	if err := own.Begin(ctx); err != nil && !errors.Is(err, turn.ErrAgain) { // the claims are read again
 		return err
 	}
-	return errors.Join(err, m.unmark(ctx))
+	m.nonce = own.Mark()
+	ctx = own.Context(ctx)
+	err := m.markRoutes(ctx, routes)
+	if !cannotUndo(err) {
+		err = errors.Join(err, do(ctx))
+	}
+	if !cannotUndo(err) {
+		m.unmark()
+	}
+	if own == m.opts.turn {
+		return err
+	}
+	return errors.Join(err, own.Commit(ctx, nil))
 }
 
 // markRoutes marks the parts that the routes serve, as a run of apply does before it writes or deletes.
@@ -123,42 +137,15 @@ func (m *leaseMigration) yielded(claim *state.Claim, c *crossing) error {
 	return &YieldedError{Host: c.use.Host, Why: "another run of the lease has taken it over meanwhile"}
 }
 
-// unmark takes the run's marks off, and with them those of runs that it has taken over. It goes on when the
-// run was interrupted.
-func (m *leaseMigration) unmark(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-	defer cancel()
-	var errs []error
-	for _, h := range m.sortedHolds() {
-		claim := h.claim
-		err := m.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
-			entries := claim.Entries(m.group)
-			mine := func(p state.Part) bool { return p.Run == m.nonce }
-			if claim == nil || claim.Deleting || !slices.ContainsFunc(entries, mine) {
-				return true, nil
-			}
-			for i := range entries {
-				if mine(entries[i]) {
-					entries[i] = unmarked(entries[i : i+1])[0]
-				}
-			}
-			now, err := m.ledger.Put(ctx, claim, m.group, entries)
-			if err == nil {
-				m.marked[h.want.Name()] = now
-			}
-			if done, err := ledger.Retry(err); done || err != nil {
-				return done, err
-			}
-			claim, err = m.ledger.Get(ctx, h.want.Name())
-			_, err = ledger.Retry(err)
-			return false, err
-		})
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s %s keeps the run's mark, which the next apply of the lease takes off: %w", h.want.Kind, h.want.Thing, err))
-		}
+// unmark keeps the claims as they were marked: with the end of the turn the marks say nothing any more.
+func (m *leaseMigration) unmark() {
+	for name, h := range m.holds {
+		claim := *h.claim
+		claim.Parts = slices.Clone(claim.Parts)
+		claim.Settle(func(mark string) bool { return mark == m.nonce })
+		m.marked[name] = &claim
 	}
 	clear(m.holds)
-	return errors.Join(errs...)
 }
 
 // stillMarked reads the claim on a route's host, which is to be later than the route was read, and says that

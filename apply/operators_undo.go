@@ -41,7 +41,7 @@ func (r *run) keepServed(ctx context.Context) error {
 	}
 	taken := func(c *state.Claim, p state.Part) bool {
 		h := r.holds[c.Name()]
-		return h != nil && h.took && (p.Run == r.nonce || r.leftAs(c)) &&
+		return h != nil && h.took && p.Run == r.nonce &&
 			!slices.ContainsFunc(r.before[c.Name()], func(q state.Part) bool { return q.Key == p.Key && q.Run == "" })
 	}
 	stay, err := r.unremoved(ctx, s, s.theirs[r.group], taken)

@@ -21,7 +21,7 @@ import (
 // Problems reads the cluster and finds what is wrong. A run counts as crashed when it has written
 // nothing for as long as crashedAfter. Where a namespace is given they are those of its leases.
 func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration, namespace string) ([]state.Problem, error) {
-	s, err := readBy(ctx, c, ledger.New(c, cfg.LedgerNamespace), reading{addresses: true, further: kinds.Records, allDefinitions: true})
+	s, err := readBy(ctx, c, ledger.New(c, cfg.LedgerNamespace), reading{addresses: true, further: kinds.Records, claimsFirst: true, allDefinitions: true, runs: true})
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s *snapshot) facts(ctx context.Context, a *Applier, crashedAfter time.Dura
 			Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.SubjectPools), Uses: s.hostUses, AddressUses: s.addressUses, Now: a.cluster.Now(),
 		},
 		Contents: contents, Objects: s.objects(there), Records: records, Namespaces: s.namespaces, CrashedAfter: crashedAfter,
-		Definitions: s.keptDefinitions(),
+		Definitions: s.keptDefinitions(), Runs: s.runs, Own: a.opts.turn.Nonce(),
 	}, err
 }
 

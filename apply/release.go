@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -31,19 +32,52 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 	if err != nil {
 		return err
 	}
-	chosen := newChoice(things)
-	releases, count := make([]*releasing, len(groups)), a.counter(workLeases, len(groups))
+	var errs []error
+	count := a.counter(workLeases, len(groups))
+	for part := range slices.Chunk(groups, state.MaxAnnounced) {
+		var releases []*releasing
+		over := a.inTurn(ctx, part, func(ctx context.Context) (_ []lease.Group, err error) {
+			if snapshot == nil { // what was read before is old
+				if snapshot, err = a.readWith(ctx, how); err != nil {
+					return nil, err
+				}
+			}
+			if releases, err = a.releaseInTurn(ctx, snapshot, how, part, newChoice(things), count); err != nil {
+				snapshot = nil
+			}
+			return nil, err
+		})
+		if releases == nil {
+			return failures(append(errs, over))
+		}
+		for _, r := range releases {
+			if r.err == nil && r.changed {
+				r.err = over
+			}
+			errs = append(errs, r.failed(r.err))
+		}
+	}
+	return failures(errs)
+}
+
+// releaseInTurn releases what several leases have, until another look shows nothing of it.
+func (a *Applier) releaseInTurn(ctx context.Context, s *snapshot, how reading, groups []lease.Group, chosen choice, count func()) ([]*releasing, error) {
+	releases := make([]*releasing, len(groups))
 	for i, g := range groups {
 		r := a.newRun(nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})
 		releases[i] = &releasing{run: r, chosen: chosen, looked: sync.OnceFunc(count)}
 	}
 	for todo := releases; len(todo) > 0; {
-		a.releaseAll(ctx, snapshot, todo)
+		a.releaseAll(ctx, s, todo)
+		if slices.ContainsFunc(todo, func(r *releasing) bool { return errors.Is(r.err, turn.ErrAgain) }) {
+			return nil, turn.ErrAgain
+		}
 		todo = slices.DeleteFunc(slices.Clone(todo), func(r *releasing) bool { return !r.again })
 		if len(todo) == 0 {
 			break
 		}
-		if snapshot, err = a.lookAt(ctx, snapshot, how, todo); err != nil {
+		var err error
+		if s, err = a.lookAt(ctx, s, how, todo); err != nil {
 			for _, r := range todo {
 				r.err = cmp.Or(r.err, err)
 			}
@@ -51,11 +85,7 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 		}
 	}
 	a.endNamespaces(ctx, releases)
-	errs := make([]error, len(groups))
-	for i, r := range releases {
-		errs[i] = r.failed(r.err)
-	}
-	return failures(errs)
+	return releases, nil
 }
 
 // releasing is the release of one lease.
@@ -68,7 +98,6 @@ type releasing struct {
 	tries int
 	// again is true where another look at the lease is due.
 	again bool
-	err   error
 }
 
 // releaseAll releases what a snapshot shows of several leases.

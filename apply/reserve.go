@@ -22,24 +22,24 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 			runs[i].kinds = kindsOf[i]
 		}
 	}
-	errs := a.prove(ctx, runs)
-	snapshot, err := read(ctx, a.cluster, a.ledger, true, kinds.RecordsOf(a.opts.Config)...)
-	if err != nil {
-		return err
+	for i, err := range a.prove(ctx, runs) {
+		runs[i].barred = err
 	}
-	if snapshot.operators.ip, err = a.ipOperatorFor(ctx, requests); err != nil {
-		return err
-	}
-	for _, r := range runs {
-		snapshot.addresses.Name(r.req)
-	}
-	a.findRivals(snapshot, runs)
-	return a.each(workLeases, runs, func(i int, r *run) error {
-		if errs[i] != nil && !a.opts.Check {
-			return errs[i]
-		}
-		r.snapshot, r.pools = snapshot, newPools(a, snapshot)
-		return failures([]error{errs[i], r.reserveOnly(ctx)}) // a check tells all that is in the way
+	return a.eachInTurn(ctx, runs, leaseWork{
+		read: func(ctx context.Context, _ []*run) (*snapshot, error) {
+			snapshot, err := read(ctx, a.cluster, a.ledger, true, kinds.RecordsOf(a.opts.Config)...)
+			if err == nil {
+				snapshot.operators.ip, err = a.ipOperatorFor(ctx, requests)
+			}
+			return snapshot, err
+		},
+		do: (*run).reserveOnly,
+		end: func(r *run, _ context.Context) error {
+			if !r.opts.Check {
+				r.event(Done, "lease", "", r.req.Lease.String(), "reserved")
+			}
+			return nil
+		},
 	})
 }
 
@@ -52,13 +52,7 @@ func (r *run) reserveOnly(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.settle(ctx); err != nil {
-		return err
-	}
-	if !r.opts.Check {
-		r.event(Done, "lease", "", r.req.Lease.String(), "reserved")
-	}
-	return nil
+	return r.settle(ctx)
 }
 
 // wants is true for a part that the run's request names, and for the note that it is withheld.
@@ -104,9 +98,12 @@ func (s *snapshot) serves(c *state.Claim, group lease.Group) bool {
 // newRun begins the work on one lease; def is nil where nothing is rendered.
 func (a *Applier) newRun(def *lease.Definition, req state.Request) *run {
 	r := &run{
-		executor: newExecutor(a, req), def: def, nonce: nonce(), patient: true, addresses: render.Addresses{},
+		executor: newExecutor(a, req), def: def, patient: true, addresses: render.Addresses{},
 		holds: map[string]*held{}, unclear: map[string]*held{}, before: map[string][]state.Part{}, withheldHosts: map[string]bool{}, withheldPorts: map[string]bool{},
 	}
 	r.by = r
+	if a.opts.turn != nil {
+		r.nonce = a.opts.turn.Mark()
+	}
 	return r
 }

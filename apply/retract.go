@@ -13,7 +13,7 @@ import (
 
 // stillMine is true for an object that the run has made and on which nobody else relies: it is the
 // lease's, of the run's definition, and of what it rests on the lease holds nothing but what has the
-// run's mark, or is as the run has left it.
+// run's mark.
 func (r *run) stillMine(ctx context.Context, m madeObject, now *unstructured.Unstructured) (bool, error) {
 	id, labelled := lease.IDFromLabels(now.GetLabels())
 	definition := cluster.Rendered(m.object).GetAnnotations()[lease.AnnotationDefinition]
@@ -22,15 +22,6 @@ func (r *run) stillMine(ctx context.Context, m madeObject, now *unstructured.Uns
 	}
 	grounds, err := readGrounds(ctx, r.ledger, owned{kind: m.object.Kind, live: now, group: r.group})
 	return err == nil && !slices.ContainsFunc(grounds, func(g ground) bool {
-		return !r.leftAs(g.claim) && slices.ContainsFunc(g.claim.PartsOf(r.group), func(p state.Part) bool { return p.Run != r.nonce })
+		return slices.ContainsFunc(g.claim.PartsOf(r.group), func(p state.Part) bool { return p.Run != r.nonce })
 	}), err
-}
-
-// leftAs is true for a claim that is as the run has left it when it took its mark away.
-func (r *run) leftAs(c *state.Claim) bool {
-	if c == nil {
-		return false
-	}
-	h := r.holds[c.Name()]
-	return h != nil && h.settled != nil && h.settled.ResourceVersion == c.ResourceVersion
 }

@@ -2,12 +2,10 @@ package apply
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"slices"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -20,8 +18,14 @@ type run struct {
 	def *lease.Definition
 	// kinds are those of the objects that are written, or that somebody else is to write.
 	kinds []kinds.Kind
+	// nonce is the run's mark.
 	nonce string
-	pools *pools
+	// barred is why nothing is done for the lease.
+	barred error
+	// err is what has become of the work, once it is done; closed is true when nothing of it is left to undo.
+	err          error
+	done, closed bool
+	pools        *pools
 	// rivals are earlier leases of the same run, of other owners, that ask for the same, by claim.
 	rivals map[string]state.Holder
 
@@ -66,6 +70,11 @@ type run struct {
 	// keeping is the work on the definition that the ledger keeps, asked what a transfer's lease asks for by it.
 	keeping keeping
 	asked   *asked
+	// next is the application of a definition with which a transfer ends.
+	next *run
+	// desired are the objects of the lease, routed is the definition without what is withheld.
+	desired []render.Object
+	routed  *lease.Definition
 }
 
 func (r *run) apply(ctx context.Context) error {
@@ -78,7 +87,7 @@ func (r *run) apply(ctx context.Context) error {
 	granted := state.Granted(r.def, r.withheldHosts, r.withheldPorts)
 	desired, err := render.Lease(granted, r.opts.Config, r.addresses)
 	rest, moved := r.splitMoved(desired)
-	if err == nil {
+	if err == nil && r.opts.turn.Succeeds(r.group) {
 		err = r.markWritten(ctx, desired)
 	}
 	if err == nil {
@@ -108,19 +117,19 @@ func (r *run) apply(ctx context.Context) error {
 	if pruned == nil {
 		r.standFor(desired)
 	}
+	r.desired, r.routed = desired, granted
 	if _, ok := errors.AsType[*OvertakenError](pruned); ok {
 		return r.giveUp(ctx, pruned)
 	}
-	if !cluster.IsAway(pruned) {
+	if !cannotUndo(pruned) {
 		pruned = errors.Join(pruned, r.settle(ctx))
 	}
-	if pruned != nil {
-		return pruned
-	}
-	status := "applied"
-	if err := r.successors.err(); err != nil {
-		return err
-	}
+	return errors.Join(pruned, r.successors.err())
+}
+
+// awaitLive waits, once the claims are the lease's for good, until what was written serves.
+func (r *run) awaitLive(ctx context.Context) error {
+	desired, granted, status := r.desired, r.routed, "applied"
 	if r.opts.Wait > 0 && !r.successors.stay && !r.routesOnly {
 		if err := r.awaitOperators(ctx, desired); err != nil {
 			return err
@@ -128,7 +137,7 @@ func (r *run) apply(ctx context.Context) error {
 		if err := r.awaitRoutes(ctx, desired); err != nil {
 			return err
 		}
-		if err := r.await(ctx, desired); err != nil {
+		if err := r.awaitGrants(ctx, desired); err != nil {
 			return err
 		}
 		if err := r.awaitRecords(ctx, granted); err != nil {
@@ -155,19 +164,26 @@ func (r *run) undo(ctx context.Context, why error) error {
 	return r.giveUp(ctx, why)
 }
 
-// nonce is a run's mark: unlike that of any other run.
-func nonce() string { return rand.Text()[:13] }
+// forgetRound makes the work as if it had not begun: what it was decided by has become old before anything was written.
+func (r *run) forgetRound() {
+	req := r.req
+	if r.def != nil {
+		req, _ = state.NewRequest(r.def, r.opts.Config)
+	}
+	fresh := r.newRun(r.def, req)
+	fresh.kinds, fresh.barred, fresh.told = r.kinds, r.barred, r.told
+	*r = *fresh
+	r.by = r
+}
+
+// unfinished is true for work that has changed something and could neither be ended nor undone.
+func (r *run) unfinished() bool {
+	took := slices.ContainsFunc(r.sortedHolds(), func(h *held) bool { return h.took })
+	return r.err != nil && !r.closed && (r.changed || took || len(r.unclear) > 0)
+}
 
 func (r *run) hold(h *held) {
 	known := r.holds[h.want.Name()]
 	h.touch = h.touch || h.anew || known != nil && known.touch
-	if known != nil {
-		h.marked = known.marked
-	}
-	for _, p := range h.claim.PartsOf(r.group) {
-		if p.Run == r.nonce && !slices.Contains(h.marked, p.Key) {
-			h.marked = append(slices.Clip(h.marked), p.Key)
-		}
-	}
 	r.holds[h.want.Name()] = h
 }

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -153,7 +154,7 @@ func (s *server) write(method, path string, body []byte) (int, map[string]any) {
 		return http.StatusOK, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"}
 	}
 	o := &unstructured.Unstructured{}
-	if err := json.Unmarshal(body, &o.Object); err != nil {
+	if err := utiljson.Unmarshal(body, &o.Object); err != nil {
 		return http.StatusBadRequest, nil
 	}
 	if method == http.MethodPost {
@@ -223,7 +224,7 @@ func asMap(t *testing.T, object any) map[string]any {
 		t.Fatal(err)
 	}
 	var m map[string]any
-	if err := json.Unmarshal(body, &m); err != nil {
+	if err := utiljson.Unmarshal(body, &m); err != nil {
 		t.Fatal(err)
 	}
 	return m

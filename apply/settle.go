@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
@@ -29,41 +27,39 @@ func (e *OvertakenError) Error() string {
 	return fmt.Sprintf("%s %s was released and taken anew while this run stood still; what it wrote was taken back. Apply again: kubectl akash-net explain %s tells who holds it now", e.Kind, e.Thing, e.Thing)
 }
 
-// settle ends the run's hold on its claims: each is still the one that was taken, its parts say
-// what the definition says, and the run's mark goes.
+// settle ends the run's work on its claims: each is still the one that was taken, and its parts say what the
+// definition says. The run's mark stays: it means nothing once the command's announcement is gone.
 func (r *run) settle(ctx context.Context) error {
 	err := r.settleHolds(ctx)
 	if _, ok := errors.AsType[*OvertakenError](err); ok {
 		return err
 	}
-	return errors.Join(err, r.noteWaits(ctx))
+	if err = errors.Join(err, r.noteWaits(ctx)); err == nil {
+		r.close()
+	}
+	return err
 }
 
-// settleHolds settles the claims: those first that the run has only relied on, for what it has taken can be
-// given back by its marks, which go. A run that was overtaken takes back what it wrote.
+// close ends the run: it gives nothing back any more, and other runs of the command need not wait for it.
+func (r *run) close() {
+	r.closed = true
+	r.ledger.Ended(r.nonce)
+}
+
+// settleHolds settles the claims. A run that was overtaken takes back what it wrote.
 func (r *run) settleHolds(ctx context.Context) error {
 	var errs []error
-	holds := r.sortedHolds()
-	slices.SortStableFunc(holds, func(a, b *held) int { return cmp.Compare(a.order(), b.order()) })
-	for _, h := range holds {
+	for _, h := range r.sortedHolds() {
 		err := r.settleOne(ctx, h)
 		if _, ok := errors.AsType[*OvertakenError](err); ok {
 			return r.giveUp(ctx, err)
 		}
-		if cluster.IsAway(err) {
+		if cannotUndo(err) {
 			return err
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// order is that in which claims are settled.
-func (h *held) order() int {
-	if h.took {
-		return 1
-	}
-	return 0
 }
 
 // noteWaits writes on the claims of other deployments of the owner what they withhold from this
@@ -134,11 +130,8 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 		if err := r.changeClaim(plan.Claim, claim, parts); err != nil {
 			return false, err
 		}
-		another := r.sharesWithAnother(h, claim)
-		now, err := r.ledger.Put(ctx, claim, r.group, parts)
-		if r.wrote(err); err == nil && !another { // else it is not given back
-			h.settled = now
-		}
+		_, err := r.ledger.Put(ctx, claim, r.group, parts)
+		r.wrote(err)
 		return ledger.Retry(err)
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
@@ -147,21 +140,12 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 	return err
 }
 
-// sharesWithAnother is true for a claim on which another run of the lease relies: it has put its mark in the
-// place of this run's, and may have ended since.
-func (r *run) sharesWithAnother(h *held, claim *state.Claim) bool {
-	return slices.ContainsFunc(claim.PartsOf(r.group), func(p state.Part) bool {
-		return p.Run != r.nonce && (p.Run != "" || slices.Contains(h.marked, p.Key))
-	})
-}
-
 func (r *run) overtaken(h *held) error {
 	return &OvertakenError{Kind: h.want.Kind, Thing: h.want.Thing, Lease: r.req.Lease}
 }
 
 // final are the parts that the group is to hold in the end: those of the definition as it says,
-// the others as they are. No mark stays, not even that of another run of this lease: if that one
-// fails, it is to leave what this one has done. ok is false when a part has gone.
+// the others as they are. Of marks only the run's own stays. ok is false when a part has gone.
 func (r *run) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
 	for _, want := range h.want.Parts {
 		own := claim.Part(want.Key)
@@ -174,6 +158,9 @@ func (r *run) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
 		if i >= 0 {
 			was := own
 			own = h.want.Parts[i]
+			if was.Run == r.nonce {
+				own.Run = r.nonce
+			}
 			own.Applied = r.appliedAs(h, was, own)
 			if own.Bound, own.From = was.Bound, was.From; r.followed && !slices.Contains(r.routeless[h.want.Name()], own.Key) && !r.staysFor(claim, was) {
 				own.From = ""

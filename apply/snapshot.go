@@ -57,8 +57,10 @@ type snapshot struct {
 	manifests map[string]*unstructured.Unstructured
 	// definitions are those that are kept, by the names of their objects, as far as they were asked for.
 	definitions map[string]*kept.Definition
-	gateway     published.Gateway
-	indexed     index
+	// runs are the announcements of commands, where those were asked for.
+	runs    []*state.Announcement
+	gateway published.Gateway
+	indexed index
 }
 
 // read takes the snapshot that a run over the definitions needs, with further kinds.
@@ -82,6 +84,8 @@ type reading struct {
 	// definitions are the deployment groups whose kept definitions are read too; allDefinitions reads those of all.
 	definitions    []lease.Group
 	allDefinitions bool
+	// runs reads the announcements of commands.
+	runs bool
 }
 
 // selector selects what belongs to the deployment group.
@@ -137,6 +141,12 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 		s.definitions, err = how.kept(ctx, l)
 		return err
 	})
+	if how.runs {
+		group.Go(func() (err error) {
+			s.runs, err = l.Announcements(ctx)
+			return err
+		})
+	}
 	if how.of == nil {
 		group.Go(func() (err error) {
 			metas, err = c.Metas(ctx, cluster.Namespaces, "")
@@ -171,6 +181,15 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
+	}
+	if how.runs {
+		announced := map[string]*state.Announcement{}
+		for _, a := range s.runs {
+			announced[a.Nonce] = a
+		}
+		for _, claim := range claims {
+			claim.Meet(announced, c.Now())
+		}
 	}
 	for _, c := range claims {
 		s.claims[c.Name()] = c

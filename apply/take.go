@@ -30,11 +30,6 @@ type held struct {
 	// touch is true where the objects that rest on the claim are to move also if they are as they should
 	// be: the claim was taken anew, or one of them is missing.
 	touch bool
-	// marked are the parts on which the run has put its mark, by key.
-	marked []string
-	// settled is the claim as the run has left it, without its mark; nil before, and where another run had put
-	// its mark there, be it that it has ended since.
-	settled *state.Claim
 }
 
 // reserve takes all that the lease must hold, or nothing: where others hold something it gives

@@ -2,10 +2,12 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -28,7 +30,51 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 	if err != nil {
 		return err
 	}
-	r := a.newRun(nil, state.Request{Lease: to})
+	var r *run
+	over := a.inTurn(ctx, a.transferring(to, things, snapshot), func(ctx context.Context) (unfinished []lease.Group, err error) {
+		if snapshot == nil { // what was read before is old
+			if snapshot, err = a.read(ctx, true, to.Group()); err != nil {
+				return nil, err
+			}
+		}
+		r = a.newRun(nil, state.Request{Lease: to})
+		if r.err = r.transfer(ctx, snapshot, things, def); errors.Is(r.err, turn.ErrAgain) {
+			snapshot = nil
+			return nil, r.err
+		}
+		if r.unfinished() {
+			unfinished = r.opts.turn.Groups()
+		}
+		return unfinished, nil
+	})
+	if r == nil {
+		return over
+	}
+	if r.err == nil && r.changed {
+		r.err = over
+	}
+	if r.err == nil && r.next != nil {
+		r.err = r.next.awaitLive(ctx)
+	}
+	return r.failed(r.err)
+}
+
+// transferring are the deployment groups that a transfer writes for.
+func (a *Applier) transferring(to lease.ID, things []string, s *snapshot) []lease.Group {
+	groups := []lease.Group{to.Group()}
+	quiet := a.newRun(nil, state.Request{Lease: to})
+	quiet.snapshot, quiet.quiet = s, true
+	for _, claim := range quiet.named(things) {
+		if claim.Owner == to.Owner {
+			groups = append(groups, claim.Writers()...)
+		}
+	}
+	return groups
+}
+
+// transfer does the work of a transfer.
+func (r *run) transfer(ctx context.Context, snapshot *snapshot, things []string, def *lease.Definition) error {
+	a := r.Applier
 	r.snapshot, r.pools, r.goesOn = snapshot, newPools(a, snapshot), "the next apply of the lease"
 	r.asked = r.askedFor()
 	moves, err := r.moves(things)
@@ -48,7 +94,7 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 	if err == nil {
 		err = r.moveRoutes(ctx, moves, def)
 	}
-	return r.failed(err)
+	return err
 }
 
 // move is a claim that changes hands.

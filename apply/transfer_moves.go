@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -29,8 +28,11 @@ func (r *run) moveAll(ctx context.Context, moves []*move) error {
 
 // moveAllBack gives the claims that were taken over back to those who held them, the last one first.
 func (r *run) moveAllBack(ctx context.Context, moves []*move, why error) error {
-	if cluster.IsAway(why) {
+	if cannotUndo(why) {
 		return why
+	}
+	if err := r.opts.turn.Undo(ctx); err != nil {
+		return errors.Join(why, err)
 	}
 	var left []error
 	for _, m := range slices.Backward(moves) {
@@ -41,6 +43,7 @@ func (r *run) moveAllBack(ctx context.Context, moves []*move, why error) error {
 	if err := errors.Join(left...); err != nil {
 		return &HalfError{Lease: r.req.Lease, Why: why, Left: err}
 	}
+	r.closed = true
 	return why
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -28,9 +27,11 @@ func (r *run) moveRoutes(ctx context.Context, moves []*move, def *lease.Definiti
 		for _, m := range moves { // should it fail, the claims stay where they are now
 			next.before[m.claim.Name()] = unmarked(m.claim.Entries(r.group))
 		}
+		r.next = next
 		err = next.apply(ctx)
-		r.changes = append(r.changes, next.changes...)
+		r.changes, r.changed = append(r.changes, next.changes...), r.changed || next.changed
 		if errors.Is(err, next.successors.err()) { // its claims are settled
+			r.closed = next.closed
 			return err
 		}
 		if err != nil {
@@ -152,7 +153,7 @@ func (r *run) unroutedParts(moves []*move) map[string][]string {
 // keepMoved ends a transfer of which only the routes are missing: the claims are the new lease's, without a
 // mark, and its next apply brings the routes.
 func (r *run) keepMoved(ctx context.Context, moves []*move, why error) error {
-	if cluster.IsAway(why) {
+	if cannotUndo(why) {
 		return why
 	}
 	r.holdMoved(moves)

@@ -26,6 +26,7 @@ type applyFlags struct {
 	wait          bool
 	timeout       time.Duration
 	concurrency   int
+	assumeCrashed bool
 	allowEmpty    bool
 	// plan is the file of a plan to carry out.
 	plan string
@@ -101,6 +102,7 @@ func newApply(c *cli) *cobra.Command {
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it removes all that the lease has")
 	cmd.Flags().StringVar(&f.plan, flagPlan, "", "File with a plan that \"diff -o json\" or \"-o yaml\" has printed; - is standard input")
 	addConcurrency(cmd, &f.concurrency)
+	addAssumeCrashed(cmd, &f.assumeCrashed)
 	return cmd
 }
 
@@ -168,7 +170,7 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 	}
 	opts := apply.Options{
 		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators, AssumeServing: o.assumeServing,
-		Prove: prove, Concurrency: o.concurrency,
+		Prove: prove, AssumeCrashed: o.assumeCrashed, Version: version, Concurrency: o.concurrency,
 	}
 	if o.dryRun == apply.DryRunClient && o.output == "" {
 		return c.preview(ctx, cluster, opts, defs)
@@ -247,6 +249,11 @@ func addWait(cmd *cobra.Command, wait *bool, timeout *time.Duration, what string
 
 func addConcurrency(cmd *cobra.Command, value *int) {
 	cmd.Flags().IntVar(value, "concurrency", 8, "How many requests are under way at a time, at most")
+}
+
+// addAssumeCrashed adds the flag by which a command does not wait for another one.
+func addAssumeCrashed(cmd *cobra.Command, value *bool) {
+	cmd.Flags().BoolVar(value, flagAssumeCrashed, false, "Take another command that is at work on the same leases for crashed, without waiting until its announcement is over")
 }
 
 func checkConcurrency(value int) error {

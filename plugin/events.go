@@ -100,6 +100,8 @@ func (e *events) text(event apply.Event) {
 	switch {
 	case e.check && event.Action == apply.Withheld:
 		e.line(e.c.ErrOut, "%s %s", thing, said(event))
+	case event.Action == apply.Waiting: // now, not when the lease is done
+		e.line(e.c.ErrOut, "%s %s", thing, said(event))
 	case e.view != nil && !e.check && event.Lease != (lease.ID{}):
 		e.view.add(event)
 	case event.Action == apply.Failed: // printed once, at the end

@@ -70,7 +70,7 @@ func (l *addressLedger) add(o *unstructured.Unstructured) {
 			Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
 			UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
 		}
-		if claim, ok := state.ReadClaim(&meta); ok {
+		if claim, ok := state.ReadClaim(&meta); ok { // what carries the mark of a command is not free, whether that has ended or not
 			l.claims = append(l.claims, &claim)
 		}
 	case "v1/Service":

@@ -28,6 +28,7 @@ type migrateFlags struct {
 	settle        time.Duration
 	keepOld       bool
 	concurrency   int
+	assumeCrashed bool
 	selector      string
 	all, yes      bool
 	// namespace is that of the leases to migrate, empty for all.
@@ -78,6 +79,7 @@ func newMigrate(c *cli) *cobra.Command {
 	cmd.Flags().DurationVar(&f.settle, "dns-settle", apply.ForTTL, "How long the old routes stay once DNS leads to the new ones; if negative, for the TTL of the records that led to them")
 	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Leave the old routes, and the DNS records that lead to them; the same command without it goes on")
 	addConcurrency(cmd, &f.concurrency)
+	addAssumeCrashed(cmd, &f.assumeCrashed)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Migrate the leases whose labels (Akash's, akash.network/lease.id.…) match")
 	cmd.Flags().BoolVar(&f.all, "all", false, "Migrate all leases, after a question")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
@@ -152,7 +154,7 @@ func (f *migrateFlags) run(ctx context.Context, c *cli, args []string) error {
 	cfg.Target = f.to
 	events := newEvents(c, f.output, f.dryRun)
 	migration, err := apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
 	}).PlanMigration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err

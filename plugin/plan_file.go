@@ -28,7 +28,7 @@ const flagPlan = "plan"
 const maxPlan = 256 << 20
 
 // byPlan are the flags of apply that say something to the carrying out of a plan; the plan decides the others.
-var byPlan = map[string]bool{flagPlan: true, "wait": true, "timeout": true, "concurrency": true, "output": true}
+var byPlan = map[string]bool{flagPlan: true, "wait": true, "timeout": true, "concurrency": true, flagAssumeCrashed: true, "output": true}
 
 // checkPlanFlags refuses flags that a plan decides.
 func checkPlanFlags(cmd *cobra.Command) (err error) {
@@ -106,7 +106,7 @@ func (f *applyFlags) carryOut(ctx context.Context, c *cli) error {
 func (f *applyFlags) apply(c *cluster.Cluster, cfg *config.ProviderConfig, p plan.Plan, events *events) *apply.Applier {
 	opts := apply.Options{
 		Config: cfg, Prune: p.Settings.Prune, Operators: p.Settings.Operators, AssumeServing: p.Settings.AssumeServing,
-		Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
+		AssumeCrashed: f.assumeCrashed, Version: version, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
 	}
 	if f.wait {
 		opts.Wait = f.timeout

@@ -22,14 +22,15 @@ import (
 
 // releaseFlags are the flags of release as they are typed.
 type releaseFlags struct {
-	output      string
-	dryRun      string
-	operators   string
-	wait        bool
-	timeout     time.Duration
-	concurrency int
-	selector    string
-	all, yes    bool
+	output        string
+	dryRun        string
+	operators     string
+	wait          bool
+	timeout       time.Duration
+	concurrency   int
+	assumeCrashed bool
+	selector      string
+	all, yes      bool
 	// ignoreMissing takes what the lease does not hold for released.
 	ignoreMissing bool
 	// deleteNamespace deletes the leases' namespaces too.
@@ -81,6 +82,7 @@ func newRelease(c *cli) *cobra.Command {
 	addOperators(cmd, &f.operators)
 	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, before their claims are given up; and for namespaces to be gone")
 	addConcurrency(cmd, &f.concurrency)
+	addAssumeCrashed(cmd, &f.assumeCrashed)
 	addIgnoreMissing(cmd, &f.ignoreMissing)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Release the leases whose labels (Akash's, akash.network/lease.id.…) match")
 	cmd.Flags().BoolVar(&f.all, "all", false, "Release all leases, after a question")
@@ -168,7 +170,7 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 	c.leases = len(groups)
 	watch := watchMissing(events.report)
 	err = apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, Concurrency: f.concurrency, Report: watch.event, Progress: events.progress,
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeCrashed: f.assumeCrashed, Version: version, Concurrency: f.concurrency, Report: watch.event, Progress: events.progress,
 		DeleteNamespace: f.deleteNamespace,
 	}).Release(ctx, groups, names...)
 	if err != nil || f.ignoreMissing {

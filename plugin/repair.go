@@ -175,7 +175,7 @@ func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names [
 	events := newEvents(c, f.output, f.dryRun)
 	var found atomic.Bool
 	err = apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency,
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Version: version, Concurrency: f.concurrency,
 		Progress: events.progress,
 		Report: func(e apply.Event) {
 			found.Store(true)

@@ -19,18 +19,19 @@ import (
 
 // reserveFlags are the flags of reserve and check as they are typed.
 type reserveFlags struct {
-	input       inputFlags
-	proof       proofFlags
-	addresses   []string
-	endpoint    string
-	output      string
-	dryRun      string
-	operators   string
-	expires     time.Duration
-	prune       bool
-	adopt       bool
-	concurrency int
-	check       bool
+	input         inputFlags
+	proof         proofFlags
+	addresses     []string
+	endpoint      string
+	output        string
+	dryRun        string
+	operators     string
+	expires       time.Duration
+	prune         bool
+	adopt         bool
+	concurrency   int
+	assumeCrashed bool
+	check         bool
 }
 
 func (f *reserveFlags) add(cmd *cobra.Command) {
@@ -41,6 +42,7 @@ func (f *reserveFlags) add(cmd *cobra.Command) {
 	addOperators(cmd, &f.operators)
 	addOutput(cmd, &f.output)
 	addConcurrency(cmd, &f.concurrency)
+	addAssumeCrashed(cmd, &f.assumeCrashed)
 }
 
 func newReserve(c *cli) *cobra.Command {
@@ -164,7 +166,7 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 	c.leases = len(requests)
 	return apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Operators: f.operators, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check,
-		Prove: prove, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
+		Prove: prove, AssumeCrashed: f.assumeCrashed, Version: version, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
 	}).Reserve(ctx, requests, kinds...)
 }
 

@@ -23,6 +23,7 @@ type transferFlags struct {
 	wait          bool
 	timeout       time.Duration
 	concurrency   int
+	assumeCrashed bool
 	// ignoreMissing leaves out what nobody holds.
 	ignoreMissing bool
 }
@@ -70,6 +71,7 @@ func newTransfer(c *cli) *cobra.Command {
 	addAssumeServing(cmd, &f.assumeServing)
 	addWait(cmd, &f.wait, &f.timeout, "for the new routes to serve, where the old ones stay until then")
 	addConcurrency(cmd, &f.concurrency)
+	addAssumeCrashed(cmd, &f.assumeCrashed)
 	addIgnoreMissing(cmd, &f.ignoreMissing)
 	return cmd
 }
@@ -118,7 +120,7 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) e
 	c.leases = 1
 	watch := watchMissing(events.report)
 	err = apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Prune: true, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency, Report: watch.event, Progress: events.progress,
+		Config: cfg, DryRun: f.dryRun, Prune: true, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version, Concurrency: f.concurrency, Report: watch.event, Progress: events.progress,
 	}).Transfer(ctx, *to, names, def)
 	if err != nil || f.ignoreMissing {
 		return err

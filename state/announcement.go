@@ -68,7 +68,15 @@ type Announcement struct {
 }
 
 // Name is the name of the object.
-func (a *Announcement) Name() string { return startOfAnnouncement + a.Nonce }
+func (a *Announcement) Name() string { return AnnouncementName(a.Nonce) }
+
+// AnnouncementName is the name of the announcement with the nonce.
+func AnnouncementName(nonce string) string { return startOfAnnouncement + nonce }
+
+// AnnouncedNonce is the nonce of the announcement with the name; ok is false for another name.
+func AnnouncedNonce(name string) (nonce string, ok bool) {
+	return strings.CutPrefix(name, startOfAnnouncement)
+}
 
 // IsAnnouncement is true for the name of an announcement.
 func IsAnnouncement(name string) bool { return strings.HasPrefix(name, startOfAnnouncement) }
@@ -89,6 +97,21 @@ func (a *Announcement) Dead(now time.Time, after time.Duration) bool {
 // String says who is at work, and since when.
 func (a *Announcement) String() string {
 	return fmt.Sprintf("run %s of %s, begun %s", a.Nonce, a.By, a.Begun.UTC().Format(time.RFC3339))
+}
+
+// Stands says who is at work and whether it still is, at the moment now by the API server's clock.
+func (a *Announcement) Stands(now time.Time) string {
+	switch {
+	case a.Phase == Fenced && a.FencedBy == a.Nonce:
+		return a.String() + ", has ended in the middle of its work"
+	case a.Phase == Fenced:
+		return a.String() + ", has crashed; run " + a.FencedBy + " works in its place"
+	case a.Over(now):
+		return a.String() + ", has crashed: it has said nothing since " + a.Renewed.UTC().Format(time.RFC3339)
+	case a.Phase == Undoing:
+		return a.String() + ", gives back what it took"
+	}
+	return a.String() + ", is at work"
 }
 
 // ReadAnnouncement reads an announcement. It is strict: who cannot read one does not know for whom it stands.

@@ -82,6 +82,8 @@ type Claim struct {
 	Deleting bool
 	// Finalizers keep the claim, and so its name, once it is being deleted.
 	Finalizers []string
+	// AtWork says who has taken parts of the claim and has not ended, where that was asked (Meet).
+	AtWork string
 	// Unreadable says why the claim cannot be understood; such a claim shuts out everybody.
 	Unreadable string
 }
@@ -106,7 +108,7 @@ type Part struct {
 	// hash of the definition that asks for it.
 	HTTP       *lease.HTTPOptions `json:"http,omitempty"`
 	Definition string             `json:"definition,omitempty"`
-	// Run is the nonce of the run that took the part and has not ended yet.
+	// Run is the mark of the run that took the part (Mark). Who reads the ledger takes those of ended runs off.
 	Run string `json:"run,omitempty"`
 	// Expires is when a hold ends, by the API server's clock, as RFC 3339; empty for a part that
 	// is held until it is given up.

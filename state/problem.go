@@ -121,6 +121,8 @@ type Mend struct {
 	Unmark, Leave *Claim
 	Group         lease.Group
 	Keys          []string
+	// Groups are those of a run that has crashed and left nothing: its announcement goes.
+	Groups []lease.Group
 	// Release is a claim that its holders give up with all that serves it.
 	Release *Claim
 	// Discard is an object of the ledger that goes, whatever it may be.

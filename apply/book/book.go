@@ -98,6 +98,12 @@ type bookReader struct {
 // listClaims reads the claims, page by page; of those on hosts only what the book shows is kept,
 // unless they are needed whole.
 func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
+	runs, err := ledger.New(r.cluster, r.cfg.LedgerNamespace).Announcements(ctx)
+	if err != nil {
+		return err
+	}
+	r.contents.Now = r.cluster.Now()
+	r.contents.AddRuns(runs...)
 	return cluster.EachMeta(ctx, r.cluster, cluster.Leases, r.cfg.LedgerNamespace, metav1.ListOptions{LabelSelector: ledger.NoDefinitions}, func(meta *metav1.ObjectMeta) {
 		if claim, ok := state.ReadClaim(meta); ok {
 			claim.UID, claim.ResourceVersion = "", "" // a book writes nothing

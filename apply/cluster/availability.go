@@ -134,7 +134,12 @@ func (c *Cluster) ReadOf(ctx context.Context, resource schema.GroupVersionResour
 // Write does one write, and again as long as it does not get through: what may have taken effect is
 // for the caller to look at. A write that has begun is carried to its end, also when the run is
 // interrupted meanwhile: only then is it known what there is to take back. A deadline stays.
+//
+// The gate of the context, if it has one, is asked first.
 func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) error {
+	if err := c.ask(ctx); err != nil {
+		return err
+	}
 	return c.persist(ctx, schema.GroupVersionResource{}, isUnsent, func() error {
 		if err := ctx.Err(); err != nil {
 			return err

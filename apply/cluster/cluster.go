@@ -59,8 +59,8 @@ type Cluster struct {
 	// Retries bound how often a lost race or an unclear answer is followed by another try.
 	Retries wait.Backoff
 	host    string
-	// gate bounds the requests under way.
-	gate         chan struct{}
+	// places bound the requests under way.
+	places       chan struct{}
 	clock        *clock
 	availability *availability
 	config       *rest.Config
@@ -85,7 +85,7 @@ func Connect(config *rest.Config, concurrency int) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Retries: wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.7, Jitter: 0.5, Steps: 10}, config: config, http: client, host: config.Host, gate: make(chan struct{}, max(concurrency, 1)), clock: clock, availability: availability}
+	c := &Cluster{Retries: wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.7, Jitter: 0.5, Steps: 10}, config: config, http: client, host: config.Host, places: make(chan struct{}, max(concurrency, 1)), clock: clock, availability: availability}
 	return c, c.connect(client)
 }
 
@@ -104,8 +104,8 @@ func (c *Cluster) connect(client *http.Client) (err error) {
 // enter waits for a place among the requests under way.
 func (c *Cluster) enter(ctx context.Context) (leave func(), err error) {
 	select {
-	case c.gate <- struct{}{}:
-		return func() { <-c.gate }, nil
+	case c.places <- struct{}{}:
+		return func() { <-c.places }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -221,7 +221,7 @@ func (e *MissingKindError) Error() string {
 // Explain turns an answer of the API server, or its silence, into a sentence and a next step.
 func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionResource) error {
 	switch {
-	case err == nil, IsAway(err), errors.Is(err, context.Canceled):
+	case err == nil, IsAway(err), IsShut(err), errors.Is(err, context.Canceled):
 		return err
 	case IsMissingKind(err):
 		return &MissingKindError{Resource: resource}

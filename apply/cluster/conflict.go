@@ -50,10 +50,10 @@ func IsOvertaken(err error) bool {
 
 // IsUnclear is true when the request may or may not have taken effect: no answer came, or one
 // that says nothing of the object (a gateway's 5xx). A request that was given up because the server
-// is away was not sent.
+// is away was not sent, nor was one that a gate has refused.
 func IsUnclear(err error) bool {
 	status, ok := statusOf(err)
-	return !IsAway(err) && (!ok || status.Code >= 500)
+	return !IsAway(err) && !IsShut(err) && (!ok || status.Code >= 500)
 }
 
 // Owners are the field managers that a conflict names, each once.

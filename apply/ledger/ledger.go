@@ -23,11 +23,12 @@ import (
 type Ledger struct {
 	cluster   *cluster.Cluster
 	Namespace string
+	runs      *runs
 }
 
 // New is the ledger in a namespace of a cluster.
 func New(c *cluster.Cluster, namespace string) Ledger {
-	return Ledger{cluster: c, Namespace: namespace}
+	return Ledger{cluster: c, Namespace: namespace, runs: newRuns()}
 }
 
 // ErrAgain says that a write lost a race, or that its answer leaves open whether it took effect:
@@ -40,33 +41,45 @@ func (l Ledger) client() metadata.ResourceInterface {
 
 // List reads all claims, or those of one kind. It names no resource version, so the answer is not older than the
 // request: "0" was seen to miss claims.
+//
+// Claims are read without the marks of runs that have ended.
 func (l Ledger) List(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, error) {
 	opts := metav1.ListOptions{LabelSelector: NoDefinitions}
 	if len(kinds) == 1 {
-		opts.LabelSelector = state.LabelKind + "=" + string(kinds[0])
+		opts.LabelSelector = state.LabelKind + " in (" + string(kinds[0]) + "," + state.KindRun + ")"
 	}
-	return l.list(ctx, opts)
+	return l.list(ctx, opts, map[string]bool{})
 }
 
 // ListOwner reads the claims of one owner, as List does.
 func (l Ledger) ListOwner(ctx context.Context, owner string) ([]*state.Claim, error) {
-	return l.list(ctx, metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner + "," + NoDefinitions})
+	return l.list(ctx, metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner + "," + NoDefinitions}, nil)
 }
 
-func (l Ledger) list(ctx context.Context, opts metav1.ListOptions) ([]*state.Claim, error) {
-	return cluster.ListMetas(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) (*state.Claim, bool) {
-		c, ok := state.ReadClaim(meta)
-		return &c, ok
-	})
+// list reads claims. Where it reads announcements too (there), those are of the same moment.
+func (l Ledger) list(ctx context.Context, opts metav1.ListOptions, there map[string]bool) ([]*state.Claim, error) {
+	var claims []*state.Claim
+	err := cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
+		if c, ok := state.ReadClaim(meta); ok {
+			claims = append(claims, &c)
+		} else if nonce, ok := state.AnnouncedNonce(meta.Name); ok && there != nil {
+			there[nonce] = true
+		}
+	}, func() { claims = nil })
+	if err != nil {
+		return nil, err
+	}
+	return claims, l.settle(ctx, claims, there)
 }
 
-// Get reads one claim; it is nil where there is none.
+// Get reads one claim, as List does; it is nil where there is none.
 func (l Ledger) Get(ctx context.Context, name string) (*state.Claim, error) {
 	meta, err := l.get(ctx, name)
 	if meta == nil || err != nil {
 		return nil, err
 	}
-	return l.read(meta), nil
+	claim := l.read(meta)
+	return claim, l.settle(ctx, []*state.Claim{claim}, nil)
 }
 
 // get reads the metadata of an object of the ledger; it is nil where there is none.
@@ -104,6 +117,9 @@ func (l Ledger) again(ctx context.Context, err error, verb string) error {
 		return fmt.Errorf("the ledger's namespace %s does not exist; make it with: kubectl akash-net install", l.Namespace)
 	}
 	explained := l.cluster.Explain(err, verb, cluster.Leases)
+	if cluster.IsOwned(err) || cluster.IsOvertaken(err) {
+		l.runs.conflicts.Add(1)
+	}
 	if ctx.Err() == nil && (cluster.IsOwned(err) || cluster.IsOvertaken(err) || cluster.IsUnclear(err)) {
 		return fmt.Errorf("%w: %w", ErrAgain, explained)
 	}

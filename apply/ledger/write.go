@@ -102,7 +102,8 @@ func (l Ledger) send(ctx context.Context, name string, kind types.PatchType, bod
 	if err != nil {
 		return nil, err
 	}
-	return l.read(meta), nil
+	claim := l.read(meta)
+	return claim, l.settle(ctx, []*state.Claim{claim}, nil)
 }
 
 // patch patches an object of the ledger, and answers with its metadata as it is then.

@@ -3,40 +3,49 @@ package diagnose
 import (
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/lease"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// signsOfLife tell a run that works from one that has crashed: a run writes the claims that it takes one
-// after the other, then the objects of its lease, and each write is a sign of life for all that it holds.
-type signsOfLife struct {
-	// runs are when a claim with the mark of a run was last written, groups when an object of a
-	// deployment group was.
-	runs   map[string]time.Time
-	groups map[lease.Group]time.Time
+// hasCrashed is true for the mark of a run whose command does not renew its announcement any more, or has ended in the
+// middle of its work.
+func (p *problems) hasCrashed(mark string) bool {
+	if mark == "" {
+		return false
+	}
+	a := p.runs[state.NonceOf(mark)]
+	return a != nil && p.isDead(a) // where it has gone since the claim was read the run has ended
 }
 
-func newSignsOfLife(claims []*state.Claim, objects []state.OwnObject) signsOfLife {
-	s := signsOfLife{runs: map[string]time.Time{}, groups: map[lease.Group]time.Time{}}
-	for _, c := range claims {
-		for _, p := range c.Parts {
-			if p.Run != "" {
-				s.runs[p.Run] = latest(s.runs[p.Run], c.Updated)
-			}
-		}
+// isDead is true for the announcement of a command that has crashed, unless another command that is at work has taken
+// over its work. A command that asks sees what it has taken over itself.
+func (p *problems) isDead(a *state.Announcement) bool {
+	if a.Phase != state.Fenced {
+		return a.Nonce != p.Own && a.Dead(p.Now, p.CrashedAfter)
 	}
-	for i := range objects {
-		if o := &objects[i]; o.HasLease {
-			g := o.Lease.Group()
-			s.groups[g] = latest(s.groups[g], o.Written)
-		}
-	}
-	return s
+	by := p.runs[a.FencedBy]
+	return a.FencedBy == p.Own || by == nil || by.Phase == state.Fenced || by.Dead(p.Now, p.CrashedAfter)
 }
 
-// last is when the run that has marked a part last wrote anything.
-func (s signsOfLife) last(p state.Part) time.Time {
-	return latest(s.runs[p.Run], s.groups[p.Lease.Group()])
+// crashedRuns finds the announcements of crashed commands whose marks nothing carries.
+func (p *problems) crashedRuns() {
+	marked := map[string]bool{}
+	for _, c := range p.Claims {
+		for _, nonce := range c.Nonces() {
+			marked[nonce] = true
+		}
+	}
+	for _, a := range p.Runs {
+		if marked[a.Nonce] || a.FencedBy == p.Own && p.Own != "" || !p.isDead(a) {
+			continue
+		}
+		p.add(state.Problem{
+			Problem: state.CrashedRun, Thing: a.Name(), Lease: a.Groups[0].String(), Since: metav1.NewTime(a.Begun),
+			Message: a.String() + ", did not end, and has left nothing",
+			Plan:    "take its announcement away", Mend: state.Mend{Groups: a.Groups},
+		})
+	}
 }
 
 func latest(a, b time.Time) time.Time {

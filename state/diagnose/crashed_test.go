@@ -2,54 +2,82 @@ package diagnose
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
-	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
-	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// A run counts as crashed when neither a claim with its mark nor an object of its lease was written for
-// as long as CrashedAfter.
+// A run has crashed when its command does not renew its announcement any more, or has ended in the middle of its work;
+// unless another command that is at work has taken over.
 func TestCrashedRuns(t *testing.T) {
-	claim := func(host, run string, minute int) *state.Claim {
-		c := claimtest.HostClaim(host, statetest.Shop, run)
-		c.Updated = statetest.Minute(minute)
-		return c
+	const another = "another"
+	fenced := func(by string) *state.Announcement {
+		a := announced("n0nce", 10)
+		a.Phase, a.FencedBy = state.Fenced, by
+		return a
 	}
-	object := func(minute int) state.OwnObject {
-		return state.OwnObject{ObjectRef: state.ObjectRef{Kind: "service"}, Ownership: state.Ownership{Lease: statetest.Shop, HasLease: true, Ours: true}, Definition: "d", Written: statetest.Minute(minute)}
-	}
+	runs := func(runs ...*state.Announcement) []*state.Announcement { return runs }
 	for name, tt := range map[string]struct {
-		claims  []*state.Claim
-		objects []state.OwnObject
-		want    []string
+		runs    []*state.Announcement
+		own     string
+		after   time.Duration
+		crashed bool
 	}{
-		"nothing written since":              {[]*state.Claim{claim("a.example.com", "one", 0)}, nil, []string{"a.example.com"}},
-		"written of late":                    {[]*state.Claim{claim("a.example.com", "one", 9)}, nil, nil},
-		"the run takes others":               {[]*state.Claim{claim("a.example.com", "one", 0), claim("b.example.com", "one", 9)}, nil, nil},
-		"another run of the lease has begun": {[]*state.Claim{claim("a.example.com", "one", 0), claim("b.example.com", "two", 9)}, nil, []string{"a.example.com"}},
-		"the run writes objects":             {[]*state.Claim{claim("a.example.com", "one", 0)}, []state.OwnObject{object(9)}, nil},
-		"its objects are old":                {[]*state.Claim{claim("a.example.com", "one", 0)}, []state.OwnObject{object(1)}, []string{"a.example.com"}},
-		"no mark":                            {[]*state.Claim{claim("a.example.com", "", 0)}, nil, nil},
+		"renewed a moment ago":                      {runs: runs(announced("n0nce", 10))},
+		"not renewed since":                         {runs: runs(announced("n0nce", 9)), crashed: true},
+		"renewed, but not since a shorter time":     {runs: runs(announced("n0nce", 10)), after: -1, crashed: true},
+		"its announcement is gone":                  {runs: []*state.Announcement{}},
+		"it has ended in the middle":                {runs: runs(fenced("n0nce")), crashed: true},
+		"another command works in its place":        {runs: runs(fenced(another), announced(another, 10))},
+		"another command has crashed in its place":  {runs: runs(fenced(another), announced(another, 9)), crashed: true},
+		"another command has ended and left it":     {runs: runs(fenced(another)), crashed: true},
+		"the command that asks works in its place":  {runs: runs(fenced(another), announced(another, 10)), own: another, crashed: true},
+		"the command that asks has marked it":       {runs: runs(announced("n0nce", 9)), own: "n0nce"},
+		"a command of another nonce is not renewed": {runs: runs(announced("n0nce", 10), announced(another, 10))},
+		"a second run of the command, not renewed":  {runs: runs(announced("n0nce", 9)), crashed: true},
+		"the command in its place was itself fenced": {runs: runs(fenced(another), func() *state.Announcement {
+			a := announced(another, 10)
+			a.Phase, a.FencedBy = state.Fenced, another
+			return a
+		}()), crashed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := Problems(ProblemFacts{
-				View:    &View{Config: config.Default(), Claims: tt.claims, Book: &view.Book{}, Now: statetest.Minute(10)},
-				Objects: tt.objects, Namespaces: map[string]bool{statetest.Shop.Namespace(): true}, CrashedAfter: 2 * time.Minute,
-			})
-			var crashed []string
-			for _, p := range found {
-				if p.Problem == state.CrashedRun {
-					crashed = append(crashed, p.Thing)
+			f := newFacts(t)
+			f.holds(statetest.Shop, atHost, func(p *state.Part) {
+				if p.Run = "n0nce"; strings.HasPrefix(name, "a second run") {
+					p.Run = state.Mark("n0nce", 1)
 				}
+			})
+			f.Runs, f.Own = tt.runs, tt.own
+			if tt.after != 0 {
+				f.CrashedAfter = 0
 			}
-			if !slices.Equal(crashed, tt.want) {
-				t.Errorf("crashed are the runs that hold %q, want %q", crashed, tt.want)
+			found := slices.ContainsFunc(f.find(), func(p state.Problem) bool { return p.Problem == state.CrashedRun && p.Thing == atHost })
+			if found != tt.crashed {
+				t.Errorf("crashed: %v, want %v", found, tt.crashed)
 			}
 		})
+	}
+}
+
+// A crashed command that has left no mark is told of too: others wait until its announcement is over.
+func TestCrashedRunsThatLeftNothing(t *testing.T) {
+	f := newFacts(t)
+	f.holds(statetest.Shop, atHost)
+	f.Runs = []*state.Announcement{announced("n0nce", 9), announced("working", 10)}
+	found := f.find()
+	if len(found) != 1 || found[0].Name() != "CrashedRun/run--n0nce" || !slices.Equal(found[0].Mend.Groups, f.Runs[0].Groups) {
+		t.Fatalf("found %+v", found)
+	}
+	if m := found[0].Message; !strings.HasPrefix(m, "run n0nce of ann@laptop, begun ") || !strings.HasSuffix(m, ", did not end, and has left nothing") {
+		t.Errorf("it is said %q", m)
+	}
+	f.Own = "own"
+	f.Runs[0].Phase, f.Runs[0].FencedBy = state.Fenced, "own"
+	if found := f.find(); len(found) > 0 {
+		t.Errorf("what the command's end takes away is found: %+v", found)
 	}
 }

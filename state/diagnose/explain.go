@@ -63,8 +63,8 @@ func (c *View) claimTroubles(x *Explanation, claim *state.Claim) {
 			x.next("kubectl -n %s edit lease.coordination.k8s.io/%s", c.Config.LedgerNamespace, claim.Name())
 		}
 	case claim.Marked():
-		x.fact("A run that took it has not ended: it is under way, or it has crashed.")
-		x.next("run the same apply again, or: kubectl akash-net repair")
+		x.fact("%s.", strings.ToUpper(claim.AtWork[:1])+claim.AtWork[1:])
+		x.next("where it has crashed, run the same apply again, or: kubectl akash-net repair")
 	}
 	for _, p := range claim.Parts {
 		switch {

@@ -90,7 +90,7 @@ func (c *View) ipRow(x *Explanation, r view.IPRow) {
 	case view.StateReserved:
 		x.fact("%s is held by lease %s, and no Service of it uses it.", port, r.Lease)
 	}
-	if r.Message != "" && r.State != view.StateUnreadable {
+	if r.Message != "" && r.State != view.StateClaiming && r.State != view.StateUnreadable {
 		x.fact("%s.", r.Message)
 	}
 }

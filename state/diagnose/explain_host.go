@@ -124,7 +124,7 @@ func (c *View) hostRow(x *Explanation, r view.HostRow) {
 		}
 		x.next("the lease's routes are made with: kubectl akash-net apply -f FILE")
 	}
-	if r.Message != "" && r.State != view.StateWithheld && r.State != view.StatePending && r.State != view.StateUnreadable {
+	if r.Message != "" && r.State != view.StateClaiming && r.State != view.StateWithheld && r.State != view.StatePending && r.State != view.StateUnreadable {
 		x.fact("%s.", r.Message)
 	}
 }

@@ -50,7 +50,7 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 		switch {
 		case part.Ended(p.Now):
 			ended = append(ended, part.Key)
-		case part.Run != "" && p.Now.Sub(p.signs.last(part)) > p.CrashedAfter:
+		case p.hasCrashed(part.Run):
 			marked = append(marked, part.Key)
 		case part.Run == "" && !p.Namespaces[part.Lease.Namespace()] && (part.Applied || p.hadNamespace(c, g)):
 			gone = append(gone, part.Key)
@@ -69,7 +69,7 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 	}
 	if len(marked) > 0 {
 		x := base
-		x.Problem, x.Message = state.CrashedRun, "a run took it and did not end"
+		x.Problem, x.Message = state.CrashedRun, p.runs[state.NonceOf(c.Part(marked[0]).Run)].String()+", took it and did not end"
 		stands := p.standFor(c, g)
 		switch {
 		case p.servedByFormer(c, g):

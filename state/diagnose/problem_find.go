@@ -18,6 +18,7 @@ import (
 // Problems finds what is wrong, in the order of the things. It is pure, as the book is.
 func Problems(f ProblemFacts) []state.Problem {
 	p := newProblems(f)
+	p.crashedRuns()
 	p.findKept()
 	for _, c := range f.Claims {
 		p.claim(c)
@@ -55,7 +56,9 @@ type problems struct {
 	written map[string]bool
 	// hashes are those of the definitions of which the objects of a deployment group are.
 	hashes map[lease.Group]map[string]bool
-	signs  signsOfLife
+	// lastWritten is when an object of a deployment group was last written, runs are the announcements by their nonces.
+	lastWritten map[lease.Group]time.Time
+	runs        map[string]*state.Announcement
 	// kept are the definitions that the ledger keeps, as far as they can be understood.
 	kept map[lease.Group]*KeptDefinition
 	// declarations are Akash's objects that stand for hosts and ports.
@@ -68,7 +71,7 @@ type problems struct {
 func newProblems(f ProblemFacts) *problems {
 	p := &problems{
 		ProblemFacts: f, claims: map[string]*state.Claim{}, byKey: map[string][]*state.Claim{}, services: map[string][]state.ServiceObject{}, written: map[string]bool{},
-		hashes: map[lease.Group]map[string]bool{}, kept: map[lease.Group]*KeptDefinition{}, pools: state.NewPoolIndex(f.Contents.Pools),
+		hashes: map[lease.Group]map[string]bool{}, lastWritten: map[lease.Group]time.Time{}, runs: map[string]*state.Announcement{}, kept: map[lease.Group]*KeptDefinition{}, pools: state.NewPoolIndex(f.Contents.Pools),
 	}
 	for _, c := range f.Claims {
 		if p.claims[c.Name()] = c; c.Kind == state.Address {
@@ -89,11 +92,19 @@ func newProblems(f ProblemFacts) *problems {
 		}
 		p.hashes[g][o.Definition] = true
 	}
-	p.signs = newSignsOfLife(f.Claims, f.Objects)
+	for i := range f.Objects {
+		if o := &f.Objects[i]; o.HasLease {
+			g := o.Lease.Group()
+			p.lastWritten[g] = latest(p.lastWritten[g], o.Written)
+		}
+	}
+	for _, a := range f.Runs {
+		p.runs[a.Nonce] = a
+	}
 	for i := range f.Definitions {
 		if k := &f.Definitions[i]; k.Def != nil {
 			g := k.Def.Lease.Group()
-			p.kept[g], p.signs.groups[g] = k, latest(p.signs.groups[g], k.Written)
+			p.kept[g], p.lastWritten[g] = k, latest(p.lastWritten[g], k.Written)
 		}
 	}
 	p.stands, p.declarations = servedParts(f), declarations(f.Objects)
@@ -181,6 +192,11 @@ type ProblemFacts struct {
 	Namespaces map[string]bool
 	// Definitions are those that the ledger keeps.
 	Definitions []KeptDefinition
-	// CrashedAfter is for how long a run may write nothing before it counts as crashed.
+	// Runs are the announcements of commands that are at work, or have crashed. Own is the nonce of the command that
+	// asks.
+	Runs []*state.Announcement
+	Own  string
+	// CrashedAfter is for how long a run may not have renewed its announcement before it counts as crashed, and for
+	// how long nobody may have written for a lease before what it lacks is a problem.
 	CrashedAfter time.Duration
 }

@@ -20,17 +20,21 @@ func beside(name string, change func(f *facts)) besides { return besides{name: c
 
 var claimProblems = []aProblem{
 	{state.CrashedRun, "a run took a host and made nothing", func(f *facts) { f.holds(statetest.Shop, atHost, marked) }, besides{
-		"it ended":                 func(f *facts) { f.Claims[0].Parts[0].Run = "" },
-		"it wrote a claim of late": func(f *facts) { f.Claims[0].Updated = statetest.Minute(9) },
-		"the hold is over":         func(f *facts) { ends(1)(&f.Claims[0].Parts[0]) },
+		"it ended":         func(f *facts) { f.Claims[0].Parts[0].Run = "" },
+		"it is at work":    func(f *facts) { f.Runs = []*state.Announcement{announced("n0nce", 10)} },
+		"the hold is over": func(f *facts) { ends(1)(&f.Claims[0].Parts[0]) },
 	}},
 	{state.CrashedRun, "a run took a host and routed it", func(f *facts) { f.holds(statetest.Shop, atHost, marked); f.routes("ingress", statetest.Shop, atHost) },
-		beside("it wrote an object of late", func(f *facts) { f.Objects[0].Written = statetest.Minute(9) })},
+		beside("its announcement has gone since the claim was read", func(f *facts) { f.Runs = []*state.Announcement{} })},
 	{state.CrashedRun, "a run took a host and declared it alone", func(f *facts) {
 		f.holds(statetest.Shop, atHost, marked)
 		f.routes(kinds.ProviderHost.Singular, statetest.Shop, atHost)
 	},
-		beside("a run of another claim goes on", func(f *facts) { f.holds(statetest.Shop, "b.example.com", marked).Updated = statetest.Minute(9) })},
+		beside("another command works in its place", func(f *facts) {
+			dead, by := announced("n0nce", 0), announced("another", 10)
+			dead.Phase, dead.FencedBy = state.Fenced, "another"
+			f.Runs = []*state.Announcement{dead, by}
+		})},
 	{state.CrashedRun, "a run took over a host that the former holder serves", func(f *facts) {
 		f.holds(statetest.Shop, atHost, marked, func(p *state.Part) { p.From = sibling.Group().String() })
 		f.routes("ingress", sibling, atHost)

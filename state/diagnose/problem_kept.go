@@ -48,7 +48,7 @@ func (p *problems) findKept() {
 // that it asks for is withheld from it.
 func (p *problems) isStray(k *KeptDefinition) bool {
 	g := k.Def.Lease.Group()
-	return !p.Namespaces[k.Def.Lease.Namespace()] && p.Now.Sub(p.signs.groups[g]) > p.CrashedAfter &&
+	return !p.Namespaces[k.Def.Lease.Namespace()] && p.Now.Sub(p.lastWritten[g]) > p.CrashedAfter &&
 		!slices.ContainsFunc(p.Claims, func(c *state.Claim) bool { return len(c.Entries(g)) > 0 }) &&
 		!slices.ContainsFunc(p.Objects, func(o state.OwnObject) bool { return o.Of(g) })
 }
@@ -77,7 +77,7 @@ func (p *problems) byPruning(x state.Problem, g lease.Group) state.Problem {
 // on them. Who applies in another way, or by an older version, does not keep what was applied.
 func (p *problems) heals(g lease.Group) bool {
 	k := p.kept[g]
-	return k != nil && p.hashes[g][k.Def.Hash] && p.Now.Sub(p.signs.groups[g]) > p.CrashedAfter
+	return k != nil && p.hashes[g][k.Def.Hash] && p.Now.Sub(p.lastWritten[g]) > p.CrashedAfter
 }
 
 // finishes is true where the kept definition is that of the run which has marked the parts of a claim and did not end.

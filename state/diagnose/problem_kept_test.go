@@ -77,7 +77,7 @@ var keptProblems = []aProblem{
 	{state.CrashedRun, "a run died after it had kept its definition", func(f *facts) {
 		f.holds(statetest.Shop, atHost, marked)
 		f.keeps(statetest.Shop, atHost)
-	}, besides{"it is under way": func(f *facts) { f.Definitions[0].Written = statetest.Minute(9) }}},
+	}, besides{"it is under way": func(f *facts) { f.Runs = []*state.Announcement{announced("n0nce", 10)} }}},
 	{state.CrashedRun, "a run died before it had kept its definition", func(f *facts) {
 		f.holds(statetest.Shop, atHost, marked)
 		f.keeps(statetest.Shop, "other.example.com").Run = "another"

@@ -90,7 +90,18 @@ func newFacts(t testing.TB) *facts {
 func (f *facts) find() []state.Problem {
 	f.Contents.Claims, f.Contents.Now = f.Claims, f.Now
 	f.Book = view.NewBook(f.Config, f.Contents, view.SubjectPools)
+	if f.Runs == nil && slices.ContainsFunc(f.Claims, (*state.Claim).Marked) {
+		f.Runs = []*state.Announcement{announced("n0nce", 0)}
+	}
 	return Problems(f.ProblemFacts)
+}
+
+// announced is the announcement of a command at work for the lease, begun in minute 0, as it was renewed in a minute.
+func announced(nonce string, minute int) *state.Announcement {
+	return &state.Announcement{
+		Nonce: nonce, Groups: []lease.Group{statetest.Shop.Group()}, By: "ann@laptop", Begun: statetest.Minute(0),
+		Renewed: statetest.Minute(minute), Lasts: 15 * time.Second, Phase: state.Active,
+	}
 }
 
 func poolOf(name string, ours bool, ranges ...string) state.PoolObject {
@@ -119,7 +130,9 @@ func (f *facts) claims(c *state.Claim, part []func(*state.Part)) *state.Claim {
 	for _, change := range part {
 		change(&c.Parts[0])
 	}
-	c.Updated = c.Created
+	if c.Updated = c.Created; c.Marked() {
+		c.AtWork = announced("n0nce", 0).Stands(f.Now)
+	}
 	f.Claims = append(f.Claims, c)
 	return c
 }

@@ -32,6 +32,8 @@ import (
 //	config blocked=HOST | mode=pool | ranges=R,R | wildcards
 //	gone LEASE                                       its namespace is gone
 //
+//	run NONCE LEASE renewed=N [fenced-by=NONCE]      the announcement of a command
+//
 // The command is "problems", or "explain THING".
 func TestSituations(t *testing.T) {
 	for _, file := range []string{"situations.txt", "explained.txt"} {
@@ -84,6 +86,23 @@ func (f *facts) obey(t *testing.T, line string) {
 			f.inhabit(lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq, OSeq: 1, Provider: "akash1p"})
 		}
 		f.Claims = append(f.Claims, c)
+		for _, p := range c.Parts {
+			if p.Run != "" {
+				f.run(p.Run, p.Lease.Group(), statetest.Minute(0))
+			}
+		}
+		if c.Marked() {
+			c.AtWork = f.Runs[len(f.Runs)-1].Stands(f.Now)
+		}
+	case "run":
+		renewed, by, _ := strings.Cut(strings.TrimPrefix(words[2], "renewed="), " ")
+		a := f.run(words[0], claimtest.WordLease(t, words[1]).Group(), minuteOf(t, renewed))
+		if len(words) > 3 {
+			by = strings.TrimPrefix(words[3], "fenced-by=")
+		}
+		if by != "" {
+			a.Phase, a.FencedBy = state.Fenced, by
+		}
 	case "gone":
 		delete(f.Namespaces, claimtest.WordLease(t, words[0]).Namespace())
 	case "config":
@@ -222,4 +241,16 @@ func TestWordsOfSituations(t *testing.T) {
 	if a := netip.MustParseAddr("203.0.113.1"); len(f.AddressUses[a]) != 1 || !f.AddressUses[a][0].Granted || len(f.Objects[0].Uses) != 2 {
 		t.Errorf("the Service is %+v, its uses %v", f.Objects[0], f.AddressUses)
 	}
+}
+
+// run announces a command, or says of one that was announced when it was renewed last.
+func (f *facts) run(nonce string, g lease.Group, renewed time.Time) *state.Announcement {
+	i := slices.IndexFunc(f.Runs, func(a *state.Announcement) bool { return a.Nonce == nonce })
+	if i < 0 {
+		a := announced(nonce, 0)
+		i, a.Groups = len(f.Runs), []lease.Group{g}
+		f.Runs = append(f.Runs, a)
+	}
+	f.Runs[i].Renewed = renewed
+	return f.Runs[i]
 }

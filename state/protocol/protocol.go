@@ -117,7 +117,7 @@ func Pend(p state.Part, claim *state.Claim, until string) state.Part {
 }
 
 // kept is a part that the group holds. One that another run of the lease has marked gets this run's mark, so
-// that the other's undoing cannot take it away. A hold that is renewed is as if it were taken now: it must not
+// that the other's undoing cannot take it away, and with it the note that objects are about to stand for it. A hold that is renewed is as if it were taken now: it must not
 // end while the run goes on, and a wildcard may have been bound over a host whose hold had ended.
 func (t Taking) kept(own, want state.Part, out *Taken) state.Part {
 	if own.Run == t.Nonce && !out.Took { // with our mark: the answer to our write was lost
@@ -126,7 +126,7 @@ func (t Taking) kept(own, want state.Part, out *Taken) state.Part {
 	renew := own.Expires != ""
 	if own.Run != t.Nonce && (own.Run != "" || renew || t.Relied) {
 		out.Next, out.Anew = Write, out.Anew || own.Run != "" || renew
-		own.Run = t.Nonce
+		own.Run, own.Applied = t.Nonce, own.Applied || want.Applied
 	}
 	if renew && (t.Want.Kind != state.Wildcard || own.Bound) {
 		own.Expires = want.Expires

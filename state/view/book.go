@@ -110,6 +110,11 @@ func (t *Tenant) Labels() map[string]string {
 // objects say; a thing without a claim, as Akash's provider leaves them, is shown with the objects
 // that use it.
 func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book {
+	if in.fromFiles { // in any order
+		for _, c := range in.Claims {
+			c.Meet(in.Runs, in.Now)
+		}
+	}
 	f := folder{cfg: cfg, now: in.Now, tenants: map[lease.ID]*Tenant{}}
 	b := &Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book"}
 	var hosts []HostRow

@@ -119,6 +119,9 @@ func hostRows(c *state.Claim) []HostRow {
 		row.Path = strings.TrimSuffix(p.Path, "/")
 		row.Service, row.Port, row.From = p.Service, p.Port, p.From
 		row.State, row.Expires = claimState(c, p, StateReserved, never), p.Expires
+		if row.State == StateClaiming {
+			row.Message = c.AtWork
+		}
 		rows = append(rows, row)
 	}
 	for _, w := range c.Waits {

@@ -149,7 +149,9 @@ func (x *ipFold) claim(c *state.Claim) {
 				x.shown[old] = append(x.shown[old], a)
 			}
 		}
-		row.State, row.Expires = claimState(c, p, seen, x.now), p.Expires
+		if row.State, row.Expires = claimState(c, p, seen, x.now), p.Expires; row.State == StateClaiming {
+			row.Message = c.AtWork
+		}
 		x.shown[key] = append(x.shown[key], a)
 		x.rows = append(x.rows, row)
 	}
@@ -197,7 +199,9 @@ func (x *ipFold) endpoint(c *state.Claim) {
 			continue
 		}
 		waiting := row
-		waiting.State = claimState(c, p, seen, x.now)
+		if waiting.State = claimState(c, p, seen, x.now); waiting.State == StateClaiming {
+			waiting.Message = c.AtWork
+		}
 		x.shown[key] = append(x.shown[key], netip.Addr{})
 		x.rows = append(x.rows, waiting)
 	}

@@ -81,7 +81,7 @@ func TestBookHosts(t *testing.T) {
 		"a run's mark": {
 			claims:  []*state.Claim{claimtest.HostClaim("a.example.com", statetest.Shop, "n0nce")},
 			objects: []state.HostObject{route("Ingress", statetest.Shop, "a.example.com", 3)},
-			want:    []hostLine{{"a.example.com", statetest.Alice, "web", "ingress", StateClaiming, true, 1, ""}},
+			want:    []hostLine{{"a.example.com", statetest.Alice, "web", "ingress", StateClaiming, true, 1, "run n0nce of ann@laptop, begun 2026-11-18T09:00:00Z, is at work"}},
 		},
 		"claims that cannot be counted on": {
 			claims: []*state.Claim{unreadable, going},
@@ -127,6 +127,11 @@ func TestBookHosts(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			runs := Contents{Hosts: tc.objects}
+			runs.AddRuns(&state.Announcement{Nonce: "n0nce", By: "ann@laptop", Begun: statetest.Minute(0), Phase: state.Active})
+			for _, c := range tc.claims {
+				c.Meet(runs.Runs, runs.Now)
+			}
 			b := NewBook(config.Default(), Contents{Claims: tc.claims, Hosts: tc.objects}, SubjectHosts)
 			if diff := cmp.Diff(tc.want, hostLines(b)); diff != "" {
 				t.Errorf("hosts (-want +got):\n%s", diff)
@@ -134,7 +139,7 @@ func TestBookHosts(t *testing.T) {
 			if b.Hosts == nil || b.IPs != nil || b.Leases != nil || b.Pools != nil {
 				t.Errorf("the book has other lists than the one that was asked for: %+v", b)
 			}
-			if diff := cmp.Diff(b, NewBook(config.Default(), added(Contents{Hosts: tc.objects}, tc.claims), SubjectHosts)); diff != "" {
+			if diff := cmp.Diff(b, NewBook(config.Default(), added(runs, tc.claims), SubjectHosts)); diff != "" {
 				t.Errorf("of claims that are added one by one the book is another (-whole +added):\n%s", diff)
 			}
 		})

@@ -19,6 +19,10 @@ type Contents struct {
 	// is taken for ended.
 	Now    time.Time
 	Claims []*state.Claim
+	// Runs are the announcements of commands, by their nonces.
+	Runs map[string]*state.Announcement
+	// fromFiles is true where claims were added as whole objects.
+	fromFiles bool
 	// hostRows are what AddClaim keeps of claims on hosts; a book takes them over.
 	hostRows []HostRow
 	// Hosts are ProviderHosts and the routes of leases.
@@ -68,7 +72,10 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 // AddClaim adds a claim. Where whole is false no more is kept of one on a host than its rows, which
 // are all that a book shows of it: a ledger may have a hundred thousand. To admit routes needs the
 // claims whole.
+//
+// The announcements of commands are to be there before the claims.
 func (c *Contents) AddClaim(claim *state.Claim, whole bool) {
+	claim.Meet(c.Runs, c.Now)
 	if whole || claim.Kind.HasPorts() {
 		c.Claims = append(c.Claims, claim)
 	} else {
@@ -96,13 +103,27 @@ func (c *Contents) ClaimedHosts() iter.Seq[string] {
 }
 
 func (c *Contents) addClaim(o *unstructured.Unstructured) {
+	if a, err := state.ReadAnnouncement(o); err == nil {
+		c.AddRuns(a)
+		return
+	}
 	claim, ok := state.ReadClaim(&metav1.ObjectMeta{
 		Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
 		UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
 		DeletionTimestamp: o.GetDeletionTimestamp(), Finalizers: o.GetFinalizers(), ManagedFields: o.GetManagedFields(),
 	})
 	if ok {
-		c.Claims = append(c.Claims, &claim)
+		c.Claims, c.fromFiles = append(c.Claims, &claim), true
+	}
+}
+
+// AddRuns adds announcements of commands.
+func (c *Contents) AddRuns(runs ...*state.Announcement) {
+	if c.Runs == nil {
+		c.Runs = map[string]*state.Announcement{}
+	}
+	for _, a := range runs {
+		c.Runs[a.Nonce] = a
 	}
 }
 

@@ -36,7 +36,9 @@ type audit struct {
 	// hosts are the parts by host, ports by sharing key, protocol and port.
 	hosts, ports map[string]*part
 	// keys are the things that claims on a sharing key are about.
-	keys  map[string][]string
+	keys map[string][]string
+	// runs are the nonces of commands that have not ended, each with whether a claim carries its mark.
+	runs  map[string]bool
 	found []finding
 	// strays are the kept definitions of leases that are over. They may be shown once nobody has written for the
 	// lease for a second, which is how exact the API server's times are.
@@ -52,9 +54,15 @@ func group(labels map[string]string) string {
 // readAudit audits what an owner has.
 func readAudit(t *testing.T, owner string) *audit {
 	t.Helper()
-	a := &audit{hosts: map[string]*part{}, ports: map[string]*part{}, keys: map[string][]string{}}
+	a := &audit{hosts: map[string]*part{}, ports: map[string]*part{}, keys: map[string][]string{}, runs: map[string]bool{}}
+	a.announced(list(t, claims, "net.akash.network/kind=run"), owner)
 	for _, c := range list(t, claims, "net.akash.network/owner="+owner) {
 		a.claim(&c)
+	}
+	for nonce, carried := range a.runs {
+		if !carried {
+			a.find("a command that has not ended", "run--"+nonce)
+		}
 	}
 	of := lease.LabelOwner + "=" + owner
 	declared, served := map[string]string{}, map[string]bool{}
@@ -148,6 +156,15 @@ func applied(o *unstructured.Unstructured) bool {
 	})
 }
 
+// announced notes the commands that have announced to write for deployment groups of an owner.
+func (a *audit) announced(announcements []unstructured.Unstructured, owner string) {
+	for _, o := range announcements {
+		if strings.Contains(o.GetAnnotations()["net.akash.network/groups"], owner+"/") {
+			a.runs[strings.TrimPrefix(o.GetName(), "run--")] = false
+		}
+	}
+}
+
 func (a *audit) claim(c *unstructured.Unstructured) {
 	key := c.GetAnnotations()["net.akash.network/sharing-key"]
 	thing := c.GetName()
@@ -173,8 +190,10 @@ func (a *audit) claim(c *unstructured.Unstructured) {
 			continue
 		}
 		p := &part{group: strings.Join(strings.Split(v.Lease, "/")[:3], "/"), backend: fmt.Sprintf("%s:%d", v.Service, v.Port)}
-		if v.Run != "" {
-			a.find("the mark of a run", thing)
+		nonce, _, _ := strings.Cut(v.Run, "-")
+		if _, there := a.runs[nonce]; there {
+			a.runs[nonce] = true
+			a.find("the mark of a command that has not ended", thing)
 		}
 		if kind == "route" {
 			a.hosts[thing] = p

@@ -330,7 +330,7 @@ func TestOperatorRoutesWhatACrashedRunLeft(t *testing.T) {
 			reads := 0
 			made := func(path string) {
 				if strings.Contains(path, when.request) {
-					if reads++; reads == 2 || !when.stays && reads == 1 {
+					if reads++; reads == 3 || !when.stays && reads == 1 {
 						_, err := harness.Objects.Resource(operators.Ingresses).Namespace(w.blue.Namespace()).Create(t.Context(), route, metav1.CreateOptions{FieldManager: "provider-services"})
 						must(t, err)
 					}
@@ -365,8 +365,8 @@ func (w *world) killAt(d operators.Deployment, host string) {
 	ctx, kill := context.WithCancel(w.Context())
 	defer kill()
 	dead := make(chan struct{})
-	w.proxy.before = func(_, path string) {
-		if strings.HasSuffix(path, "/leases/"+host) && find(w.T, operators.Hosts, manifests, host) != nil {
+	w.proxy.before = func(method, path string) {
+		if method == http.MethodDelete && strings.Contains(path, "/leases/run--") && find(w.T, operators.Hosts, manifests, host) != nil {
 			kill()
 			<-dead
 			panic(http.ErrAbortHandler) // what it was about to write dies with it

@@ -22,6 +22,7 @@ func TestOvertakenRunBesideOperators(t *testing.T) {
 			host, lost := newHost("made"), newHost("zlost")
 			d := workload(w.blue, []string{host, lost}, "public:TCP:443:web")
 			must(t, w.akash.SendManifest(t.Context(), d))
+			w.operated("reserve", "-f", w.define(workload(w.blue, []string{lost}))).Exits(t, 0) // the run relies on it, and has not taken it
 			service := "web-ip-443-tcp"
 			routed := func() bool {
 				for _, name := range []string{host, lost} {
@@ -81,6 +82,7 @@ func TestNoAnswerToAnyWrite(t *testing.T) {
 
 	d = workload(w.blue, []string{host, more})
 	must(t, w.akash.SendManifest(t.Context(), d))
+	w.operated("reserve", "-f", w.define(workload(w.blue, []string{more}))).Exits(t, 0) // the run relies on it, and has not taken it
 	var once sync.Once
 	w.proxy.before = func(_, path string) {
 		if strings.HasSuffix(path, "/leases/"+more) && find(t, operators.Hosts, manifests, host) != nil {

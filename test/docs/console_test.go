@@ -137,6 +137,7 @@ var varying = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d(T| )\d\d:\d\d:\d\d(\.\d+)?(Z| UTC)`), "<time>"},
 	{regexp.MustCompile(`(^|[ ,])\d+(\.\d+)?(ms|s|m|h|d)(\d+s)?(  |$)`), "$1<duration>$5"},
 	{regexp.MustCompile(`"seconds":[0-9.e-]+`), `"seconds":0`},
+	{regexp.MustCompile(`"run":"[a-z2-7]{13}(-\d+)?"`), `"run":"<nonce>"`},
 	{regexp.MustCompile(`\s+`), " "},
 }
 

@@ -97,12 +97,28 @@ func claimsOf(t *testing.T, owner string) []string {
 	return names
 }
 
-// marked is true where a claim of the owner carries the mark of a run that has not ended.
+// announced are the announcements of commands that have not ended and write for deployment groups of the owner.
+func announced(t *testing.T, owner string) (nonces []string) {
+	t.Helper()
+	list, err := harness.Objects.Resource(claims).Namespace(ledger).List(t.Context(), metav1.ListOptions{LabelSelector: "net.akash.network/kind=run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range list.Items {
+		if strings.Contains(o.GetAnnotations()["net.akash.network/groups"], owner+"/") {
+			nonces = append(nonces, strings.TrimPrefix(o.GetName(), "run--"))
+		}
+	}
+	return nonces
+}
+
+// marked is true where a claim of the owner carries the mark of a command that has not ended.
 func marked(t *testing.T, owner string) bool {
 	t.Helper()
+	nonces := announced(t, owner)
 	for _, name := range claimsOf(t, owner) {
 		for _, value := range need(t, claims, ledger, name).GetAnnotations() {
-			if strings.Contains(value, `"run"`) {
+			if slices.ContainsFunc(nonces, func(nonce string) bool { return strings.Contains(value, `"run":"`+nonce) }) {
 				return true
 			}
 		}
@@ -110,11 +126,11 @@ func marked(t *testing.T, owner string) bool {
 	return false
 }
 
-// unmarked fails the test where a claim of the owner is marked.
+// unmarked fails the test where a command that writes for the owner has not ended.
 func unmarked(t *testing.T, owner string) {
 	t.Helper()
-	if marked(t, owner) {
-		t.Error("a claim carries the mark of a run")
+	if nonces := announced(t, owner); len(nonces) > 0 {
+		t.Errorf("commands %v have not ended", nonces)
 	}
 }
 

@@ -189,8 +189,7 @@ func TestRecordValueChanges(t *testing.T) {
 	r.sent()
 	u := r.with(byGardener(t, "targets: [192.0.2.2]"))
 	u.do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a configured", "served (A 192.0.2.2)", "ingress/"+host+" unchanged")
-	marked := "PATCH leases/" + host // before the write, and after it
-	if diff := cmp.Diff([]string{marked, "PATCH dnsrecords/" + host + "-a", marked}, writesOf(r.sent())); diff != "" {
+	if diff := cmp.Diff([]string{"PATCH announcement", "PATCH dnsrecords/" + host + "-a", "DELETE announcement"}, writesOf(r.sent())); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"reconcile " + host + "-a"}, e.did()); diff != "" {
@@ -299,11 +298,11 @@ func TestRecordsGoFirst(t *testing.T) {
 	r.sent()
 	r.do(t, "apply", "-f", define(t, id, web(stays))).Prints(t, "dnsendpoint/"+goes+" pruned", "host/"+goes+" pruned")
 	deleted := slices.DeleteFunc(writesOf(r.sent()), func(s string) bool { return !strings.HasPrefix(s, "DELETE") })
-	if diff := cmp.Diff([]string{"DELETE dnsendpoints/" + goes, "DELETE ingresses/" + goes, "DELETE providerhosts/" + goes, "DELETE leases/" + goes}, deleted); diff != "" {
+	if diff := cmp.Diff([]string{"DELETE dnsendpoints/" + goes, "DELETE ingresses/" + goes, "DELETE providerhosts/" + goes, "DELETE leases/" + goes, "DELETE announcement"}, deleted); diff != "" {
 		t.Errorf("deletes (-want +got):\n%s", diff)
 	}
 	r.do(t, "release", id.Group().String()).Prints(t, "dnsendpoint/"+stays+" deleted")
-	if diff := cmp.Diff([]string{"DELETE leases/" + kept.Name(id.Group()), "DELETE dnsendpoints/" + stays, "DELETE ingresses/" + stays, "DELETE providerhosts/" + stays, "DELETE leases/" + stays}, writesOf(r.sent())); diff != "" {
+	if diff := cmp.Diff([]string{"PATCH announcement", "DELETE leases/" + kept.Name(id.Group()), "DELETE dnsendpoints/" + stays, "DELETE ingresses/" + stays, "DELETE providerhosts/" + stays, "DELETE leases/" + stays, "DELETE announcement"}, writesOf(r.sent())); diff != "" {
 		t.Errorf("writes of the release (-want +got):\n%s", diff)
 	}
 }

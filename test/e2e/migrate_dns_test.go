@@ -106,8 +106,8 @@ func TestMigrateLeadsDNS(t *testing.T) {
 			if form == "gardener" {
 				record = "dnsrecords/" + host + "-a"
 			}
-			claim := "PATCH leases/" + host // the run's mark is on it around each step, and not while the run waits
-			if diff := cmp.Diff([]string{claim, "PATCH httproutes/" + host, claim, claim, "PATCH ingresses/" + host, "PATCH " + record, claim}, writesOf(r.sent())); diff != "" {
+			begins, ends := "PATCH announcement", "DELETE announcement" // around each step, and not while the run waits
+			if diff := cmp.Diff([]string{begins, "PATCH httproutes/" + host, ends, begins, "PATCH ingresses/" + host, "PATCH " + record, ends}, writesOf(r.sent())); diff != "" {
 				t.Errorf("writes (-want +got):\n%s", diff)
 			}
 			again := r.run(t, migrate("httproute", id)...).Exits(t, 5)
@@ -377,7 +377,7 @@ func TestMigrateDNSKilled(t *testing.T) {
 			return
 		}
 		need(t, ingresses, id.Namespace(), host)
-		r.run(t, migrate("httproute", id)...).Exits(t, 5).Prints(t, "ingress/"+host+" left (until")
+		r.run(t, migrate("httproute", id, "--assume-crashed")...).Exits(t, 5).Prints(t, "ingress/"+host+" left (until")
 		if got := need(t, ingresses, id.Namespace(), host).GetAnnotations()[lease.AnnotationDNSTTL]; got != "300" {
 			t.Errorf("killed at write %d, the old route stays for %q seconds", cut, got)
 		}
@@ -410,7 +410,7 @@ func TestMigrateDNSTakenBack(t *testing.T) {
 			}
 			return
 		}
-		r.do(t, migrate("ingress", id, "--dns-settle=0")...)
+		r.do(t, migrate("ingress", id, "--dns-settle=0", "--assume-crashed")...)
 		if got := answer(t, id, host); got != "A [192.0.2.7]" {
 			t.Errorf("killed at write %d, and taken back, the host leads to %s", cut, got)
 		}

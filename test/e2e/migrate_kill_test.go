@@ -32,7 +32,7 @@ func TestMigrateKilled(t *testing.T) {
 				if find(t, ingresses, id.Namespace(), host) == nil && find(t, httpRoutes, id.Namespace(), host) == nil {
 					t.Errorf("killed at write %d, the host has no route", cut)
 				}
-				r.do(t, migrate(to, id)...)
+				r.do(t, migrate(to, id, "--assume-crashed")...)
 				want := []string{"ingress/" + host}
 				if to == "httproute" {
 					want = []string{"backendtlspolicy/web", "clientsettingspolicy/" + host, "httproute/" + host, "httproute/" + lease.RedirectName(host), "proxysettingspolicy/" + host, "snippetsfilter/" + host}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -36,10 +37,26 @@ func (r request) target() (resource, name string) {
 	return segments[0], segments[1]
 }
 
-// String is the verb and the target: "LIST services", "PATCH leases/shop.example.com".
+// announcement is what the announcement of a command is called, whose name differs from run to run.
+const announcement = "announcement"
+
+// announces is true for a request about one announcement.
+func (r request) announces() bool {
+	resource, name := r.target()
+	return resource == claims.Resource && state.IsAnnouncement(name)
+}
+
+// renews is true for a write that only says that a command is still at work: how often it comes depends on the time.
+func (r request) renews() bool {
+	return r.announces() && r.method == http.MethodPatch && strings.Contains(r.body, `"resourceVersion"`) && strings.Contains(r.body, `"uid"`)
+}
+
+// String is the verb and the target: "LIST services", "PATCH leases/shop.example.com", "DELETE announcement".
 func (r request) String() string {
 	resource, name := r.target()
 	switch {
+	case r.announces():
+		return r.method + " " + announcement
 	case r.query.Get("watch") != "":
 		return "WATCH " + resource
 	case name == "" && r.method == http.MethodGet:
@@ -127,11 +144,11 @@ func (r *recorder) sent() []request {
 	return sent
 }
 
-// writesOf are the requests that write, as text, in their order.
+// writesOf are the requests that write, as text, in their order. Renewals are left out.
 func writesOf(requests []request) []string {
 	out := []string{}
 	for _, r := range requests {
-		if r.writes() {
+		if r.writes() && !r.renews() {
 			out = append(out, r.String())
 		}
 	}

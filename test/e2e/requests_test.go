@@ -80,10 +80,11 @@ func TestPrune(t *testing.T) {
 		"service/web-ip-443-udp pruned", "address/"+v4+"0 pruned")
 	claim, key := claimName(v4+"0"), lease.LeasedIPName(lease.SharingKey(id.Owner, "public"), lease.UDP, 443)
 	want := []string{
-		"PATCH leases/" + claim, // the run's mark, for the port that stays
+		"PATCH announcement",
 		"DELETE ingresses/" + goes, "DELETE services/web-ip-443-udp",
 		"DELETE providerhosts/" + goes, "DELETE providerleasedips/" + key,
-		"DELETE leases/" + goes, "PATCH leases/" + claim, "PATCH leases/" + claim,
+		"DELETE leases/" + goes, "PATCH leases/" + claim,
+		"DELETE announcement",
 	}
 	if diff := cmp.Diff(want, writesOf(r.sent())); diff != "" {
 		t.Errorf("writes, in their order (-want +got):\n%s", diff)
@@ -115,15 +116,20 @@ func TestReleaseIsPinnedAndInOrder(t *testing.T) {
 	r.do(t, "release", id.Group().String())
 	sent := slices.DeleteFunc(r.sent(), func(q request) bool { return !q.writes() })
 	want := []string{
+		"PATCH announcement",
 		"DELETE leases/" + kept.Name(id.Group()), // nothing heals what is being released
 		"DELETE ingresses/" + host, "DELETE services/web-ip-443-tcp",
 		"DELETE providerhosts/" + host, "DELETE providerleasedips/" + id.Owner + "-ip-public-tcp-443",
 		"DELETE leases/" + host, "DELETE leases/" + claimName(v4+"0"),
+		"DELETE announcement",
 	}
 	if diff := cmp.Diff(want, writesOf(sent)); diff != "" {
 		t.Errorf("writes, in their order (-want +got):\n%s", diff)
 	}
 	for _, q := range sent {
+		if q.announces() {
+			continue // there was none before
+		}
 		var options metav1.DeleteOptions
 		if err := json.Unmarshal([]byte(q.body), &options); err != nil {
 			t.Fatalf("%s: %v: %q", q, err, q.body)

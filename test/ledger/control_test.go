@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // spoil changes the requests that write claims.
@@ -17,7 +20,7 @@ func spoil(change func(*http.Request)) func(*rest.Config) {
 	return func(connection *rest.Config) {
 		connection.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
-				if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/leases/") {
+				if r.Method == http.MethodPatch && ofClaim(r) {
 					r = r.Clone(r.Context())
 					change(r)
 				}
@@ -25,6 +28,12 @@ func spoil(change func(*http.Request)) func(*rest.Config) {
 			})
 		})
 	}
+}
+
+// ofClaim is true for a request about one claim: about neither an announcement nor a definition.
+func ofClaim(r *http.Request) bool {
+	_, name, found := strings.Cut(r.URL.Path, "/leases/")
+	return found && !state.IsAnnouncement(name) && !kept.IsName(name)
 }
 
 // behind makes the first write to a claim wait until others have done their work.

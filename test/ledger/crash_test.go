@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -159,11 +160,12 @@ func uncut(t *testing.T, w work, cfg *config.ProviderConfig) (requests int, outc
 	return c.seen, written(t, w.name)
 }
 
+// client is one that does the work. It knows that nobody else does: who has not ended is dead.
 func (w work) client(t *testing.T, cfg *config.ProviderConfig, through ...func(*rest.Config)) *client {
 	t.Helper()
 	c := newClient(t, cfg, through...)
 	c.opts.Prune = w.name != "reserve"
-	c.opts.Concurrency = 1
+	c.opts.Concurrency, c.opts.AssumeCrashed = 1, true
 	return c
 }
 
@@ -248,11 +250,13 @@ func list(t *testing.T, resource schema.GroupVersionResource, name string) (out 
 	return out
 }
 
-// written is all that an owner has, without what the server adds.
+// written is all that an owner has, without what the server adds and without the marks of commands that have ended.
 func written(t *testing.T, name string) (out []string) {
 	t.Helper()
+	announced := underWay(t, ledgerNamespace)
 	for _, resource := range resources {
 		for _, o := range list(t, resource, name) {
+			unmark(&o, announced)
 			// A run that goes on from another says so on the objects that it finds.
 			unstructured.RemoveNestedField(o.Object, "metadata", "annotations", lease.AnnotationTaken)
 			spec, _, _ := unstructured.NestedMap(o.Object, "spec")
@@ -269,6 +273,55 @@ func written(t *testing.T, name string) (out []string) {
 	slices.Sort(out)
 	return out
 }
+
+// ledgerNamespace is that of the default configuration.
+const ledgerNamespace = "akash-net"
+
+// underWay are the announcements in a ledger, by nonce: those of the commands that have not ended.
+func underWay(t *testing.T, ledger string) map[string]*state.Announcement {
+	t.Helper()
+	all, err := harness.Objects.Resource(leases).Namespace(ledger).List(t.Context(), metav1.ListOptions{LabelSelector: state.LabelKind + "=" + state.KindRun})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]*state.Announcement{}
+	for _, o := range all.Items {
+		a, err := state.ReadAnnouncement(&o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[a.Nonce] = a
+	}
+	return out
+}
+
+// announced are the commands that are announced for an owner's leases.
+func announced(t *testing.T, name string) (out []string) {
+	t.Helper()
+	for _, a := range underWay(t, ledgerNamespace) {
+		if slices.ContainsFunc(a.Groups, func(g lease.Group) bool { return g.Owner == owner(name) }) {
+			out = append(out, fmt.Sprintf("%s, %s by %q, for %v", a, a.Phase, a.FencedBy, a.Groups))
+		}
+	}
+	return out
+}
+
+// unmark takes the marks off a claim that say nothing any more.
+func unmark(o *unstructured.Unstructured, announced map[string]*state.Announcement) {
+	annotations := o.GetAnnotations()
+	for key, text := range annotations {
+		annotations[key] = anyMark.ReplaceAllStringFunc(text, func(mark string) string {
+			if announced[state.NonceOf(anyMark.FindStringSubmatch(mark)[1])] == nil {
+				return ""
+			}
+			return mark
+		})
+	}
+	o.SetAnnotations(annotations)
+}
+
+// anyMark is a mark in a part.
+var anyMark = regexp.MustCompile(`,"run":"([^"]*)"`)
 
 // invariants are those that hold at any moment: a claim and all its parts are one owner's, and what
 // serves a host or an address has a claim of the owner.

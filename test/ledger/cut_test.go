@@ -17,6 +17,8 @@ type cutter struct {
 	// reaches the server, and only its answer is lost.
 	at    int
 	after bool
+	// claim is the only one whose writes count; empty is for all requests.
+	claim string
 	last  string
 	dead  chan struct{}
 }
@@ -35,8 +37,22 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+// afterWriteOf ends a process once its first write of a claim has reached the server.
+func afterWriteOf(claim string) *cutter {
+	c := newCutter(1, true)
+	c.claim = claim
+	return c
+}
+
+func (c *cutter) counts(r *http.Request) bool {
+	if c.claim != "" {
+		return r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/leases/"+c.claim)
+	}
+	return counts(r)
+}
+
 // counts is true for the requests that are cut: the writes, the reads of one object, and the list
-// of the claims. The other lists come before any write, or between two of these.
+// of the claims, or of announcements. The other lists come before any write, or between two of these.
 func counts(r *http.Request) bool {
 	last := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 	return r.Method != http.MethodGet || last == "leases" || strings.Contains(r.URL.Path, "/leases/")
@@ -45,7 +61,7 @@ func counts(r *http.Request) bool {
 func (c *cutter) roundTrip(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	over := c.at > 0 && c.seen >= c.at
-	if counts(r) && !over {
+	if c.counts(r) && !over {
 		c.seen++
 	}
 	last := c.at > 0 && c.seen >= c.at && !over

@@ -198,6 +198,9 @@ func judge(t *testing.T, w work, s *strike, err error, where string, before, wan
 		if diff := cmp.Diff(want, now); diff != "" {
 			t.Errorf("after %s (-want +got):\n%s", where, diff)
 		}
+		if left := announced(t, w.name); len(left) > 0 {
+			t.Errorf("after %s there is still announced: %q", where, left)
+		}
 		return
 	}
 	if s.must() {
@@ -208,6 +211,9 @@ func judge(t *testing.T, w work, s *strike, err error, where string, before, wan
 	}
 	if slices.ContainsFunc(now, runMark.MatchString) {
 		t.Errorf("after %s a mark stays: %v", where, now)
+	}
+	if left := announced(t, w.name); len(left) > 0 {
+		t.Errorf("after %s (%v) there is still announced: %q", where, err, left)
 	}
 	// After a transfer whose routes could not be written the claims say who serves until then.
 	now = unnoted(now)

@@ -18,8 +18,8 @@ func TestKilledProcess(t *testing.T) {
 	for n := range 200 {
 		hosts = append(hosts, fmt.Sprintf("h%03d.killed.example.com", n))
 	}
-	command := func() *exec.Cmd {
-		return harness.Command(t.Context(), harness.Plane.Kubeconfig, append([]string{"reserve", "--lease", id.String()}, hosts...)...)
+	command := func(more ...string) *exec.Cmd {
+		return harness.Command(t.Context(), harness.Plane.Kubeconfig, slices.Concat([]string{"reserve", "--lease", id.String()}, more, hosts)...)
 	}
 	first := command()
 	if err := first.Start(); err != nil {
@@ -43,12 +43,15 @@ func TestKilledProcess(t *testing.T) {
 	if !slices.ContainsFunc(written(t, "killed"), runMark.MatchString) {
 		t.Error("no mark shows the crash")
 	}
-	if out, err := command().CombinedOutput(); err != nil {
+	if out, err := command("--assume-crashed").CombinedOutput(); err != nil {
 		t.Fatalf("one more run: %v\n%s", err, out)
 	}
 	now := written(t, "killed")
 	if len(now) != len(hosts) || slices.ContainsFunc(now, runMark.MatchString) {
 		t.Errorf("after one more run there are %d claims of %d, or marks: %.500s", len(now), len(hosts), now)
+	}
+	if still := announced(t, "killed"); len(still) > 0 {
+		t.Errorf("after one more run there is still announced: %q", still)
 	}
 	t.Logf("killed after %d claims of %d", len(left), len(hosts))
 }

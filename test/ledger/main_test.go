@@ -5,6 +5,7 @@ package ledger_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -71,6 +73,20 @@ func newClient(t *testing.T, cfg *config.ProviderConfig, through ...func(*rest.C
 		c.events = append(c.events, e)
 	}}
 	return c
+}
+
+// hasty is a client that takes others at work on the same leases for crashed.
+func (c *client) hasty() *client {
+	c.opts.AssumeCrashed = true
+	return c
+}
+
+// wantLost fails the test unless a command says that it was taken for crashed.
+func wantLost(t *testing.T, err error) {
+	t.Helper()
+	if _, ok := errors.AsType[*turn.LostError](err); !ok {
+		t.Errorf("want the command to say that it was taken for crashed, got %v", err)
+	}
 }
 
 // applier begins a run.

@@ -8,10 +8,12 @@ import (
 	"sync"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // Two runs of two owners, each with a host below the wildcard that the other wants: both have all but
@@ -72,9 +74,12 @@ func TestTransferDecidesAnew(t *testing.T) {
 				}
 			}
 			mover := newClient(t, cfg, behind(b, func() {
-				err := c.reserve(t.Context(), leaseOf("anew", 3), "", b+"/path")
-				if lost {
-					err = errors.Join(err, c.release(t.Context(), from, b), c.release(t.Context(), leaseOf("anew", 3)), c.reserve(t.Context(), other, "", b))
+				var err error
+				if lost { // deleted by hand: a release would wait for the transfer
+					err = harness.Objects.Resource(leases).Namespace(ledgerNamespace).Delete(t.Context(), b, metav1.DeleteOptions{})
+					err = errors.Join(err, c.reserve(t.Context(), other, "", b))
+				} else {
+					err = c.reserve(t.Context(), leaseOf("anew", 3), "", b+"/path")
 				}
 				if err != nil {
 					t.Error(err)

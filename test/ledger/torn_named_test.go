@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -49,27 +50,23 @@ func TestRepairOfALeaseThatIsNewerThanItsNamespaces(t *testing.T) {
 	}
 }
 
-// A run has made a ProviderHost and stands still. A transfer hands the host on, and the ProviderHost keeps
-// its UID. The run finds that it was overtaken, and what is another lease's by then stays.
+// A run has made its objects and stands still before it ends. A transfer takes it for crashed and hands the host on,
+// and the ProviderHost keeps its UID. The run finds that it was taken for crashed, and what is another lease's by then
+// stays.
 func TestOvertakenRunLeavesWhatWasTransferred(t *testing.T) {
 	w := newWorld(t, "handed", config.TargetIngress)
 	defer w.reset(t)
 	w.reset(t)
 	var moved view
-	var once sync.Once
-	late := w.client(t, w.cfg, spoilNth(2, w.host(), func() {
-		once.Do(func() {
-			to := w.lease("a", 2)
-			if err := w.client(t, w.cfg).applier().Transfer(t.Context(), to, []string{w.host()}, definition(to, "", w.host())); err != nil {
-				t.Error(err)
-			}
-			moved = w.view(t)
-		})
+	late := w.client(t, w.cfg, beforeEnd(func() {
+		to := w.lease("a", 2)
+		if err := w.client(t, w.cfg).hasty().applier().Transfer(t.Context(), to, []string{w.host()}, definition(to, "", w.host())); err != nil {
+			t.Error(err)
+		}
+		moved = w.view(t)
 	}))
 	err := late.apply(t.Context(), definition(w.lease("a", 1), "", w.host()))
-	if err == nil {
-		t.Error("the run has not noticed that it was overtaken")
-	}
+	wantLost(t, err)
 	after := w.view(t)
 	for _, o := range moved.things {
 		if o.group != w.lease("a", 2).Group() {
@@ -94,16 +91,19 @@ func TestOvertakenRunLeavesWhatWasTransferred(t *testing.T) {
 	}
 }
 
-// spoilNth does something before the nth write of a claim.
-func spoilNth(n int, claim string, do func()) func(*rest.Config) {
-	seen := 0
-	return spoil(func(r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/"+claim) {
-			if seen++; seen == n {
-				do()
-			}
-		}
-	})
+// beforeEnd does something before a command takes its announcement back.
+func beforeEnd(do func()) func(*rest.Config) {
+	var once sync.Once
+	return func(connection *rest.Config) {
+		connection.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/leases/"+state.AnnouncementName("")) {
+					once.Do(do)
+				}
+				return next.RoundTrip(r)
+			})
+		})
+	}
 }
 
 // A lease is reserved, and a pipeline delivers what stands for it; its namespace is yet to come. It is not

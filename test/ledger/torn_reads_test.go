@@ -124,7 +124,7 @@ func beforeClaims(do func()) func(*rest.Config) {
 	return func(connection *rest.Config) {
 		connection.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
-				if r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/leases/") {
+				if r.Method != http.MethodGet && ofClaim(r) {
 					once.Do(do)
 				}
 				return next.RoundTrip(r)

@@ -183,8 +183,9 @@ type view struct {
 
 func (w *world) view(t *testing.T) (v view) {
 	t.Helper()
+	announced := underWay(t, w.ledger)
 	for _, o := range w.list(t, leases) {
-		if kept.IsName(o.GetName()) {
+		if kept.IsName(o.GetName()) || state.IsAnnouncement(o.GetName()) {
 			continue
 		}
 		c, ok := state.ReadClaim(&metav1.ObjectMeta{Name: o.GetName(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()})
@@ -192,6 +193,7 @@ func (w *world) view(t *testing.T) (v view) {
 			t.Errorf("claim %s cannot be read: %s", o.GetName(), c.Unreadable)
 			continue
 		}
+		c.Meet(announced, time.Now())
 		v.claims = append(v.claims, &c)
 	}
 	for _, resource := range worldResources {

@@ -13,13 +13,13 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// A run that has to give back what it took leaves a claim on which another run of its lease relies, also when
-// that run has ended before this one took its marks away. (Histories 225 and 675 found that it did not.)
-func TestWhatAnEndedRunReliesOnIsNotGivenBack(t *testing.T) {
+// A command that was taken for dead neither ends its work nor gives anything back: another one has worked in its place.
+func TestACommandThatCountsAsDeadGivesNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, err := New()
 		if err != nil {
@@ -28,14 +28,13 @@ func TestWhatAnEndedRunReliesOnIsNotGivenBack(t *testing.T) {
 		w := &world{server: server}
 		w.furnish(t)
 		id, opts := leaseOf("a", 1), apply.Options{Config: settings(), Prune: true, Concurrency: 1}
-		patches := 0
 		late := connected(t, func(r *http.Request) (*http.Response, error) {
-			if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/leases/") {
-				if patches++; patches == 3 { // it has taken both hosts, and is about to take its marks away
-					def := (&command{id: id, hosts: []string{"a.example.com"}}).definition()
-					if err := apply.New(connected(t, server.RoundTrip), opts).Apply(t.Context(), []*lease.Definition{def}); err != nil {
-						t.Error(err)
-					}
+			if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/leases/run--") { // it has taken both hosts, and is about to end
+				def := (&command{id: id, hosts: []string{"a.example.com"}}).definition()
+				hasty := opts
+				hasty.AssumeCrashed = true
+				if err := apply.New(connected(t, server.RoundTrip), hasty).Apply(t.Context(), []*lease.Definition{def}); err != nil {
+					t.Error(err)
 				}
 			}
 			return server.RoundTrip(r)
@@ -45,8 +44,8 @@ func TestWhatAnEndedRunReliesOnIsNotGivenBack(t *testing.T) {
 			t.Fatal(problems)
 		}
 		err = apply.New(late, opts).Reserve(t.Context(), []state.Request{req})
-		if overtaken := (*apply.OvertakenError)(nil); !errors.As(err, &overtaken) {
-			t.Errorf("want the run overtaken, got %v", err)
+		if lost := (*turn.LostError)(nil); !errors.As(err, &lost) {
+			t.Errorf("want the command to say that it counts as dead, got %v", err)
 		}
 		if has := w.things(id.Group(), false); !slices.Equal(has, []string{"a.example.com"}) {
 			t.Errorf("the lease holds %q", has)
@@ -80,7 +79,8 @@ func TestRepairOfAClaimThatGoesMeanwhile(t *testing.T) {
 			}
 			if reads == 2 { // repair has seen that the claim is as it was, and reads it to give it up
 				reads++
-				if err := apply.New(connected(t, server.RoundTrip), opts).Release(t.Context(), []lease.Group{id.Group()}); err != nil {
+				other, _ := state.NamedRequest(leaseOf("c", 1), []string{"a.example.com"}, nil, "", opts.Config)
+				if err := apply.New(connected(t, server.RoundTrip), opts).Reserve(t.Context(), []state.Request{other}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
@@ -25,10 +25,16 @@ func (w *world) wrong(format string, args ...any) {
 	w.verdicts = append(w.verdicts, text)
 }
 
-// claims are the claims as they are, read as the program reads them.
+// claims are the claims as they are, read as the program reads them: without the marks of runs that have ended.
 func (w *world) claims() (out []*state.Claim) {
+	announced := map[string]bool{}
 	for _, o := range w.server.Objects("leases") {
-		if kept.IsName(o.GetName()) {
+		if nonce, ok := state.AnnouncedNonce(o.GetName()); ok {
+			announced[nonce] = true
+		}
+	}
+	for _, o := range w.server.Objects("leases") {
+		if kept.IsName(o.GetName()) || state.IsAnnouncement(o.GetName()) {
 			continue
 		}
 		c, ok := state.ReadClaim(&metav1.ObjectMeta{Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(), UID: o.GetUID()})
@@ -36,6 +42,7 @@ func (w *world) claims() (out []*state.Claim) {
 			w.wrong("%s is no claim that can be read (%s)", o.GetName(), c.Unreadable)
 			continue
 		}
+		c.Settle(func(mark string) bool { return !announced[state.NonceOf(mark)] })
 		out = append(out, &c)
 	}
 	return out
@@ -113,19 +120,11 @@ func (w *world) judgeDelete(c *command, o *unstructured.Unstructured, claims []*
 // meets is true for a command that had not ended when the other began.
 func (c *command) meets(other *command) bool { return c.ended == 0 || c.ended >= other.began }
 
-// third is true for a run of the lease that was refused while a second run of it was under way beside it. What
-// the first one had is best effort then.
-func (w *world) third(first, d *command) bool {
-	return refused(d.err) && d.id.Group() == first.id.Group() && slices.ContainsFunc(w.commands, func(e *command) bool {
-		return e != first && e != d && e.id.Group() == d.id.Group() && e.verb != "release" && e.meets(d) && d.meets(e)
-	})
-}
-
-// relies is true for a reservation beside a run of its lease that was overtaken. What that one has taken, and
-// taken its mark from, the reservation relies on without a write: that it stays is best effort.
-func (c *command) relies(d *command) bool {
-	var overtaken *apply.OvertakenError
-	return c.verb == "reserve" && d.id.Group() == c.id.Group() && errors.As(d.err, &overtaken)
+// follows is true for a command that may have had its turn after the other: it ended later, or was killed. One that
+// counted as dead has had none.
+func (c *command) follows(other *command) bool {
+	var lost *turn.LostError
+	return c.ended == 0 || c.ended > other.ended && !errors.As(c.err, &lost)
 }
 
 // judgeEnd: what serves rests on a claim of its lease, and of what was just applied everything serves.
@@ -208,7 +207,7 @@ func (w *world) judgeCommand(c *command, until int) {
 	}
 	excused := func(thing string) bool {
 		return slices.ContainsFunc(w.commands, func(d *command) bool {
-			return d != c && d.began <= until && d.meets(c) && (d.touches(c, thing) || w.third(c, d) || c.relies(d))
+			return d != c && d.began <= until && d.follows(c) && d.touches(c, thing)
 		})
 	}
 	has := w.things(c.id.Group(), false)

@@ -3,7 +3,10 @@ package sim
 import (
 	"encoding/json"
 	"net/http"
+	"path"
 	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // rule is a rule of the protocol that is left out; empty is none. It is left out on the way to the server, so
@@ -15,6 +18,10 @@ const (
 	noMark rule = "the mark"
 	// noPin: no write of a claim is pinned.
 	noPin rule = "the pin"
+	// noFence: a command passes over the announcements of commands that count as dead, and does not fence them.
+	noFence rule = "the fence"
+	// noTurn: a command sees no other's announcement.
+	noTurn rule = "the turn"
 	// noYield: a wildcard sees no host below it.
 	noYield rule = "the wildcard's yielding"
 	// noSecondRead: a host sees no wildcard above it.
@@ -29,14 +36,15 @@ func (broken rule) instead(w *world, q *request) (answer, bool) {
 	case broken == noMark && q.http.Method == http.MethodPatch:
 		q.rewrite(unmark)
 	case broken == noPin && q.http.Method != http.MethodGet:
-		q.rewrite(func(o map[string]any) {
-			delete(o, "preconditions")
-			if meta, ok := o["metadata"].(map[string]any); ok {
-				delete(meta, "uid")
-				delete(meta, "resourceVersion")
-			}
-		})
-	case broken == noYield && strings.Contains(q.http.URL.RawQuery, "%3Dhost"):
+		q.rewrite(unpin)
+	case broken == noTurn && q.http.Method == http.MethodPatch && strings.Contains(q.http.URL.Path, "/leases/run--"):
+		w.announced[path.Base(q.http.URL.Path)] = q.of
+	case (broken == noTurn || broken == noFence) && strings.Contains(q.http.URL.RawQuery, "kind%3Drun"):
+		seen := func(a *state.Announcement) bool {
+			return broken == noTurn && w.announced[a.Name()] == q.of || broken == noFence && !a.Over(w.server.Now())
+		}
+		return answer{response: w.server.reply(q.http, http.StatusOK, w.announcements(seen))}, true //nolint:bodyclose // the client closes it
+	case broken == noYield && strings.Contains(q.http.URL.RawQuery, "%28host"):
 		text := `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[]}`
 		return answer{response: w.server.reply(q.http, http.StatusOK, []byte(text))}, true //nolint:bodyclose // the client closes it
 	case broken == noSecondRead && q.http.Method == http.MethodGet && strings.Contains(q.http.URL.Path, "/leases/wc--") && !q.of.now.wants("*.example.com"):
@@ -44,6 +52,25 @@ func (broken rule) instead(w *world, q *request) (answer, bool) {
 		return answer{response: w.server.reply(q.http, http.StatusNotFound, []byte(text))}, true //nolint:bodyclose // the client closes it
 	}
 	return answer{}, false
+}
+
+// announcements is a LIST of those that are seen.
+func (w *world) announcements(seen func(*state.Announcement) bool) []byte {
+	items := []any{}
+	for _, o := range w.server.Objects("leases") {
+		if a, err := state.ReadAnnouncement(o); err == nil && seen(a) {
+			items = append(items, o.Object)
+		}
+	}
+	return []byte(textOf(map[string]any{"kind": "LeaseList", "apiVersion": "coordination.k8s.io/v1", "metadata": map[string]any{"resourceVersion": "1"}, "items": items}))
+}
+
+func unpin(o map[string]any) {
+	delete(o, "preconditions")
+	if meta, ok := o["metadata"].(map[string]any); ok {
+		delete(meta, "uid")
+		delete(meta, "resourceVersion")
+	}
 }
 
 // rewrite changes the body of a request.

@@ -42,6 +42,8 @@ type world struct {
 	commands  []*command
 	trace     []string
 	verdicts  []string
+	// announced are the processes by the names of their announcements, where the turn is left out.
+	announced map[string]*process
 }
 
 // process is a kubectl akash-net of somebody's, which runs commands one after the other.

@@ -39,6 +39,7 @@ func claimed(name, kind, owner string, parts map[string]part) *unstructured.Unst
 func TestAudit(t *testing.T) {
 	const root, tcp = "route.net.akash.network/root", "port.net.akash.network/tcp-443"
 	type world struct {
+		runs   map[string]bool
 		leases []*unstructured.Unstructured
 		routes []route
 	}
@@ -46,6 +47,7 @@ func TestAudit(t *testing.T) {
 	sound := func() world {
 		group := one + "/1/1"
 		return world{
+			map[string]bool{},
 			[]*unstructured.Unstructured{
 				claimed("a.example.com", "host", one, map[string]part{root: web}),
 				claimed("wc--any.example.com", "wildcard", one, map[string]part{root: {Lease: one + "/2/1/1/p", Path: "/", Bound: true}}),
@@ -71,9 +73,13 @@ func TestAudit(t *testing.T) {
 		"no lease":     {func(w *world) { host(w, "b.example.com", one, part{}) }, []string{"nobody's claim", "part"}},
 		"two owners":   {func(w *world) { host(w, "b.example.org", other, web) }, []string{"two owners"}},
 		"other holder": {func(w *world) { w.leases[0].SetLabels(map[string]string{domainName + "kind": "host"}) }, []string{"another's claim", "holder", "wildcard"}},
-		"mark":         {func(w *world) { host(w, "b.example.com", one, part{Lease: web.Lease, Run: "x"}) }, []string{"mark"}},
-		"ended":        {func(w *world) { host(w, "b.example.com", one, part{Lease: web.Lease, Expires: "2001-02-03T04:05:06Z"}) }, []string{"ended hold"}},
-		"below":        {func(w *world) { host(w, "b.example.com", other, part{Lease: other + "/1/1/1/p"}) }, []string{"wildcard"}},
+		"mark": {func(w *world) {
+			w.runs["x"] = true
+			host(w, "b.example.com", one, part{Lease: web.Lease, Run: "x-2"})
+		}, []string{"announced", "mark"}},
+		"mark of a run that has ended": {func(w *world) { host(w, "b.example.com", one, part{Lease: web.Lease, Run: "x"}) }, nil},
+		"ended":                        {func(w *world) { host(w, "b.example.com", one, part{Lease: web.Lease, Expires: "2001-02-03T04:05:06Z"}) }, []string{"ended hold"}},
+		"below":                        {func(w *world) { host(w, "b.example.com", other, part{Lease: other + "/1/1/1/p"}) }, []string{"wildcard"}},
 		"pending": {func(w *world) {
 			w.leases[1] = claimed("wc--any.example.com", "wildcard", one, map[string]part{root: web})
 		}, []string{"pending"}},
@@ -102,7 +108,7 @@ func TestAudit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := sound()
 			test.spoil(&w)
-			a := &audit{now: time.Now(), claims: map[string]claim{}, routes: w.routes}
+			a := &audit{now: time.Now(), claims: map[string]claim{}, runs: w.runs, routes: w.routes}
 			for _, o := range w.leases {
 				a.readClaim(o)
 			}

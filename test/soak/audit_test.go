@@ -59,6 +59,8 @@ func (r route) String() string { return r.kind + " " + r.namespace + "/" + r.nam
 type audit struct {
 	now    time.Time
 	claims map[string]claim // by thing
+	// runs are the commands that are announced: only their marks say something.
+	runs   map[string]bool
 	routes []route
 	found  []finding
 }
@@ -118,6 +120,21 @@ func (a *audit) readClaim(o *unstructured.Unstructured) {
 	a.claims[c.thing] = c
 }
 
+// announced is true for the announcement of a run, and notes it.
+func (a *audit) announced(o *unstructured.Unstructured) bool {
+	nonce, is := strings.CutPrefix(o.GetName(), "run--")
+	if is && a.runs != nil {
+		a.runs[nonce] = true
+	}
+	return is
+}
+
+// marked is true for what a run has taken that has not ended.
+func (a *audit) marked(p part) bool {
+	nonce, _, _ := strings.Cut(p.Run, "-")
+	return a.runs[nonce]
+}
+
 // judgeClaims finds what is left of runs that did not end, and owners that share a domain.
 func (a *audit) judgeClaims() {
 	for _, c := range a.claims {
@@ -125,12 +142,15 @@ func (a *audit) judgeClaims() {
 			switch {
 			case a.ended(p):
 				a.find("ended hold", c.thing, p.group, "ended at %s", p.Expires)
-			case p.Run != "":
+			case a.marked(p):
 				a.find("mark", c.thing, p.group, "a run's mark stays")
 			case c.kind == "wildcard" && !p.Bound:
 				a.find("pending", c.thing, p.group, "the wildcard is not bound")
 			}
 		}
+	}
+	for nonce := range a.runs {
+		a.find("announced", "run--"+nonce, "", "a run did not end")
 	}
 	a.judgeWildcards()
 }
@@ -144,7 +164,7 @@ func (a *audit) judgeWildcards() {
 		if c.kind != "host" || !covered || w.owner == c.owner || !w.any(func(p part) bool { return p.Bound && !a.ended(p) }) {
 			continue
 		}
-		if c.any(func(p part) bool { return p.Run == "" && !a.ended(p) }) {
+		if c.any(func(p part) bool { return !a.marked(p) && !a.ended(p) }) {
 			a.find("wildcard", c.thing, "", "%s holds it below %s of %s", c.owner, w.thing, w.owner)
 		}
 	}

@@ -106,8 +106,8 @@ func (j *journal) follow(resource schema.GroupVersionResource, events watch.Inte
 }
 
 func (j *journal) add(resource schema.GroupVersionResource, o *unstructured.Unstructured, gone bool) {
-	if resource == leases && strings.HasPrefix(o.GetName(), "df--") {
-		return // the definition of a lease is no claim
+	if resource == leases && (strings.HasPrefix(o.GetName(), "df--") || strings.HasPrefix(o.GetName(), "run--")) {
+		return // the definition of a lease is no claim, nor is an announcement
 	}
 	c := change{at: time.Now(), path: path(resource, o), uid: string(o.GetUID()), gone: gone}
 	c.revision, _ = strconv.ParseUint(o.GetResourceVersion(), 10, 64)

@@ -85,6 +85,7 @@ func makeNamespace(t *testing.T, id lease.ID) {
 }
 
 // claim is the claim on a host, a wildcard or an address; nil where there is none.
+// Marks of commands that have ended are taken off.
 func claim(t *testing.T, name string) *state.Claim {
 	t.Helper()
 	o := find(t, claims, ledger, name)
@@ -99,6 +100,9 @@ func claim(t *testing.T, name string) *state.Claim {
 	if !ok {
 		t.Fatalf("%s is no claim: %v", name, o.Object)
 	}
+	c.Settle(func(mark string) bool {
+		return find(t, claims, ledger, state.AnnouncementName(state.NonceOf(mark))) == nil
+	})
 	return &c
 }
 
@@ -156,6 +160,9 @@ func fingerprint(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		for _, o := range list.Items {
+			if resource == claims && state.IsAnnouncement(o.GetName()) {
+				continue // it says who is at work, and nothing of what anybody has
+			}
 			version := o.GetResourceVersion()
 			switch resource {
 			case pools:

@@ -53,7 +53,7 @@ func TestExplain(t *testing.T) {
 	t.Run("a run that has not ended", func(t *testing.T) {
 		host, id := "marked."+newDomain(), leaseOf(newOwner(), 1)
 		plant(t, state.HostWant{Host: host}.Hold(id), func(p *state.Part) { p.Run = "crashed" })
-		mustRun(t, 0, "explain", host).Prints(t, "has not ended", "kubectl akash-net repair")
+		mustRun(t, 0, "explain", host).Prints(t, "Run ", " of ann@laptop, begun ", ", has crashed: it has said nothing since ", "kubectl akash-net repair")
 		mustRun(t, 0, "release", id.String())
 	})
 	t.Run("a wildcard above", func(t *testing.T) {

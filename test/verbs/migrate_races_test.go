@@ -52,6 +52,8 @@ func (m migration) marked(t *testing.T) bool {
 	return c != nil && c.Part(state.RouteKey("/")) != nil && c.Part(state.RouteKey("/")).Run != ""
 }
 
+// Below, a migration stands still for so long that it counts as crashed, and another command works in its place.
+
 // An apply with the old target beside a migration prunes the new route, and finds the old one as it should be.
 // Whenever it comes, the host has a route.
 func TestMigrateBesideApply(t *testing.T) {
@@ -61,7 +63,7 @@ func TestMigrateBesideApply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMigration(t)
-			r := m.beside(t, func(request string) bool { return request == moment(m) }, func() { mustRun(t, 0, "apply", "--assume-serving", "-f", m.definition) })
+			r := m.beside(t, func(request string) bool { return request == moment(m) }, func() { mustRun(t, 0, "apply", "--assume-serving", "--assume-crashed", "-f", m.definition) })
 			if find(t, ingresses, m.blue.Namespace(), m.host) == nil && find(t, httpRoutes, m.blue.Namespace(), m.host) == nil {
 				t.Errorf("the host has no route: %s", r)
 			}
@@ -84,7 +86,7 @@ func TestMigrateBesideApply(t *testing.T) {
 			moment := written && request != "GET leases/"+m.host
 			written = written || request == "PATCH httproutes/"+m.host
 			return moment
-		}, func() { mustRun(t, 0, "apply", "--assume-serving", "-f", m.definition) })
+		}, func() { mustRun(t, 0, "apply", "--assume-serving", "--assume-crashed", "-f", m.definition) })
 		if find(t, ingresses, m.blue.Namespace(), m.host) == nil && find(t, httpRoutes, m.blue.Namespace(), m.host) == nil {
 			t.Errorf("the host has no route: %s", r)
 		}
@@ -102,7 +104,7 @@ func TestMigrateOfAHostThatChangesHands(t *testing.T) {
 	r := m.beside(t, func(request string) bool {
 		return request == "DELETE ingresses/"+m.host ||
 			request == "PATCH leases/"+m.host && find(t, httpRoutes, m.blue.Namespace(), m.host) != nil && !m.marked(t)
-	}, func() { mustRun(t, 0, "transfer", m.host, "--to", green.String()) })
+	}, func() { mustRun(t, 0, "transfer", m.host, "--to", green.String(), "--assume-crashed") })
 	need(t, ingresses, m.blue.Namespace(), m.host)
 	held(t, m.host, "2 /")
 	if r.Code != 1 {
@@ -119,7 +121,7 @@ func TestMigrateBesideRelease(t *testing.T) {
 	for _, at := range []string{"PATCH httproutes/", "DELETE ingresses/"} {
 		t.Run(at, func(t *testing.T) {
 			m := newMigration(t)
-			r := m.beside(t, func(request string) bool { return request == at+m.host }, func() { mustRun(t, 0, "release", m.blue.Group().String()) })
+			r := m.beside(t, func(request string) bool { return request == at+m.host }, func() { mustRun(t, 0, "release", m.blue.Group().String(), "--assume-crashed") })
 			if r.Code == 0 && at == "PATCH httproutes/" {
 				t.Errorf("it is done: %s", r)
 			}

@@ -98,7 +98,7 @@ func TestBlueGreen(t *testing.T) {
 			if diff := cmp.Diff(want, p.sent(b.routes.Resource)); diff != "" {
 				t.Errorf("writes of routes (-want +got):\n%s", diff)
 			}
-			all := p.sent("leases", b.routes.Resource)
+			all := slices.DeleteFunc(p.sent("leases", b.routes.Resource), func(write string) bool { return strings.Contains(write, "leases/run--") })
 			if first := "PATCH leases/" + b.host; all[0] != first || slices.Contains(all, "DELETE leases/"+b.host) {
 				t.Errorf("the claim did not change hands first: %q", all)
 			}
@@ -147,7 +147,7 @@ func TestTransferHandsBack(t *testing.T) {
 	p := startProxy(t, func(write string) bool {
 		if write == "PATCH leases/"+first && !once {
 			once = true
-			mustRun(t, 0, "release", leaseOf(owner, 1).Group().String(), last)
+			remove(t, claims, ledger, last) // by hand
 			mustRun(t, 0, "reserve", "--lease", leaseOf(other, 1).String(), last)
 		}
 		return false

@@ -1,13 +1,16 @@
 package verbs
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -16,7 +19,10 @@ import (
 func plant(t *testing.T, hold state.Hold, edit func(*state.Part)) *state.Claim {
 	t.Helper()
 	for i := range hold.Parts {
-		edit(&hold.Parts[i])
+		p := &hold.Parts[i]
+		if edit(p); p.Run != "" {
+			p.Run = crashed(t, p.Lease.Group())
+		}
 	}
 	body, err := json.Marshal(hold.Claim().Configuration(ledger, hold.Parts))
 	if err != nil {
@@ -27,6 +33,31 @@ func plant(t *testing.T, hold state.Hold, edit func(*state.Part)) *state.Claim {
 		t.Fatal(err)
 	}
 	return claim(t, hold.Name())
+}
+
+// crashed announces a command for a deployment group that has said nothing for a minute; it returns its nonce.
+func crashed(t *testing.T, g lease.Group) (nonce string) {
+	t.Helper()
+	nonce = strings.ToLower(rand.Text()[:13])
+	announce(t, g, nonce, time.Minute)
+	return nonce
+}
+
+// announce announces a command for a deployment group that has said nothing for some time.
+func announce(t *testing.T, g lease.Group, nonce string, silent time.Duration) {
+	t.Helper()
+	then := harness.ServerTime(t).Add(-silent)
+	a := state.Announcement{
+		Nonce: nonce, Groups: []lease.Group{g}, By: "ann@laptop", Version: "v1", Begun: then, Renewed: then, Lasts: 15 * time.Second, Phase: state.Active,
+	}
+	body, err := json.Marshal(a.Configuration(ledger))
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := metav1.PatchOptions{FieldManager: lease.FieldManager}
+	if _, err := harness.Objects.Resource(claims).Namespace(ledger).Patch(t.Context(), a.Name(), types.ApplyPatchType, body, options); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // before is a moment that has passed, by the API server's clock.

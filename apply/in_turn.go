@@ -1,0 +1,71 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// newTurn is a turn of the command to write for deployment groups.
+func (a *Applier) newTurn(groups []lease.Group) *turn.Turn {
+	return turn.New(a.cluster, a.ledger, groups, turn.Options{
+		By: whoRuns(), Version: a.opts.Version,
+		Dead: func(other *state.Announcement, now time.Time) bool {
+			return a.opts.AssumeCrashed || other.Over(now) || a.opts.crashedAfter > 0 && other.Dead(now, a.opts.crashedAfter)
+		},
+		Waiting: a.tellWaiting,
+	})
+}
+
+// tellWaiting tells of a command that is waited for.
+func (a *Applier) tellWaiting(other *state.Announcement) {
+	for _, g := range other.Groups {
+		a.send(Event{
+			Time: time.Now(), Action: Waiting, Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq},
+			Kind: "lease", Name: g.String(), Message: "another command is at work on it: " + other.String(),
+		})
+		return
+	}
+}
+
+// whoRuns is who runs the command, as USER@HOST.
+func whoRuns() string {
+	name, host := "unknown", "unknown"
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil && h != "" {
+		host = h
+	}
+	return name + "@" + host
+}
+
+// inTurn does work that writes for deployment groups, when it is the command's turn, and ends the turn. The work is
+// begun again where what it had read has become old before its first write. It says for which groups it is unfinished.
+// Where the work is a part of that of another verb it is done in that one's turn.
+func (a *Applier) inTurn(ctx context.Context, groups []lease.Group, work func(ctx context.Context) (unfinished []lease.Group, err error)) error {
+	if a.opts.turn != nil {
+		_, err := work(ctx)
+		return err
+	}
+	a.opts.turn = a.newTurn(groups)
+	defer func() { a.opts.turn = nil }()
+	for {
+		unfinished, err := work(a.opts.turn.Context(ctx))
+		if errors.Is(err, turn.ErrAgain) {
+			continue
+		}
+		return errors.Join(err, a.opts.turn.Commit(ctx, unfinished))
+	}
+}
+
+// cannotUndo is true for an error after which nothing can, or may, be given back: the API server has gone, or another
+// command works in the place of this one.
+func cannotUndo(err error) bool { return cluster.IsAway(err) || cluster.IsShut(err) }

@@ -1,0 +1,199 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Announced selects the announcements of runs.
+const Announced = state.LabelKind + "=" + state.KindRun
+
+// Announce writes an announcement, pinned to what was read; without a UID it is made. ErrAgain says that there is
+// another by now, or that no answer came.
+func (l Ledger) Announce(ctx context.Context, a *state.Announcement) (*state.Announcement, error) {
+	ac, force := a.Configuration(l.Namespace), true
+	if a.UID == "" {
+		ac.WithResourceVersion(cluster.Unwritten)
+	}
+	body, err := json.Marshal(ac)
+	if err != nil {
+		return nil, err
+	}
+	var o *unstructured.Unstructured
+	err = l.cluster.Write(ctx, func(write context.Context) (err error) {
+		o, err = l.cluster.Dynamic.Resource(cluster.Leases).Namespace(l.Namespace).Patch(write, a.Name(), types.ApplyPatchType, body,
+			metav1.PatchOptions{FieldManager: lease.FieldManager, Force: &force, FieldValidation: cluster.SkipFieldValidation})
+		return err
+	})
+	if err != nil {
+		return nil, l.again(ctx, err, "patch")
+	}
+	return l.readAnnouncement(o)
+}
+
+// Announcement reads an announcement; it is nil where there is none.
+func (l Ledger) Announcement(ctx context.Context, nonce string) (*state.Announcement, error) {
+	var o *unstructured.Unstructured
+	err := l.cluster.Read(ctx, func() (err error) {
+		o, err = l.cluster.Dynamic.Resource(cluster.Leases).Namespace(l.Namespace).Get(ctx, state.AnnouncementName(nonce), metav1.GetOptions{})
+		return err
+	})
+	if apierrors.IsNotFound(err) && !cluster.IsMissingKind(err) {
+		return nil, nil //nolint:nilnil // absence is an answer
+	}
+	if err != nil {
+		return nil, l.again(ctx, err, "get")
+	}
+	return l.readAnnouncement(o)
+}
+
+// readAnnouncement reads an announcement. Who cannot read one does not know for whom it stands, and waits.
+func (l Ledger) readAnnouncement(o *unstructured.Unstructured) (*state.Announcement, error) {
+	a, err := state.ReadAnnouncement(o)
+	if err != nil {
+		return nil, fmt.Errorf("%w; look who wrote it, and delete it where no command of theirs is at work: kubectl -n %s delete lease.coordination.k8s.io/%s", err, l.Namespace, o.GetName())
+	}
+	return a, nil
+}
+
+// Announcements are all announcements, not older than the request.
+func (l Ledger) Announcements(ctx context.Context) ([]*state.Announcement, error) {
+	objects, err := l.cluster.Objects(ctx, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: Announced})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*state.Announcement, 0, len(objects))
+	for _, o := range objects {
+		if _, ok := state.AnnouncedNonce(o.GetName()); !ok {
+			continue // a claim, and not a good one
+		}
+		a, err := l.readAnnouncement(o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// Unannounce deletes an announcement that is exactly as it was read. ErrAgain says that it is not, or that it has gone.
+func (l Ledger) Unannounce(ctx context.Context, a *state.Announcement) error {
+	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &a.UID, ResourceVersion: &a.ResourceVersion}}
+	err := l.cluster.Write(ctx, func(write context.Context) error { return l.client().Delete(write, a.Name(), opts) })
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err) && !cluster.IsMissingKind(err):
+		return fmt.Errorf("%w: %w", ErrAgain, err)
+	}
+	return l.again(ctx, err, "delete")
+}
+
+// runs are what a command knows of the runs whose marks are on claims.
+type runs struct {
+	mu sync.Mutex
+	// own is the nonce of the command itself, gone are those of commands that have ended: they stay so.
+	own  map[string]bool
+	gone map[string]bool
+	// ended are marks of the command's own runs that have ended without an error.
+	ended map[string]bool
+	// conflicts counts the writes that were refused because what they rest on has changed.
+	conflicts atomic.Int64
+}
+
+func newRuns() *runs {
+	return &runs{own: map[string]bool{}, gone: map[string]bool{}, ended: map[string]bool{}}
+}
+
+// Own says that a nonce is that of the command itself.
+func (l Ledger) Own(nonce string) {
+	l.runs.mu.Lock()
+	defer l.runs.mu.Unlock()
+	l.runs.own[nonce] = true
+}
+
+// Ended says that a run of the command itself has ended and gives nothing back any more: the others need not wait for
+// the end of the command.
+func (l Ledger) Ended(mark string) {
+	l.runs.mu.Lock()
+	defer l.runs.mu.Unlock()
+	l.runs.ended[mark] = true
+}
+
+// Conflicts counts the writes that were refused because what they rest on has changed. Who has written meanwhile may have
+// taken the command for dead.
+func (l Ledger) Conflicts() int64 { return l.runs.conflicts.Load() }
+
+// unknown are the nonces on claims of which it is not known whether their commands have ended.
+func (r *runs) unknown(claims []*state.Claim) map[string]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := map[string]bool{}
+	for _, c := range claims {
+		for _, nonce := range c.Nonces() {
+			if !r.own[nonce] && !r.gone[nonce] {
+				out[nonce] = true
+			}
+		}
+	}
+	return out
+}
+
+// hasEnded is true for a mark that says nothing any more.
+func (r *runs) hasEnded(mark string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.gone[state.NonceOf(mark)] || r.ended[mark]
+}
+
+// settle takes the marks of ended runs off claims that were read. A command has ended whose announcement is gone, as
+// it is read after the claims; there is nil where it has yet to be read.
+func (l Ledger) settle(ctx context.Context, claims []*state.Claim, there map[string]bool) error {
+	unknown := l.runs.unknown(claims)
+	if len(unknown) > 0 && there == nil {
+		there = map[string]bool{}
+		if len(unknown) == 1 {
+			for nonce := range unknown {
+				meta, err := l.get(ctx, state.AnnouncementName(nonce))
+				if err != nil {
+					return err
+				}
+				there[nonce] = meta != nil
+			}
+		} else if err := l.eachAnnounced(ctx, there); err != nil {
+			return err
+		}
+	}
+	l.runs.mu.Lock()
+	for nonce := range unknown {
+		if !there[nonce] {
+			l.runs.gone[nonce] = true
+		}
+	}
+	l.runs.mu.Unlock()
+	for _, c := range claims {
+		c.Settle(l.runs.hasEnded)
+	}
+	return nil
+}
+
+// eachAnnounced finds the nonces of all announcements.
+func (l Ledger) eachAnnounced(ctx context.Context, there map[string]bool) error {
+	return cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: Announced}, func(meta *metav1.ObjectMeta) {
+		if nonce, ok := state.AnnouncedNonce(meta.Name); ok {
+			there[nonce] = true
+		}
+	}, func() { clear(there) })
+}

@@ -1,0 +1,137 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
+)
+
+// commitTime bounds how long the end of a turn may take.
+const commitTime = 30 * time.Second
+
+// Undo is to be called before anything is given back. The error says that the command was taken for dead: then nothing
+// may be given back.
+func (t *Turn) Undo(ctx context.Context) error {
+	return t.say(context.WithoutCancel(ctx), func(a *state.Announcement) {
+		if a.Phase == state.Active {
+			a.Phase = state.Undoing
+		}
+	})
+}
+
+// Commit ends the turn. Of the groups that are unfinished it leaves an announcement: whoever comes next for them need
+// not wait. The error says that the command was taken for dead, or that the API server did not take its end.
+func (t *Turn) Commit(ctx context.Context, unfinished []lease.Group) error {
+	ctx, cancel := context.WithTimeout(cluster.WithGate(context.WithoutCancel(ctx), nil), commitTime)
+	defer cancel()
+	if err := t.opening.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer t.opening.Release(1)
+	if t.stop != nil {
+		t.stop()
+	}
+	if err := t.writing.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer t.writing.Release(1)
+	if t.lost != nil || t.own == nil {
+		return t.lost
+	}
+	if err := t.bury(ctx, unfinished); err != nil {
+		return err
+	}
+	if len(unfinished) == 0 {
+		err := t.remove(ctx)
+		t.mu.Lock()
+		t.open = false
+		t.mu.Unlock()
+		return err
+	}
+	want := *t.own
+	want.Groups, want.Phase, want.FencedBy, want.Renewed = unfinished, state.Fenced, t.nonce, t.cluster.Now()
+	err := t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		_, err := t.ledger.Announce(ctx, &want)
+		if !errors.Is(err, ledger.ErrAgain) {
+			return err == nil, err
+		}
+		there, unread := t.ledger.Announcement(ctx, t.nonce)
+		switch {
+		case unread != nil:
+			return ledger.Retry(unread)
+		case there != nil && there.FencedBy == t.nonce: // the answer was lost
+			return true, nil
+		case protocol.Lost(there):
+			return false, t.lose(there)
+		}
+		want.UID, want.ResourceVersion = there.UID, there.ResourceVersion
+		return false, nil
+	})
+	t.mu.Lock()
+	t.own, t.open = nil, false
+	t.mu.Unlock()
+	return err
+}
+
+// bury deletes the announcements of the dead commands in whose place this one has worked, as far as nothing carries
+// their marks any more.
+func (t *Turn) bury(ctx context.Context, unfinished []lease.Group) error {
+	for _, dead := range t.fenced {
+		left, err := t.marked(ctx, dead)
+		if err != nil {
+			return err
+		}
+		done := slices.DeleteFunc(slices.Clone(t.groups), func(g lease.Group) bool {
+			return slices.Contains(unfinished, g) || slices.Contains(left, g)
+		})
+		remaining := protocol.Remaining(dead, done)
+		if len(remaining) == len(dead.Groups) {
+			continue
+		}
+		if len(remaining) == 0 {
+			err = t.ledger.Unannounce(ctx, dead)
+		} else {
+			fewer := *dead
+			fewer.Groups = remaining
+			_, err = t.ledger.Announce(ctx, &fewer)
+		}
+		if err != nil && !errors.Is(err, ledger.ErrAgain) {
+			return err
+		}
+	}
+	return nil
+}
+
+// marked are the groups of the command of which something still carries the mark of a dead command.
+func (t *Turn) marked(ctx context.Context, dead *state.Announcement) (groups []lease.Group, err error) {
+	owners := map[string]bool{}
+	for _, g := range dead.Groups {
+		if !slices.Contains(t.groups, g) || owners[g.Owner] {
+			continue
+		}
+		owners[g.Owner] = true
+		var claims []*state.Claim
+		listed := t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+			claims, err = t.ledger.ListOwner(ctx, g.Owner)
+			return ledger.Retry(err)
+		})
+		if err = errors.Join(err, listed); err != nil {
+			return nil, err
+		}
+		for _, c := range claims {
+			for _, p := range c.Parts {
+				if p.Run != "" && state.NonceOf(p.Run) == dead.Nonce {
+					groups = append(groups, p.Lease.Group())
+				}
+			}
+		}
+	}
+	return groups, nil
+}

@@ -1,0 +1,435 @@
+// Package turn makes the commands that write for the same deployment groups follow each other. A command announces
+// itself before its first write, waits for its turn, renews its announcement while it works, and takes it back at its
+// end: that is its commit. docs/ledger.md explains the protocol, and package state/protocol decides.
+package turn
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
+)
+
+// Lasts is for how long an announcement holds that is not renewed. It is renewed three times as often.
+const Lasts = 15 * time.Second
+
+// ErrAgain says that the command had to wait for another one, or has taken one for dead: what it has read is old, and
+// it has to read and plan again before it writes.
+var ErrAgain = errors.New("another command has written for the same leases meanwhile")
+
+// LostError says that another command has taken this one for dead.
+type LostError struct {
+	// By is the command that did so; it is empty where that is not known.
+	By string
+}
+
+func (e *LostError) Error() string {
+	by := "another command"
+	if e.By != "" {
+		by = "run " + e.By
+	}
+	return by + " has taken this one for crashed and goes on in its place: this one stood still, or could not reach the API server, for too long. " +
+		"It writes nothing more and gives nothing back; run it again"
+}
+
+// Options say who announces itself, and whom it waits for.
+type Options struct {
+	// By is who runs the command, as USER@HOST; Version is that of the program.
+	By, Version string
+	// Dead says which commands count as crashed, at a moment by the API server's clock.
+	Dead func(a *state.Announcement, now time.Time) bool
+	// Waiting is told, once, of each command that is waited for.
+	Waiting func(*state.Announcement)
+}
+
+// Turn is a command's turn to write for deployment groups. Its methods may be called concurrently.
+type Turn struct {
+	cluster *cluster.Cluster
+	ledger  ledger.Ledger
+	opts    Options
+	nonce   string
+	groups  []lease.Group
+
+	// opening is held by the first write, while the others wait.
+	opening *semaphore.Weighted
+	// writing is held by who writes the own announcement.
+	writing *semaphore.Weighted
+
+	mu sync.Mutex
+	// own is the announcement as it was written last; nil before and after.
+	own *state.Announcement
+	// open is true once it is the command's turn; round counts how often what was read has become old.
+	open  bool
+	round int
+	// marks counts the runs of the command.
+	marks int
+	// renewed is when the last renewal that was answered was sent, by the steady clock.
+	renewed time.Time
+	// conflicts is how many of the command's writes had been refused by then, as the ledger counts them.
+	conflicts int64
+	lost      error
+	// fenced are the announcements of dead commands in whose place this one works.
+	fenced []*state.Announcement
+	// stop ends the renewals, and waits for the last.
+	stop func()
+}
+
+// New is a turn that has not begun. Nothing is written before the first write of the command.
+func New(c *cluster.Cluster, l ledger.Ledger, groups []lease.Group, opts Options) *Turn {
+	t := &Turn{cluster: c, ledger: l, opts: opts, nonce: strings.ToLower(rand.Text()[:13]), opening: semaphore.NewWeighted(1), writing: semaphore.NewWeighted(1)}
+	t.groups = slices.Clone(groups)
+	slices.SortFunc(t.groups, lease.Group.Compare)
+	t.groups = slices.Compact(t.groups)
+	l.Own(t.nonce)
+	return t
+}
+
+// Nonce is the nonce of the command; that of no turn is empty.
+func (t *Turn) Nonce() string {
+	if t == nil {
+		return ""
+	}
+	return t.nonce
+}
+
+// Ledger is the ledger of the command.
+func (t *Turn) Ledger() ledger.Ledger { return t.ledger }
+
+// Mark is the mark of the next run of the command.
+func (t *Turn) Mark() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.marks++
+	return state.Mark(t.nonce, t.marks-1)
+}
+
+// Context is a context whose writes wait for the command's turn. What is decided in it rests on what is read from now
+// on: where that becomes old before the first write, the writes fail with ErrAgain.
+func (t *Turn) Context(ctx context.Context) context.Context {
+	if len(t.groups) == 0 {
+		return ctx
+	}
+	t.mu.Lock()
+	round := t.round
+	t.mu.Unlock()
+	return cluster.WithGate(ctx, func(ctx context.Context) error { return t.enter(ctx, round) })
+}
+
+// Begin waits for the command's turn before there is anything to write. ErrAgain says that what was read before it is
+// old; a context that is made after it is of now.
+func (t *Turn) Begin(ctx context.Context) error {
+	if !t.cluster.Waits() || len(t.groups) == 0 {
+		return nil
+	}
+	t.mu.Lock()
+	round := t.round
+	t.mu.Unlock()
+	return t.enter(ctx, round)
+}
+
+// enter lets a write go that rests on what was read in a round.
+func (t *Turn) enter(ctx context.Context, round int) error {
+	t.mu.Lock()
+	open, lost := t.open, t.lost
+	t.mu.Unlock()
+	if !open && lost == nil {
+		if err := t.begin(ctx); err != nil {
+			return err
+		}
+	}
+	t.mu.Lock()
+	old, lost, since := t.round > round, t.lost, time.Since(t.renewed)
+	met := t.ledger.Conflicts() > t.conflicts
+	t.mu.Unlock()
+	switch {
+	case lost != nil:
+		return lost
+	case old:
+		return ErrAgain
+	case since >= Lasts, met: // the process stood still, or others write for its groups
+		return t.renew(ctx)
+	}
+	return nil
+}
+
+// Succeeds is true where the command works in the place of one that was taken for dead: what that one may still write
+// is to fail.
+func (t *Turn) Succeeds(g lease.Group) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.fenced, func(a *state.Announcement) bool { return a.Names(g) })
+}
+
+// begin announces the command and waits until it is its turn.
+func (t *Turn) begin(ctx context.Context) error {
+	if err := t.opening.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer t.opening.Release(1)
+	ctx = cluster.WithGate(ctx, nil)
+	if t.isOpen() {
+		return nil
+	}
+	waited := false
+	told := map[string]bool{}
+	for {
+		if err := t.announce(ctx); err != nil {
+			return err
+		}
+		all, err := t.ledger.Announcements(ctx)
+		if err != nil {
+			return err
+		}
+		now, own := t.cluster.Now(), t.announced()
+		next, other := protocol.NextTurn(own, all, func(a *state.Announcement) bool { return t.opts.Dead(a, now) })
+		switch next {
+		case protocol.Work:
+			fenced := slices.DeleteFunc(all, func(a *state.Announcement) bool { return a.Phase != state.Fenced || !a.Names(t.groups...) })
+			t.mu.Lock()
+			t.open, t.fenced = true, fenced
+			if waited || len(fenced) > 0 {
+				t.round++
+			}
+			t.mu.Unlock()
+			return nil
+		case protocol.Stop:
+			return t.lose(nil)
+		case protocol.Fence:
+			waited = true
+			if err := t.fence(ctx, other); err != nil {
+				return err
+			}
+			continue
+		case protocol.Withdraw:
+			if err := t.takeBack(ctx); err != nil {
+				return err
+			}
+		case protocol.Await:
+		}
+		waited = true
+		if !told[other.Nonce] && t.opts.Waiting != nil {
+			told[other.Nonce] = true
+			t.opts.Waiting(other)
+		}
+		if err := t.await(ctx, other); err != nil {
+			return err
+		}
+	}
+}
+
+// announced is the own announcement; nil where there is none.
+func (t *Turn) announced() *state.Announcement {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.own
+}
+
+func (t *Turn) isOpen() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.open
+}
+
+// announce writes the announcement unless it is there, and renews it from then on.
+func (t *Turn) announce(ctx context.Context) error {
+	if err := t.writing.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer t.writing.Release(1)
+	if t.announced() != nil {
+		return nil
+	}
+	now := t.cluster.Now()
+	want := &state.Announcement{
+		Nonce: t.nonce, Groups: t.groups, By: t.opts.By, Version: t.opts.Version,
+		Begun: now, Renewed: now, Lasts: Lasts, Phase: state.Active,
+	}
+	if err := t.put(ctx, want); err != nil {
+		return fmt.Errorf("the command could not be announced: %w", err)
+	}
+	t.stop = t.keepRenewing(ctx)
+	return nil
+}
+
+// put writes the own announcement, also where the answer to an earlier write was lost. The caller holds writing.
+func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
+	sent := time.Now()
+	return t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		conflicts := t.ledger.Conflicts()
+		now, err := t.ledger.Announce(ctx, want)
+		if errors.Is(err, ledger.ErrAgain) {
+			there, unread := t.ledger.Announcement(ctx, t.nonce)
+			switch {
+			case unread != nil:
+				return ledger.Retry(unread)
+			case there == nil && want.UID == "":
+				return false, nil
+			case protocol.Lost(there):
+				return false, t.lose(there)
+			case !saysTheSame(there, want):
+				want.UID, want.ResourceVersion = there.UID, there.ResourceVersion
+				return false, nil
+			}
+			now, err = there, nil // the answer was lost
+		}
+		if err != nil {
+			return false, err
+		}
+		t.mu.Lock()
+		t.own, t.renewed, t.conflicts = now, sent, conflicts
+		t.mu.Unlock()
+		return true, nil
+	})
+}
+
+// saysTheSame is true for the own announcement, as it is read, where it is as it was to be written.
+func saysTheSame(there, want *state.Announcement) bool {
+	return there.Phase == want.Phase && there.Renewed.Equal(want.Renewed.Truncate(time.Microsecond))
+}
+
+// renew says that the command is at work.
+func (t *Turn) renew(ctx context.Context) error {
+	return t.say(ctx, func(*state.Announcement) {})
+}
+
+// say changes the own announcement, and renews it.
+func (t *Turn) say(ctx context.Context, change func(*state.Announcement)) error {
+	if err := t.writing.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer t.writing.Release(1)
+	t.mu.Lock()
+	own, lost := t.own, t.lost
+	t.mu.Unlock()
+	if lost != nil || own == nil {
+		return lost
+	}
+	want := *own
+	want.Renewed = t.cluster.Now()
+	change(&want)
+	return t.put(cluster.WithGate(ctx, nil), &want)
+}
+
+// keepRenewing renews the announcement until it is stopped. A renewal that fails is tried again by the next.
+func (t *Turn) keepRenewing(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(Lasts / 3)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				_ = t.renew(ctx)
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// lose notes that the command was taken for dead.
+func (t *Turn) lose(now *state.Announcement) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lost == nil {
+		lost := &LostError{}
+		if now != nil {
+			lost.By = now.FencedBy
+		}
+		t.lost = lost
+	}
+	return t.lost
+}
+
+// fence takes a command for dead, as its announcement was read. Where that has changed the announcements are listed again.
+func (t *Turn) fence(ctx context.Context, dead *state.Announcement) error {
+	fenced := *dead
+	fenced.Phase, fenced.FencedBy = state.Fenced, t.nonce
+	_, err := t.ledger.Announce(ctx, &fenced)
+	if errors.Is(err, ledger.ErrAgain) {
+		return nil
+	}
+	return err
+}
+
+// takeBack takes the own announcement back while another command is at work.
+func (t *Turn) takeBack(ctx context.Context) error {
+	t.stop()
+	if err := t.writing.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer t.writing.Release(1)
+	return t.remove(ctx)
+}
+
+// remove deletes the own announcement. The caller holds writing.
+func (t *Turn) remove(ctx context.Context) error {
+	return t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		err := t.ledger.Unannounce(ctx, t.announced())
+		if errors.Is(err, ledger.ErrAgain) {
+			unclear := cluster.IsUnclear(err)
+			there, unread := t.ledger.Announcement(ctx, t.nonce)
+			switch {
+			case unread != nil:
+				return ledger.Retry(unread)
+			case there == nil && unclear:
+				err = nil
+			case protocol.Lost(there):
+				return false, t.lose(there)
+			default:
+				t.mu.Lock()
+				t.own = there
+				t.mu.Unlock()
+				return false, nil
+			}
+		}
+		if err == nil {
+			t.mu.Lock()
+			t.own = nil
+			t.mu.Unlock()
+		}
+		return err == nil, err
+	})
+}
+
+// await waits until another command has ended, was taken for dead, or counts as dead.
+func (t *Turn) await(ctx context.Context, other *state.Announcement) error {
+	pause := 100 * time.Millisecond
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, time.Second)
+		now, err := t.ledger.Announcement(ctx, other.Nonce)
+		switch {
+		case errors.Is(err, ledger.ErrAgain):
+		case err != nil:
+			return err
+		case protocol.Lost(now), !now.Names(t.groups...), t.opts.Dead(now, t.cluster.Now()):
+			return nil
+		}
+	}
+}
+
+// Groups are the deployment groups that the command writes for.
+func (t *Turn) Groups() []lease.Group { return slices.Clone(t.groups) }

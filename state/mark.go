@@ -1,0 +1,54 @@
+package state
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A mark is what a run writes on the parts that it takes: the nonce of the command's announcement and, from the
+// command's second run on, the number of the run. As long as the announcement is there the run may give the part back.
+// Once it is gone the part is settled, and the mark says nothing any more.
+
+// Mark is the mark of a command's run; the first one has number 0.
+func Mark(nonce string, run int) string {
+	if run == 0 {
+		return nonce
+	}
+	return nonce + "-" + strconv.Itoa(run)
+}
+
+// NonceOf is the nonce of the command whose run has a mark.
+func NonceOf(mark string) string {
+	nonce, _, _ := strings.Cut(mark, "-")
+	return nonce
+}
+
+// Nonces are the nonces of the commands whose marks are on the claim, each once.
+func (c *Claim) Nonces() (nonces []string) {
+	for _, p := range c.Parts {
+		if p.Run != "" {
+			nonces = append(nonces, NonceOf(p.Run))
+		}
+	}
+	return nonces
+}
+
+// Meet takes the marks of commands off the claim, as it was read, that are not among those announced, and notes who is
+// at work on it.
+func (c *Claim) Meet(announced map[string]*Announcement, now time.Time) {
+	c.Settle(func(mark string) bool { return announced[NonceOf(mark)] == nil })
+	for _, nonce := range c.Nonces() {
+		c.AtWork = announced[nonce].Stands(now)
+		return
+	}
+}
+
+// Settle takes the marks off the claim, as it was read, of runs that have ended.
+func (c *Claim) Settle(ended func(mark string) bool) {
+	for i := range c.Parts {
+		if p := &c.Parts[i]; p.Run != "" && ended(p.Run) {
+			p.Run = ""
+		}
+	}
+}
