@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -66,6 +67,9 @@ type availability struct {
 	since time.Time
 	// wrote is true once a write was sent.
 	wrote bool
+
+	// conflicts counts the writes that were refused because what they rest on has changed.
+	conflicts atomic.Int64
 }
 
 func (r *availability) writes() {
@@ -158,9 +162,17 @@ func (c *Cluster) Write(ctx context.Context, do func(context.Context) error) err
 			write, cancel = context.WithDeadline(write, end)
 			defer cancel()
 		}
-		return do(write)
+		err = do(write)
+		if IsOwned(err) || IsOvertaken(err) {
+			c.availability.conflicts.Add(1)
+		}
+		return err
 	})
 }
+
+// Conflicts counts the writes that were refused because what they rest on has changed. Who has written meanwhile may have
+// taken the command for dead.
+func (c *Cluster) Conflicts() int64 { return c.availability.conflicts.Load() }
 
 // persist repeats a request as long as its error says that the server is away.
 func (c *Cluster) persist(ctx context.Context, resource schema.GroupVersionResource, away func(error) bool, do func() error) error {

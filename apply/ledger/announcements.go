@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -109,8 +108,6 @@ type runs struct {
 	gone map[string]bool
 	// ended are marks of the command's own runs that have ended without an error.
 	ended map[string]bool
-	// conflicts counts the writes that were refused because what they rest on has changed.
-	conflicts atomic.Int64
 }
 
 func newRuns() *runs {
@@ -131,10 +128,6 @@ func (l Ledger) Ended(mark string) {
 	defer l.runs.mu.Unlock()
 	l.runs.ended[mark] = true
 }
-
-// Conflicts counts the writes that were refused because what they rest on has changed. Who has written meanwhile may have
-// taken the command for dead.
-func (l Ledger) Conflicts() int64 { return l.runs.conflicts.Load() }
 
 // unknown are the nonces on claims of which it is not known whether their commands have ended.
 func (r *runs) unknown(claims []*state.Claim) map[string]bool {

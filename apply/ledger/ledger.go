@@ -117,9 +117,6 @@ func (l Ledger) again(ctx context.Context, err error, verb string) error {
 		return fmt.Errorf("the ledger's namespace %s does not exist; make it with: kubectl akash-net install", l.Namespace)
 	}
 	explained := l.cluster.Explain(err, verb, cluster.Leases)
-	if cluster.IsOwned(err) || cluster.IsOvertaken(err) {
-		l.runs.conflicts.Add(1)
-	}
 	if ctx.Err() == nil && (cluster.IsOwned(err) || cluster.IsOvertaken(err) || cluster.IsUnclear(err)) {
 		return fmt.Errorf("%w: %w", ErrAgain, explained)
 	}

@@ -77,7 +77,7 @@ type Turn struct {
 	marks int
 	// renewed is when the last renewal that was answered was sent, by the steady clock.
 	renewed time.Time
-	// conflicts is how many of the command's writes had been refused by then, as the ledger counts them.
+	// conflicts is how many of the command's writes had been refused by then.
 	conflicts int64
 	lost      error
 	// fenced are the announcements of dead commands in whose place this one works.
@@ -151,7 +151,7 @@ func (t *Turn) enter(ctx context.Context, round int) error {
 	}
 	t.mu.Lock()
 	old, lost, since := t.round > round, t.lost, time.Since(t.renewed)
-	met := t.ledger.Conflicts() > t.conflicts
+	met := t.cluster.Conflicts() > t.conflicts
 	t.mu.Unlock()
 	switch {
 	case lost != nil:
@@ -267,7 +267,7 @@ func (t *Turn) announce(ctx context.Context) error {
 func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
 	sent := time.Now()
 	return t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
-		conflicts := t.ledger.Conflicts()
+		conflicts := t.cluster.Conflicts()
 		now, err := t.ledger.Announce(ctx, want)
 		if errors.Is(err, ledger.ErrAgain) {
 			there, unread := t.ledger.Announcement(ctx, t.nonce)
