@@ -177,13 +177,15 @@ func (o thing) String() string {
 type view struct {
 	claims []*state.Claim
 	things []thing
+	// announced are the commands that have not ended, by nonce.
+	announced map[string]*state.Announcement
 	// closed is true where the ledger is gone, or going.
 	closed bool
 }
 
 func (w *world) view(t *testing.T) (v view) {
 	t.Helper()
-	announced := underWay(t, w.ledger)
+	v.announced = underWay(t, w.ledger)
 	for _, o := range w.list(t, leases) {
 		if kept.IsName(o.GetName()) || state.IsAnnouncement(o.GetName()) {
 			continue
@@ -193,7 +195,7 @@ func (w *world) view(t *testing.T) (v view) {
 			t.Errorf("claim %s cannot be read: %s", o.GetName(), c.Unreadable)
 			continue
 		}
-		c.Meet(announced, time.Now())
+		c.Meet(v.announced, time.Now())
 		v.claims = append(v.claims, &c)
 	}
 	for _, resource := range worldResources {

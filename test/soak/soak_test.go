@@ -37,7 +37,7 @@ func problems(t *testing.T) []problem {
 
 // covers is true when a problem shows what the audit found.
 func (p problem) covers(f finding) bool {
-	return p.Thing == f.thing || f.rule == "announced" && p.Problem == "CrashedRun" || p.Problem == "MixedDefinitions" && p.Thing == f.group && f.rule == "half"
+	return p.Thing == f.thing || f.rule == "announced" && p.Problem == "CrashedRun" && strings.Contains(p.Thing+p.Message, strings.TrimPrefix(f.thing, "run--")) || p.Problem == "MixedDefinitions" && p.Thing == f.group && f.rule == "half"
 }
 
 // auditClaims looks, while the work goes on, at what holds at every moment.
