@@ -9,6 +9,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -139,10 +140,10 @@ func (r *run) evict(ctx context.Context, claim *state.Claim) error {
 // it had. Where the server is away nothing can go back.
 func (r *run) giveUp(ctx context.Context, why error) error {
 	if cannotUndo(why) {
-		return why
+		return r.loses(ctx, why)
 	}
 	if err := r.opts.turn.Undo(ctx); err != nil {
-		return errors.Join(why, err)
+		return r.loses(ctx, errors.Join(why, err))
 	}
 	left := errors.Join(r.restoreAltered(ctx), r.retract(ctx, func(render.Object) bool { return true }))
 	left = errors.Join(left, r.unkeep(ctx), r.keepServed(ctx), r.rollback(ctx))
@@ -151,6 +152,16 @@ func (r *run) giveUp(ctx context.Context, why error) error {
 	}
 	r.closed = true
 	return why
+}
+
+// loses deletes what a run that was taken for dead has made for things that its lease does not hold any more: a write of
+// it may have come after another command had given them up. It gives nothing else back. Any other error it leaves.
+func (r *run) loses(ctx context.Context, why error) error {
+	if _, lost := errors.AsType[*turn.LostError](why); !lost {
+		return why
+	}
+	r.lost = true
+	return errors.Join(why, r.retract(cluster.WithGate(ctx, nil), func(render.Object) bool { return true }))
 }
 
 // rollback gives back what this run took; what the lease held before stays. It goes on when the

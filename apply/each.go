@@ -80,7 +80,7 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 		})
 		a.side(part, func(r *run) {
 			if over != nil && (!r.done || r.err == nil && r.changed) {
-				r.err = over
+				r.err = r.loses(ctx, over)
 			}
 			if r.err == nil {
 				r.err = parallel.Guard(func() error { return work.end(r, ctx) })

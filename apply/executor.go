@@ -39,6 +39,8 @@ type executor struct {
 	changes []string
 	// told are the things that were said to be withheld.
 	told map[string]bool
+	// lost is true once another command has taken this one for dead.
+	lost bool
 	// quiet work tells nothing of its own.
 	quiet bool
 	// made are the objects that were created, altered those that were changed, removed those that were deleted.

@@ -87,7 +87,7 @@ func (x *executor) retractOne(ctx context.Context, m madeObject) (err error) {
 			if stays = len(going) == 0; err != nil || stays {
 				return nil, err
 			}
-			if now != made.live {
+			if now != made.live || x.lost {
 				mine, err := x.by.stillMine(ctx, m, now)
 				if stays = !mine; err != nil || stays {
 					if err == nil {

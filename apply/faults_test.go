@@ -193,9 +193,9 @@ func TestFailingLeaseLeavesThePool(t *testing.T) {
 	}
 }
 
-// A command that was taken for dead while it stood still gives nothing back: another one works in its place, for its own
-// lease or, once that has ended, for another owner.
-func TestACommandThatCountsAsDeadGivesNothingBack(t *testing.T) {
+// A command that was taken for dead while it stood still gives no claim back: another one works in its place. What it has
+// made for a host that another owner holds by now goes.
+func TestACommandThatCountsAsDeadGivesNoClaimBack(t *testing.T) {
 	const host = "a.example.com"
 	id := someLease(someOwner, 1)
 	for name, holder := range map[string]lease.ID{"another owner": someLease(somebodyElses, 1), "its own lease": id} {
@@ -219,8 +219,8 @@ func TestACommandThatCountsAsDeadGivesNothingBack(t *testing.T) {
 				t.Fatalf("error %v", err)
 			}
 			names := s.names()
-			for _, want := range []string{"ingresses/" + host, "leases/" + host, "providerhosts/" + host} {
-				if !slices.Contains(names, want) {
+			for _, made := range []string{"ingresses/" + host, "providerhosts/" + host} { // without a claim nothing is to serve
+				if stays := slices.Contains(names, made); stays != (holder == id) {
 					t.Errorf("the cluster has %q", names)
 				}
 			}

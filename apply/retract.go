@@ -13,7 +13,7 @@ import (
 
 // stillMine is true for an object that the run has made and on which nobody else relies: it is the
 // lease's, of the run's definition, and of what it rests on the lease holds nothing but what has the
-// run's mark.
+// run's mark. A run that was taken for dead has nothing left to give back but what its lease does not hold.
 func (r *run) stillMine(ctx context.Context, m madeObject, now *unstructured.Unstructured) (bool, error) {
 	id, labelled := lease.IDFromLabels(now.GetLabels())
 	definition := cluster.Rendered(m.object).GetAnnotations()[lease.AnnotationDefinition]
@@ -22,6 +22,9 @@ func (r *run) stillMine(ctx context.Context, m madeObject, now *unstructured.Uns
 	}
 	grounds, err := readGrounds(ctx, r.ledger, owned{kind: m.object.Kind, live: now, group: r.group})
 	return err == nil && !slices.ContainsFunc(grounds, func(g ground) bool {
+		if r.lost { // the marks are another command's to judge
+			return len(g.claim.PartsOf(r.group)) > 0
+		}
 		return slices.ContainsFunc(g.claim.PartsOf(r.group), func(p state.Part) bool { return p.Run != r.nonce })
 	}), err
 }

@@ -51,7 +51,7 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 		return over
 	}
 	if r.err == nil && r.changed {
-		r.err = over
+		r.err = r.loses(ctx, over)
 	}
 	if r.err == nil && r.next != nil {
 		r.err = r.next.awaitLive(ctx)
