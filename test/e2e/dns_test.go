@@ -189,7 +189,7 @@ func TestRecordValueChanges(t *testing.T) {
 	r.sent()
 	u := r.with(byGardener(t, "targets: [192.0.2.2]"))
 	u.do(t, "apply", "-f", definition).Prints(t, "dnsrecord/"+host+"-a configured", "served (A 192.0.2.2)", "ingress/"+host+" unchanged")
-	if diff := cmp.Diff([]string{"PATCH announcement", "PATCH dnsrecords/" + host + "-a", "DELETE announcement"}, writesOf(r.sent())); diff != "" {
+	if diff := cmp.Diff([]string{"PATCH announcement", "PATCH leases/" + host, "PATCH dnsrecords/" + host + "-a", "DELETE announcement"}, writesOf(r.sent())); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"reconcile " + host + "-a"}, e.did()); diff != "" {
@@ -557,7 +557,7 @@ func TestRolesForRecords(t *testing.T) {
 	for _, dns := range []string{"{form: endpoint, targets: [192.0.2.1]}", "{form: gardener, targets: [192.0.2.1], gardener: {type: x, secretRef: {name: x, namespace: x}}}"} {
 		operator.with(configure(t, "dns: "+dns)).do(t, "apply", "-f", definition, "--wait=false")
 		viewer.do(t, "state", "dns").Prints(t, host, "192.0.2.1")
-		viewer.with(configure(t, "dns: "+dns)).run(t, "release", id.Group().String()).Exits(t, 1).Says(t, "not allowed to delete leases")
+		viewer.with(configure(t, "dns: "+dns)).run(t, "release", id.Group().String()).Exits(t, 1).Says(t, "not allowed to patch leases")
 		operator.with(configure(t, "dns: "+dns)).do(t, "release", id.Group().String()).Prints(t, "deleted")
 	}
 	operator.with(configure(t, "target: httproute", "dns: {form: endpoint}")).do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dns/"+host+" left")

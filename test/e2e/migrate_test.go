@@ -3,10 +3,12 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -85,7 +87,9 @@ func TestMigrateThereAndBack(t *testing.T) {
 			same(t, wasRoot, need(t, ingresses, id.Namespace(), host))
 			same(t, wasPath, need(t, ingresses, id.Namespace(), path))
 			back := need(t, claims, ledger, host)
-			back.SetResourceVersion(claim.GetResourceVersion()) // the run's marks have come and gone
+			back.SetResourceVersion(claim.GetResourceVersion()) // the run has left marks, which say nothing any more
+			unmark(claim)
+			unmark(back)
 			back.SetManagedFields(claim.GetManagedFields())
 			if diff := cmp.Diff(claim.Object, back.Object) + cmp.Diff(providerHost.Object, need(t, hosts, manifests, host).Object); diff != "" {
 				t.Errorf("claim and ProviderHost (-before +after):\n%s", diff)
@@ -93,6 +97,15 @@ func TestMigrateThereAndBack(t *testing.T) {
 			admin().do(t, "apply", "-f", definition).Prints(t, "unchanged")
 		})
 	}
+}
+
+// unmark takes the marks of commands off the values of a claim's parts.
+func unmark(claim *unstructured.Unstructured) {
+	annotations := claim.GetAnnotations()
+	for name, value := range annotations {
+		annotations[name] = regexp.MustCompile(`"run":"[^"]*",?`).ReplaceAllString(value, "")
+	}
+	claim.SetAnnotations(annotations)
 }
 
 // What NGINX Gateway Fabric reads beside an HTTPRoute comes and goes with it.
@@ -235,20 +248,49 @@ func TestMigrateLeavesOthersHosts(t *testing.T) {
 	absent(t, httpRoutes, id.Namespace(), host)
 }
 
-// A lease that is released while its route moves has none in the end.
+// releaseAt releases a lease when a request of a recorder's command comes, which goes on when the release has announced
+// itself. What it returns waits for the end of the release.
+func releaseAt(t *testing.T, r *recorder, text string, id lease.ID) (end func() result) {
+	t.Helper()
+	other := record(t)
+	other.config = r.config
+	announced, ended := make(chan struct{}), make(chan result, 1)
+	var once, first sync.Once
+	other.hold(nil, func(_ context.Context, q request) {
+		if q.String() == "PATCH announcement" {
+			first.Do(func() { close(announced) })
+		}
+	})
+	r.hold(func(ctx context.Context, q request) {
+		if q.String() == text {
+			once.Do(func() {
+				go func() { ended <- other.execute(t.Context(), nil, "release", id.Group().String()) }()
+				pass(ctx, t, announced)
+			})
+		}
+	}, nil)
+	return func() result {
+		t.Helper()
+		select {
+		case out := <-ended:
+			return out
+		case <-time.After(deadline):
+			t.Fatalf("the release did not begin at %s, or does not end", text)
+			return result{}
+		}
+	}
+}
+
+// A lease that is released while its route moves has none in the end: the release waits for the migration's turn.
 func TestMigrateOfReleased(t *testing.T) {
 	t.Parallel()
 	host, id := newHost("migrate"), leaseOf(newTenant(), 1)
 	admin().do(t, "apply", "-f", define(t, id, web(host)))
 	r := record(t)
 	r.config = configure(t, nowhere)
-	var once sync.Once
-	r.hold(func(ctx context.Context, q request) {
-		if q.String() == "PATCH httproutes/"+host {
-			once.Do(func() { admin().execute(ctx, nil, "release", id.Group().String()) })
-		}
-	}, nil)
-	r.run(t, migrate("httproute", id)...).Exits(t, 1).Prints(t, "httproute/"+host+" deleted (taken back)").Says(t, host+" was released")
+	released := releaseAt(t, r, "PATCH httproutes/"+host, id)
+	r.run(t, migrate("httproute", id)...).Prints(t, "httproute/"+host+" created")
+	released().Exits(t, 0).Prints(t, "httproute/"+host+" deleted").Says(t, "waiting (another command is at work on it")
 	if got := append(routesOf(t, id), claimsOf(t, id.Owner)...); len(got) > 0 {
 		t.Errorf("there is %v", got)
 	}
