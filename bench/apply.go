@@ -126,7 +126,7 @@ func (b *bench) compete(ctx context.Context, c *system, w *writer) error {
 
 func (b *bench) reportNew(writers []*writer, loop time.Duration) {
 	b.report.section(fmt.Sprintf("Apply %d new objects (%d leases)", applied, appliedLeases),
-		fmt.Sprintf("Each lease is a namespace, a claim, a ProviderHost and an Ingress; kubectl and flux get the same objects as a file. The program writes a claim twice: it takes it, and takes its mark away at the end. All have %d requests under way at a time but kubectl, which has one. The bare loop makes the program's requests again, from a running process.", concurrency),
+		fmt.Sprintf("Each lease is a namespace, a claim, a ProviderHost and an Ingress; kubectl and flux get the same objects as a file. The program announces itself before its first write, and takes that back at its end. All have %d requests under way at a time but kubectl, which has one. The bare loop makes the program's requests again, from a running process.", concurrency),
 		"program", "wall", "processor", "peak", "requests", "objects/s", "requests/s", "wall / ours")
 	ours := median(writers[0].new).Wall
 	rates := func(wall time.Duration, requests int) []string {

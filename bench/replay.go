@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,13 +23,17 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // replay makes recorded requests again and does nothing else: the least time that this work can
-// take. Lists come first, side by side; then the writes, those of one lease in their order, and as
-// many leases at a time as the program works on.
+// take. Lists come first, side by side; then the announcements of the command; then the writes, those of one lease in
+// their order, and as many leases at a time as the program works on; and in the end the announcements go.
 type replay struct {
 	lists  []request
+	begins []request
 	chains [][]request
 
 	objects dynamic.Interface
@@ -45,9 +50,15 @@ func newReplay(c *system, requests []request, n int) (*replay, error) {
 	leases := map[string]int{} // by the names of their objects
 	for i := range n {
 		d := definition(i)
-		leases[d.Lease.Namespace()], leases[d.Services[0].Expose[0].Hosts[0].Name] = i, i
+		for _, name := range []string{d.Lease.Namespace(), d.Services[0].Expose[0].Hosts[0].Name, kept.Name(d.Lease.Group())} {
+			leases[name] = i
+		}
 	}
 	for _, q := range requests {
+		if state.IsAnnouncement(path.Base(q.path)) {
+			r.announces(q)
+			continue
+		}
 		switch q.method {
 		case http.MethodGet:
 			_, _, name := target(q.path)
@@ -75,14 +86,40 @@ func newReplay(c *system, requests []request, n int) (*replay, error) {
 	return r, nil
 }
 
+// announces keeps the write that made an announcement. How often it is renewed depends on the time, and its end is
+// known from its beginning.
+func (r *replay) announces(q request) {
+	known := slices.ContainsFunc(r.begins, func(b request) bool { return b.path == q.path })
+	if q.method == http.MethodPatch && !known {
+		r.begins = append(r.begins, q)
+	}
+}
+
 // run makes all requests and says how long they took.
 func (r *replay) run(ctx context.Context) (time.Duration, error) {
 	start := time.Now()
 	if _, err := r.list(ctx); err != nil {
 		return 0, err
 	}
-	err := each(ctx, len(r.chains), func(ctx context.Context, i int) error { return r.chain(ctx, r.chains[i]) })
+	if err := r.chain(ctx, r.begins); err != nil {
+		return 0, err
+	}
+	if err := each(ctx, len(r.chains), func(ctx context.Context, i int) error { return r.chain(ctx, r.chains[i]) }); err != nil {
+		return 0, err
+	}
+	err := r.end(ctx)
 	return time.Since(start), err
+}
+
+// end deletes the announcements.
+func (r *replay) end(ctx context.Context) error {
+	for _, q := range r.begins {
+		resource, namespace, name := target(q.path)
+		if err := r.metas.Resource(resource).Namespace(namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			return fmt.Errorf("DELETE %s: %w", q.path, err)
+		}
+	}
+	return nil
 }
 
 // list makes the lists, and answers how many objects they bring.
