@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -71,5 +72,32 @@ func TestNoServerIsNotWaitedFor(t *testing.T) {
 	_, err = c.Metas(t.Context(), Leases, "akash-net")
 	if err == nil || IsAway(err) || !strings.Contains(err.Error(), "no answer from the cluster") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A request that takes long holds up the others where few may be under way, and not those that are apart.
+func TestApartNeedsNoPlace(t *testing.T) {
+	slow := make(chan struct{})
+	c, err := Connect(&rest.Config{Host: "http://127.0.0.1:1"}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	under, ended := make(chan struct{}), make(chan error)
+	go func() {
+		ended <- c.Write(t.Context(), func(context.Context) error {
+			close(under)
+			<-slow
+			return nil
+		})
+	}()
+	<-under
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := c.Write(Apart(ctx), func(context.Context) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	close(slow)
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

@@ -263,9 +263,10 @@ func (t *Turn) announce(ctx context.Context) error {
 	return nil
 }
 
-// put writes the own announcement, also where the answer to an earlier write was lost. The caller holds writing.
+// put writes the own announcement, also where the answer to an earlier write was lost. It waits for no other request
+// of the command: one that takes long must not make the command count as dead. The caller holds writing.
 func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
-	sent := time.Now()
+	sent, ctx := time.Now(), cluster.Apart(ctx)
 	return t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		conflicts := t.cluster.Conflicts()
 		now, err := t.ledger.Announce(ctx, want)
