@@ -25,15 +25,15 @@ const fewDefinitions = 16
 
 // readDefinitions reads the definitions that are kept for deployment groups, by the names of their objects.
 func readDefinitions(ctx context.Context, l ledger.Ledger, groups []lease.Group) (map[string]*kept.Definition, error) {
-	found, names, owner := map[string]*kept.Definition{}, map[string]bool{}, ""
-	for i, g := range groups {
-		names[kept.Name(g)] = true
-		if owner = g.Owner; i > 0 && groups[i-1].Owner != owner {
-			owner = ""
-			break
-		}
-	}
+	found := map[string]*kept.Definition{}
 	if len(groups) > fewDefinitions {
+		names, owner := map[string]bool{}, groups[0].Owner
+		for _, g := range groups {
+			names[kept.Name(g)] = true
+			if g.Owner != owner {
+				owner = "" // of all
+			}
+		}
 		return listDefinitions(ctx, l, owner, func(name string) bool { return names[name] })
 	}
 	read := make([]*kept.Definition, len(groups))

@@ -185,32 +185,42 @@ func TestDefinitionOfWhatIsWithheld(t *testing.T) {
 	}
 }
 
-// Of many leases the definitions are read by one LIST; none is written that is kept already.
+// Of many leases the definitions are read by one LIST, whoever owns them; none is written that is kept already.
 func TestDefinitionsOfManyLeasesAreListed(t *testing.T) {
-	s, c := newServer(t, 1)
-	a, _ := applier(t, c)
-	var groups []lease.Group
-	for i := range uint64(fewDefinitions + 1) {
-		def := checked(t, withHosts(someLease(someOwner, i+1), "h"+string(rune('a'+i))+".example.com"))
-		if err := a.Apply(t.Context(), []*lease.Definition{def}); err != nil {
-			t.Fatal(err)
-		}
-		groups = append(groups, def.Lease.Group())
-	}
-	var selectors []string
-	s.listed = func(path, selector string) {
-		if strings.Contains(path, kept.Name(groups[0])) {
-			t.Errorf("%s is read by itself", path)
-		}
-		if strings.HasSuffix(path, "/leases") {
-			selectors = append(selectors, selector)
-		}
-	}
-	found, err := KeptDefinitions(t.Context(), c, "akash-net", groups)
-	if err != nil || len(found) != len(groups) {
-		t.Errorf("found %d of %d definitions, error %v", len(found), len(groups), err)
-	}
-	if want := []string{kept.Label + "=" + someOwner}; !slices.Equal(selectors, want) {
-		t.Errorf("listed were %q, want %q", selectors, want)
+	for name, test := range map[string]struct {
+		owners   []string
+		selector string
+	}{
+		"of one owner":  {[]string{someOwner}, kept.Label + "=" + someOwner},
+		"of two owners": {[]string{someOwner, somebodyElses}, kept.Label},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, c := newServer(t, 1)
+			a, _ := applier(t, c)
+			var groups []lease.Group
+			for i := range uint64(fewDefinitions + 1) {
+				def := checked(t, withHosts(someLease(test.owners[int(i)%len(test.owners)], i+1), "h"+string(rune('a'+i))+".example.com"))
+				if err := a.Apply(t.Context(), []*lease.Definition{def}); err != nil {
+					t.Fatal(err)
+				}
+				groups = append(groups, def.Lease.Group())
+			}
+			var selectors []string
+			s.listed = func(path, selector string) {
+				if strings.Contains(path, kept.Name(groups[0])) {
+					t.Errorf("%s is read by itself", path)
+				}
+				if strings.HasSuffix(path, "/leases") {
+					selectors = append(selectors, selector)
+				}
+			}
+			found, err := KeptDefinitions(t.Context(), c, "akash-net", groups)
+			if err != nil || len(found) != len(groups) {
+				t.Errorf("found %d of %d definitions, error %v", len(found), len(groups), err)
+			}
+			if want := []string{test.selector}; !slices.Equal(selectors, want) {
+				t.Errorf("listed were %q, want %q", selectors, want)
+			}
+		})
 	}
 }
