@@ -1,0 +1,84 @@
+package inventory
+
+import "math"
+
+// Amounts are those of a node, or of all, in base units. What has no limit is 2^64-1.
+type Amounts struct {
+	CPU              uint64 `json:"cpu"`
+	GPU              uint64 `json:"gpu"`
+	Memory           uint64 `json:"memory"`
+	EphemeralStorage uint64 `json:"storage_ephemeral"`
+}
+
+// Totals are the amounts of the whole cluster.
+type Totals struct {
+	Amounts
+	// Storage is by class; of a class that is listed twice the last entry.
+	Storage map[string]uint64 `json:"storage"`
+}
+
+// NodeRoom is what a node has, and what of it is left.
+type NodeRoom struct {
+	Name        string  `json:"name"`
+	Allocatable Amounts `json:"allocatable"`
+	Available   Amounts `json:"available"`
+}
+
+// AddressRoom is what there is of leased addresses.
+type AddressRoom struct {
+	Capacity  uint64
+	Allocated uint64
+	Available uint64
+}
+
+// Room is what is left of an inventory.
+type Room struct {
+	Nodes                  []NodeRoom
+	Allocatable, Available Totals
+	// Reserved is how many addresses reservations take that are not yet in use.
+	Reserved  uint64
+	Addresses AddressRoom
+	// Pending and Active count reservations.
+	Pending, Active int
+}
+
+// Room is what is left.
+func (i *Inventory) Room() Room {
+	r := Room{Nodes: []NodeRoom{}, Reserved: i.reserved, Pending: i.pending, Active: i.active}
+	r.Allocatable.Storage, r.Available.Storage = map[string]uint64{}, map[string]uint64{}
+	for _, n := range i.cluster.Nodes {
+		room := NodeRoom{
+			Name: n.Name,
+			Allocatable: Amounts{CPU: n.CPU.all(), GPU: n.GPU.all(), Memory: n.Memory.all(),
+				EphemeralStorage: n.EphemeralStorage.all()},
+			Available: Amounts{CPU: n.CPU.Available(), GPU: n.GPU.Available(), Memory: n.Memory.Available(),
+				EphemeralStorage: n.EphemeralStorage.Available()},
+		}
+		r.Nodes = append(r.Nodes, room)
+		r.Allocatable.add(room.Allocatable)
+		r.Available.add(room.Available)
+	}
+	for _, s := range i.cluster.Storage {
+		r.Allocatable.Storage[s.Class], r.Available.Storage[s.Class] = s.all(), s.Available()
+	}
+	r.Addresses.Allocated = i.reserved
+	if i.addresses != nil {
+		r.Addresses.Capacity = i.addresses.Total
+		r.Addresses.Allocated = plus(i.addresses.InUse, i.reserved)
+	}
+	r.Addresses.Available = i.freeAddresses()
+	return r
+}
+
+// all is the allocatable amount; 2^64-1 where it has no limit.
+func (a Amount) all() uint64 {
+	if a.Allocatable == Unlimited {
+		return math.MaxUint64
+	}
+	return uint64(max(a.Allocatable, 0))
+}
+
+func (a *Amounts) add(b Amounts) {
+	a.CPU, a.GPU = plus(a.CPU, b.CPU), plus(a.GPU, b.GPU)
+	a.Memory, a.EphemeralStorage = plus(a.Memory, b.Memory), plus(a.EphemeralStorage, b.EphemeralStorage)
+}

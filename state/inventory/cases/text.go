@@ -1,0 +1,63 @@
+package cases
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Lines are the answer for people, a line for each request.
+func (a Answer) Lines(c Case) []string {
+	lines := make([]string, len(a.Results))
+	for i, r := range a.Results {
+		group := cmp.Or(c.Requests[i].Name, fmt.Sprintf("request %d", i+1))
+		lines[i] = cmp.Or(c.Name, "the case") + ": " + group + " " + r.String()
+	}
+	return lines
+}
+
+// String is the result for people.
+func (r Result) String() string {
+	if !r.Fits {
+		return "does not fit: " + r.Message
+	}
+	var where []string
+	for _, id := range slices.Sorted(maps.Keys(r.Placement)) {
+		text := fmt.Sprintf("%d on %s", id, nodes(r.Placement[id]))
+		if p := r.SchedulerParams[id]; p != nil {
+			text += fmt.Sprintf(" (%s/%s)", p.Resources.GPU.Vendor, p.Resources.GPU.Model)
+		}
+		where = append(where, text)
+	}
+	if len(where) == 0 {
+		return "fits"
+	}
+	return "fits: " + strings.Join(where, ", ")
+}
+
+// maxNodesTold is how many nodes of a resource are named.
+const maxNodesTold = 10
+
+// nodes are nodes in the order of placing, each with how many replicas it has.
+func nodes(placed []string) string {
+	var order []string
+	count := map[string]int{}
+	for _, n := range placed {
+		if count[n]++; count[n] == 1 {
+			order = append(order, n)
+		}
+	}
+	var told []string
+	for _, n := range order[:min(len(order), maxNodesTold)] {
+		if count[n] > 1 {
+			n = fmt.Sprintf("%s ×%d", n, count[n])
+		}
+		told = append(told, n)
+	}
+	if more := len(order) - len(told); more > 0 {
+		told = append(told, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(told, " ")
+}

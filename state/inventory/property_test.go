@@ -1,0 +1,202 @@
+package inventory_test
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+)
+
+// amounts that are likely to meet, to be exceeded by one, and to overflow.
+var amounts = []uint64{0, 1, 2, 3, 4, 5, 8, 100, math.MaxInt64 - 1, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64}
+
+func drawAmount(t *rapid.T) inventory.Amount {
+	all := rapid.SampledFrom([]int64{-1, 0, 1, 2, 4, 8, 100, math.MaxInt64}).Draw(t, "allocatable")
+	return inventory.Amount{Allocatable: all, Allocated: rapid.SampledFrom([]int64{0, 0, 0, 1, 3, math.MaxInt64}).Draw(t, "allocated")}
+}
+
+var classes = []string{"beta2", "beta3", "default", "ram", ""}
+
+func drawCluster(t *rapid.T) inventory.Cluster {
+	var c inventory.Cluster
+	for range rapid.IntRange(0, 4).Draw(t, "nodes") {
+		n := inventory.Node{Name: string(rune('a' + len(c.Nodes))), CPU: drawAmount(t), Memory: drawAmount(t), EphemeralStorage: drawAmount(t), GPU: drawAmount(t)}
+		n.StorageClasses = rapid.SliceOfN(rapid.SampledFrom(classes), 0, 3).Draw(t, "classes")
+		for range rapid.IntRange(0, 3).Draw(t, "cards") {
+			n.Cards = append(n.Cards, inventory.Card{
+				Vendor: rapid.SampledFrom([]string{"nvidia", "amd", "NVIDIA"}).Draw(t, "vendor"), Name: rapid.SampledFrom([]string{"t4", "a100"}).Draw(t, "card"),
+				MemorySize: rapid.SampledFrom([]string{"16Gi", "80Gi"}).Draw(t, "ram"), Interface: rapid.SampledFrom([]string{"PCIe", "SXM4"}).Draw(t, "interface"),
+			})
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "storage") {
+		c.Storage = append(c.Storage, inventory.Storage{Class: rapid.SampledFrom(classes).Draw(t, "class"), Amount: drawAmount(t)})
+	}
+	return c
+}
+
+func drawGroup(t *rapid.T) inventory.Group {
+	amount := rapid.SampledFrom(amounts)
+	var g inventory.Group
+	for range rapid.IntRange(0, 3).Draw(t, "resources") {
+		r := inventory.Resource{ID: uint32(len(g.Resources) + 1), Count: rapid.Uint32Range(0, 4).Draw(t, "count"), CPU: amount.Draw(t, "cpu"), Memory: amount.Draw(t, "memory")}
+		if rapid.Bool().Draw(t, "gpu") {
+			r.GPU.Units = rapid.Uint64Range(0, 3).Draw(t, "units")
+			r.GPU.Attributes = rapid.SliceOfN(rapid.SampledFrom([]string{"vendor/nvidia/model/*", "vendor/nvidia/model/t4", "vendor/amd/model/*/ram/80Gi", "vendor/nvidia/model/a100/interface/sxm", "junk"}), 0, 2).Draw(t, "attributes")
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "volumes") {
+			r.Storage = append(r.Storage, inventory.Volume{Size: amount.Draw(t, "size"), Attributes: inventory.VolumeAttributes{
+				Class: rapid.SampledFrom(classes).Draw(t, "class"), Persistent: rapid.SampledFrom([]string{"true", "false", ""}).Draw(t, "persistent")}})
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "endpoints") {
+			r.Endpoints = append(r.Endpoints, inventory.Endpoint{Kind: inventory.LeasedIP, Sequence: rapid.Uint32Range(1, 3).Draw(t, "sequence")})
+		}
+		g.Resources = append(g.Resources, r)
+	}
+	return g
+}
+
+// ledger adds up what was granted, in numbers that cannot wrap, apart from the code under test.
+type ledger map[string]*big.Int
+
+func (l ledger) add(key string, n uint64, times int) {
+	if l[key] == nil {
+		l[key] = new(big.Int)
+	}
+	l[key].Add(l[key], new(big.Int).Mul(new(big.Int).SetUint64(n), big.NewInt(int64(times))))
+}
+
+func (l ledger) grant(g inventory.Group, grant inventory.Grant) {
+	for i, r := range grant.Resources {
+		for _, node := range r.Nodes {
+			l.add(node+" cpu", r.CPU, 1)
+			l.add(node+" memory", r.Memory, 1)
+			l.add(node+" gpu", r.GPUUnits, 1)
+			for k, v := range g.Resources[i].Storage {
+				switch {
+				case v.Attributes.Persistent == "true":
+					l.add("class "+v.Attributes.Class, r.Storage[k], 1)
+				case v.Attributes.Class == "ram":
+					l.add(node+" memory", r.Storage[k], 1)
+				default:
+					l.add(node+" disk", r.Storage[k], 1)
+				}
+			}
+		}
+	}
+}
+
+// over is true where more was granted than was left.
+func (l ledger) over(key string, a inventory.Amount) bool {
+	return l[key] != nil && l[key].Sign() > 0 && l[key].Cmp(new(big.Int).SetUint64(a.Available())) > 0
+}
+
+func TestNeverMoreThanThereIs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cluster, addresses := drawCluster(t), &inventory.Addresses{Total: rapid.Uint64Range(0, 5).Draw(t, "total"), InUse: rapid.Uint64Range(0, 3).Draw(t, "in use")}
+		level := rapid.SampledFrom([]float64{0, 1, 1.5, 2, 100})
+		levels := inventory.Levels{CPU: level.Draw(t, "cpu"), GPU: level.Draw(t, "gpu"), Memory: level.Draw(t, "memory"), Storage: level.Draw(t, "storage")}
+		inv := inventory.New(cluster, addresses, levels)
+		granted, leased := ledger{}, uint64(0)
+		for range rapid.IntRange(1, 5).Draw(t, "requests") {
+			before, g := inv.Room(), drawGroup(t)
+			grant, refusal := inv.Reserve(g)
+			if refusal != nil {
+				if diff := cmp.Diff(before, inv.Room()); diff != "" {
+					t.Fatalf("a refusal changed the inventory: %s", diff)
+				}
+				if refusal.String() == "" || len(refusal.String()) > 3000 {
+					t.Fatalf("the refusal says %q", refusal)
+				}
+				continue
+			}
+			for i, r := range grant.Resources {
+				if uint32(len(r.Nodes)) != g.Resources[i].Count {
+					t.Fatalf("%d replicas of %d were placed", len(r.Nodes), g.Resources[i].Count)
+				}
+			}
+			granted.grant(g, grant)
+			leased += grant.Addresses
+		}
+		for _, n := range cluster.Nodes {
+			for key, a := range map[string]inventory.Amount{" cpu": n.CPU, " memory": n.Memory, " disk": n.EphemeralStorage, " gpu": n.GPU} {
+				if granted.over(n.Name+key, a) {
+					t.Errorf("of%s on node %s %s were granted, and %d were left", key, n.Name, granted[n.Name+key], a.Available())
+				}
+			}
+		}
+		seen := map[string]bool{}
+		for _, s := range cluster.Storage {
+			if !seen[s.Class] && granted.over("class "+s.Class, s.Amount) {
+				t.Errorf("of class %s %s were granted, and %d were left", s.Class, granted["class "+s.Class], s.Available())
+			}
+			seen[s.Class] = true
+		}
+		if leased > 0 && leased+addresses.InUse > addresses.Total {
+			t.Errorf("%d addresses were leased of %+v", leased, addresses)
+		}
+	})
+}
+
+// What is asked for of an empty cluster that has exactly as much fits.
+func TestWhatThereIsCanBeHad(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		whole := rapid.Int64Range(0, math.MaxInt64)
+		n := inventory.Node{Name: "n1", CPU: inventory.Amount{Allocatable: whole.Draw(t, "cpu")}, Memory: inventory.Amount{Allocatable: whole.Draw(t, "memory")}, EphemeralStorage: inventory.Amount{Allocatable: whole.Draw(t, "disk")}}
+		r := inventory.Resource{ID: 1, Count: 1, CPU: n.CPU.Available(), Memory: n.Memory.Available(), Storage: []inventory.Volume{{Size: n.EphemeralStorage.Available()}}}
+		inv := inventory.New(inventory.Cluster{Nodes: []inventory.Node{n}}, nil, inventory.Levels{})
+		if _, refusal := inv.Reserve(inventory.Group{Resources: []inventory.Resource{r}}); refusal != nil {
+			t.Error(refusal)
+		}
+		if left := inv.Room().Available.Amounts; left != (inventory.Amounts{}) {
+			t.Errorf("left is %+v", left)
+		}
+	})
+}
+
+func TestCommit(t *testing.T) {
+	for _, c := range []struct {
+		level        float64
+		amount, want uint64
+	}{
+		{1, 7, 7}, {0.5, 7, 7}, {-1, 7, 7}, {math.NaN(), 7, 7},
+		{2, 0, 0}, {2, 1, 1}, {2, 3, 2}, {2, 1000, 500}, {1000, 1, 1}, {math.Inf(1), 1, 1},
+		{1.5, 1000, 667}, {2.7, 1000, 370},
+		{2, math.MaxUint64, 1 << 63}, {1 + 1e-15, math.MaxUint64, math.MaxUint64 - 20479},
+		// Low bits are lost as they are in float64.
+		{2, 1<<62 + 2, 1 << 61},
+	} {
+		if got := inventory.Commit(c.level, c.amount); got != c.want {
+			t.Errorf("Commit(%v, %d) = %d, want %d", c.level, c.amount, got, c.want)
+		}
+	}
+}
+
+func TestCommitNeverTakesMore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		level, amount := rapid.Float64().Draw(t, "level"), rapid.Uint64().Draw(t, "amount")
+		got := inventory.Commit(level, amount)
+		if got == 0 != (amount == 0) || got > amount && got-amount > 1<<11 {
+			t.Errorf("Commit(%v, %d) = %d", level, amount, got)
+		}
+	})
+}
+
+func TestBytes(t *testing.T) {
+	for _, c := range []struct {
+		n        uint64
+		down, up string
+	}{
+		{0, "0", "0"}, {1023, "1023", "1023"}, {1024, "1Ki", "1Ki"}, {1536, "1.5Ki", "1.5Ki"}, {1 << 30, "1Gi", "1Gi"},
+		{1<<30 + 1, "1Gi", "1.01Gi"}, {1<<30 - 1, "1023.99Mi", "1024Mi"}, {math.MaxUint64, "15.99Ei", "16Ei"},
+	} {
+		if down, up := inventory.Bytes(c.n, false), inventory.Bytes(c.n, true); down != c.down || up != c.up {
+			t.Errorf("%d: %s and %s, want %s and %s", c.n, down, up, c.down, c.up)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package inventory
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// maxNodesTold is how many nodes a refusal names; the others are counted.
+const maxNodesTold = 5
+
+// String says for people what is missing: what is wanted, what is left, on which node. What is wanted is rounded up
+// and what is left down, so that the two never look the same.
+func (r *Refusal) String() string {
+	switch {
+	case r.Reason == NoLeasedIPs:
+		return plural(r.Lack.Wanted, "leased address", "leased addresses") + " wanted, and the provider leases none"
+	case r.Reason == InsufficientIPs:
+		return r.Lack.addresses()
+	case r.Lack.What != "":
+		return r.Lack.inCluster()
+	case r.unreadable != "":
+		return fmt.Sprintf("the GPU attributes of resource %d cannot be used: %s", r.Resource, r.unreadable)
+	case len(r.Nodes) == 0:
+		return fmt.Sprintf("resource %d needs a node, and the cluster has none", r.Resource)
+	}
+	what := fmt.Sprintf("no node has room for resource %d", r.Resource)
+	if !r.differ {
+		what = "no node has " + r.first.wanted()
+	}
+	if r.Count > 1 {
+		what += fmt.Sprintf(" for replica %d of %d", r.Placed+1, r.Count)
+		if !r.differ {
+			what += fmt.Sprintf(" of resource %d", r.Resource)
+		}
+	}
+	return what + ": " + strings.Join(r.nodes(), ", ")
+}
+
+// nodes is what some nodes have left, and how many others there are.
+func (r *Refusal) nodes() []string {
+	show := min(len(r.Nodes), maxNodesTold)
+	if some := r.Tried - r.Empty; some > 0 {
+		show = min(show, some)
+	}
+	var told []string
+	for _, n := range r.Nodes[:show] {
+		told = append(told, "node "+n.Node+" "+n.left(r.differ))
+	}
+	switch others := r.Tried - show; {
+	case others == 0:
+	case others <= r.Empty && show == r.Tried-r.Empty:
+		told = append(told, plural(uint64(others), "other has none", "others have none"))
+	default:
+		told = append(told, plural(uint64(others), "other has too little", "others have too little"))
+	}
+	return told
+}
+
+func (l Lack) addresses() string {
+	wanted := plural(l.Wanted, "leased address", "leased addresses") + " wanted, "
+	if l.Left == 0 {
+		return wanted + "none is left"
+	}
+	return wanted + strconv.FormatUint(l.Left, 10) + " left"
+}
+
+func (l Lack) inCluster() string {
+	switch l.What {
+	case LackPersistence:
+		if l.Class == "" {
+			return fmt.Sprintf("volume %s is persistent and names no storage class", l.Volume)
+		}
+		return fmt.Sprintf("volume %s is persistent and of class %s, which ends with its pod", l.Volume, l.Class)
+	case LackClass:
+		return fmt.Sprintf("the cluster has no storage of class %s, of which volume %s wants %s", l.Class, l.Volume, Bytes(l.Wanted, true))
+	}
+	return fmt.Sprintf("storage of class %s has %s left, of which volume %s wants %s", l.Class, Bytes(l.Left, false), l.Volume, Bytes(l.Wanted, true))
+}
+
+// wanted is what no node has.
+func (l Lack) wanted() string {
+	switch l.What {
+	case LackCPU:
+		return CPUs(l.Wanted) + " CPU"
+	case LackMemory:
+		return Bytes(l.Wanted, true) + " of memory" + l.forVolume()
+	case LackEphemeral:
+		return Bytes(l.Wanted, true) + " of ephemeral storage" + l.forVolume()
+	case LackClassHere:
+		return "storage class " + l.Class + l.forVolume()
+	}
+	return strconv.FormatUint(l.Wanted, 10) + " " + cmp.Or(l.Model, "GPU")
+}
+
+func (l Lack) forVolume() string {
+	if l.Volume == "" {
+		return ""
+	}
+	return " for volume " + l.Volume
+}
+
+// left is what a node has of it; what is wanted is named where the nodes differ.
+func (l Lack) left(named bool) string {
+	of := ""
+	if named {
+		of = " of the " + l.wanted() + " wanted"
+	}
+	switch l.What {
+	case LackCPU:
+		return "has " + CPUs(l.Left) + " left" + of
+	case LackMemory, LackEphemeral:
+		return "has " + Bytes(l.Left, false) + " left" + of
+	case LackClassHere:
+		if named {
+			return "has not storage class " + l.Class
+		}
+		return "has not"
+	}
+	if l.Left == 0 {
+		return "has none left" + of
+	}
+	return "has " + strconv.FormatUint(l.Left, 10) + " left" + of
+}
+
+// CPUs is an amount of CPU in words: whole CPUs where it is, else thousandths.
+func CPUs(milli uint64) string {
+	if milli%1000 == 0 {
+		return strconv.FormatUint(milli/1000, 10)
+	}
+	return strconv.FormatUint(milli, 10) + "m"
+}
+
+// Bytes is an amount of bytes in words, with at most two decimals; up says whether it is rounded up or down.
+func Bytes(n uint64, up bool) string {
+	const units = "KMGTPE"
+	power := 0
+	for rest := n; rest >= 1024 && power < len(units); rest /= 1024 {
+		power++
+	}
+	if power == 0 {
+		return strconv.FormatUint(n, 10)
+	}
+	unit := uint64(1) << (10 * power)
+	whole := n / unit
+	high, low := bits.Mul64(n%unit, 100)
+	hundredths, rest := bits.Div64(high, low, unit)
+	if up && rest > 0 {
+		hundredths++
+	}
+	if hundredths == 100 {
+		whole, hundredths = whole+1, 0
+	}
+	text := strconv.FormatUint(whole, 10)
+	if hundredths > 0 {
+		text += strings.TrimRight(fmt.Sprintf(".%02d", hundredths), "0")
+	}
+	return text + units[power-1:power] + "i"
+}
+
+func plural(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatUint(n, 10) + " " + many
+}
