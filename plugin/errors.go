@@ -108,6 +108,7 @@ func (c *cli) print(err error) int {
 	var settling *apply.SettlingError
 	var wrong *usageError
 	var found *problemsFound
+	var unfit *unfit
 	var different *differs
 	if found, ok := errors.AsType[*parallel.FaultError](err); ok {
 		return c.report(found)
@@ -125,7 +126,7 @@ func (c *cli) print(err error) int {
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
-	case errors.As(err, &kept), errors.As(err, &stranded), errors.As(err, &refused):
+	case errors.As(err, &kept), errors.As(err, &stranded), errors.As(err, &refused), errors.As(err, &unfit):
 		fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 		return exitHeld
 	case errors.As(err, &unproved):

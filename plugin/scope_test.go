@@ -29,6 +29,7 @@ var commandLines = map[string]string{
 	"diff GROUP":                          "connection config",
 	"diff GROUP --ledger .":               "config",
 	"explain a.example.com":               "connection config",
+	"fit -f a.jsonl":                      "",
 	"install":                             "connection config",
 	"migrate --to httproute --all":        "connection config namespace",
 	"migrate --to httproute -l a=b":       "connection config namespace",
