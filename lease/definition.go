@@ -23,10 +23,13 @@ type Definition struct {
 	Name string
 	// Lease is the lease that exposes.
 	Lease ID
-	// Services are the workloads that expose something, sorted by name.
+	// Services are the workloads that expose something, sorted by name; where workloads are read all of
+	// them, with the ports too that only services of the lease reach.
 	Services []Service
 	// IPEndpoints are the addresses that the services' exposes refer to by name.
 	IPEndpoints []IPEndpoint
+	// Workloads is what the lease runs; nil unless the reader was asked for it (input.Options).
+	Workloads *Workloads
 	// Hash identifies the definition as it was read (see Sum); it stays when parts of the
 	// definition are withheld.
 	Hash string
@@ -55,6 +58,12 @@ type Expose struct {
 	Protocol Protocol
 	// Global is true for a port that is reached from outside the lease.
 	Global bool
+	// Peer is the service of the lease that may connect; empty for all. Sequence is the number of IP in the
+	// deployment. SaysAs is true where As was written though it equals Port, which Akash's manifest repeats.
+	// They are read with workloads alone.
+	Peer     string
+	Sequence uint32
+	SaysAs   bool
 	// Hosts are the host names that lead here. Those of a port that is no ingress are reserved
 	// and never routed, as Akash does.
 	Hosts []Host

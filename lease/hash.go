@@ -27,7 +27,7 @@ func Sum(d *Definition) string {
 			b = appendTexts(b, a.String())
 		}
 	}
-	return Hash(string(appendRoutes(b, d)))
+	return Hash(string(appendWorkloads(appendRoutes(b, d), d)))
 }
 
 // appendRoutes adds what is said of targets, paths and routes. What stands before tells where it

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/workload"
 )
 
 // maxProblems is how many problems of one document are kept.
@@ -279,4 +280,7 @@ func (d *Document) Check(groups ...*lease.Definition) {
 		check = lease.CheckPartial
 	}
 	d.Problems = append(d.Problems, check(groups...)...)
+	for _, group := range groups {
+		d.Problems = append(d.Problems, workload.Check(group)...)
+	}
 }

@@ -16,7 +16,11 @@ var tagged = map[string]string{
 // checkTags notes the texts that are not what their own tag says, such as !!int "x": those who read the
 // value would take its tag's word for it.
 func (d *Document) checkTags(n *yaml.Node) {
-	for _, child := range n.Content {
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 1 && isSecret(n.Content[i-1].Value) {
+			d.checkSecretTag(n.Content[i-1].Value, child)
+			continue
+		}
 		d.checkTags(child)
 	}
 	what := tagged[n.ShortTag()]
@@ -33,6 +37,17 @@ func (d *Document) checkTags(n *yaml.Node) {
 		d.add(at, false, "%s is tagged %s and is not %s", quote(n.Value), n.ShortTag(), what)
 	}
 }
+
+// checkSecretTag is checkTags for a value that no message repeats.
+func (d *Document) checkSecretTag(key string, n *yaml.Node) {
+	var value any
+	if n.Style&yaml.TaggedStyle != 0 && tagged[n.ShortTag()] != "" && decodeNode(n, &value) != nil {
+		d.add(d.place(n.Line, n.Column, nil), false, "the %s is not what its tag %s says", key, n.ShortTag())
+	}
+}
+
+// isSecret is true for a key whose value no message repeats.
+func isSecret(key string) bool { return key == "password" }
 
 // decodeNode guards against panics of the YAML library, as decode does.
 func decodeNode(n *yaml.Node, value any) (err error) {

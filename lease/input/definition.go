@@ -12,17 +12,18 @@ import (
 var (
 	rootKeys     = []string{"apiVersion", "kind", "metadata", "spec"}
 	metadataKeys = []string{"name", "annotations", "labels"}
-	specKeys     = []string{"lease", "services", "ipEndpoints"}
+	specKeys     = []string{"lease", "group", "services", "ipEndpoints"}
 	leaseKeys    = []string{"owner", "dseq", "gseq", "oseq", "provider"}
-	serviceKeys  = []string{"name", "target", "expose"}
-	exposeKeys   = []string{"port", "as", "protocol", "global", "hosts", "path", "ip", "http",
+	serviceKeys  = []string{"name", "target", "expose", "workload"}
+	exposeKeys   = []string{"port", "as", "protocol", "service", "global", "hosts", "path", "ip", "sequence", "http",
 		"tls", "weight", "alternateBackends", "sticky", "headers", "annotations", "labels"}
 	httpKeys     = []string{"maxBodySize", "readTimeout", "sendTimeout", "nextTries", "nextTimeout", "nextCases"}
 	endpointKeys = []string{"name", "addresses"}
 )
 
-// readDefinition reads a LeaseDefinition document.
-func readDefinition(c document.Cursor) *lease.Definition {
+// readDefinition reads a LeaseDefinition document. What it says of workloads is judged always, and kept where
+// workloads is true.
+func readDefinition(c document.Cursor, workloads bool) *lease.Definition {
 	c.Document().Strict = true
 	defer func() { c.Document().Strict = false }()
 	root := c.Mapping(rootKeys)
@@ -37,8 +38,19 @@ func readDefinition(c document.Cursor) *lease.Definition {
 	def.Lease = readLease(spec.Require("lease"))
 	services := spec.Require("services")
 	def.Services = make([]lease.Service, 0, services.Len())
+	read := &lease.Workloads{Group: spec.Get("group").Text()}
 	for item := range services.List() {
-		def.Services = append(def.Services, readService(item))
+		s, w := readService(item, workloads)
+		def.Services = append(def.Services, s)
+		if w != nil {
+			read.Services = append(read.Services, *w)
+		} else if workloads {
+			item.Errorf("the service has no \"workload\", which says what it runs")
+		}
+	}
+	sortWorkloads(read)
+	if workloads {
+		def.Workloads = read
 	}
 	for item := range spec.Get("ipEndpoints").List() {
 		def.IPEndpoints = append(def.IPEndpoints, readEndpoint(item))
@@ -69,7 +81,7 @@ func readAddress(c document.Cursor) string {
 	return s
 }
 
-func readService(c document.Cursor) lease.Service {
+func readService(c document.Cursor, workloads bool) (lease.Service, *lease.Workload) {
 	m := c.Mapping(serviceKeys)
 	name := m.Require("name")
 	s := lease.Service{Name: name.Text(), At: name.At()}
@@ -77,17 +89,22 @@ func readService(c document.Cursor) lease.Service {
 	exposes := m.Get("expose")
 	s.Expose = make([]lease.Expose, 0, exposes.Len())
 	for item := range exposes.List() {
-		s.Expose = append(s.Expose, readExpose(item))
+		s.Expose = append(s.Expose, readExpose(item, workloads))
 	}
-	return s
+	return s, readWorkload(m.Get("workload"), s)
 }
 
-func readExpose(c document.Cursor) lease.Expose {
+func readExpose(c document.Cursor, workloads bool) lease.Expose {
 	m := c.Mapping(exposeKeys)
 	e := lease.Expose{At: c.At(), Protocol: lease.TCP, Global: m.Get("global").Bool()}
 	port, _ := m.Require("port").Uint(1, math.MaxUint16, "a port")
 	as, _ := m.Get("as").Uint(1, math.MaxUint16, "a port")
 	e.Port, e.As = uint16(port), uint16(as)
+	peer := m.Get("service").Text()
+	sequence, _ := m.Get("sequence").Uint(1, math.MaxUint32, "the number of an IP endpoint")
+	if workloads {
+		e.Peer, e.Sequence, e.SaysAs = peer, uint32(sequence), e.As != 0 && e.As == e.Port
+	}
 	switch p := m.Get("protocol"); p.Text() {
 	case "", "TCP":
 	case "UDP":

@@ -25,6 +25,7 @@ type Metadata struct {
 // Spec is what a Document says.
 type Spec struct {
 	Lease       Lease        `json:"lease"`
+	Group       string       `json:"group,omitempty"`
 	Services    []Service    `json:"services"`
 	IPEndpoints []IPEndpoint `json:"ipEndpoints,omitempty"`
 }
@@ -40,9 +41,10 @@ type Lease struct {
 
 // Service is a lease.Service.
 type Service struct {
-	Name   string   `json:"name"`
-	Target string   `json:"target,omitempty"`
-	Expose []Expose `json:"expose,omitempty"`
+	Name     string    `json:"name"`
+	Target   string    `json:"target,omitempty"`
+	Expose   []Expose  `json:"expose,omitempty"`
+	Workload *Workload `json:"workload,omitempty"`
 }
 
 // Expose is a lease.Expose and its lease.Routing.
@@ -50,10 +52,12 @@ type Expose struct {
 	Port              uint16            `json:"port"`
 	As                uint16            `json:"as,omitempty"`
 	Protocol          string            `json:"protocol,omitempty"`
+	Service           string            `json:"service,omitempty"`
 	Global            bool              `json:"global,omitempty"`
 	Hosts             []string          `json:"hosts,omitempty"`
 	Path              string            `json:"path,omitempty"`
 	IP                string            `json:"ip,omitempty"`
+	Sequence          uint32            `json:"sequence,omitempty"`
 	HTTP              *HTTP             `json:"http,omitempty"`
 	TLS               *TLS              `json:"tls,omitempty"`
 	Weight            *uint16           `json:"weight,omitempty"`
@@ -82,7 +86,7 @@ type IPEndpoint struct {
 
 // Encode is the LeaseDefinition document that says what the definition says. A definition that
 // Check has passed is equal to what is read from it, but for a missing name, which becomes
-// lease-DSEQ-GSEQ.
+// lease-DSEQ-GSEQ, and for the passwords of registries, which only EncodeSecrets writes.
 func Encode(def *lease.Definition) *Document {
 	name := def.Name
 	if name == "" {
@@ -102,6 +106,12 @@ func Encode(def *lease.Definition) *Document {
 		for _, e := range s.Expose {
 			doc.Spec.Services[i].Expose = append(doc.Spec.Services[i].Expose, encodeExpose(e))
 		}
+		if def.Workloads != nil {
+			doc.Spec.Services[i].Workload = encodeWorkload(def.Workloads.Workload(s.Name))
+		}
+	}
+	if def.Workloads != nil {
+		doc.Spec.Group = def.Workloads.Group
 	}
 	for _, e := range def.IPEndpoints {
 		endpoint := IPEndpoint{Name: e.Name}
@@ -114,7 +124,10 @@ func Encode(def *lease.Definition) *Document {
 }
 
 func encodeExpose(e lease.Expose) Expose {
-	out := Expose{Port: e.Port, As: e.As, Global: e.Global, Path: e.Path, IP: e.IP}
+	out := Expose{Port: e.Port, As: e.As, Service: e.Peer, Global: e.Global, Path: e.Path, IP: e.IP, Sequence: e.Sequence}
+	if e.SaysAs {
+		out.As = e.Port
+	}
 	if e.Protocol != lease.TCP {
 		out.Protocol = string(e.Protocol)
 	}

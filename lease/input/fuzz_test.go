@@ -9,14 +9,20 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/lease/workload"
 )
 
 // holds is what every reader promises: no panic, and what is accepted passes the common rules and
 // survives being written and read again.
 func holds(t *testing.T, data []byte, opt input.Options) {
 	t.Helper()
+	if !opt.Workloads {
+		with := opt
+		with.Workloads = true
+		holds(t, data, with)
+	}
 	_, err := input.Read(t.Context(), bytes.NewReader(data), "fuzz.yaml", opt, func(d *lease.Definition) error {
-		if problems := lease.Check(d); problems.Failed() {
+		if problems := append(lease.Check(d), workload.Check(d)...); problems.Failed() {
 			t.Errorf("accepted, but Check says: %v", problems)
 		}
 		again := encodeAndRead(t, d)
@@ -37,11 +43,11 @@ func encodeAndRead(t *testing.T, d *lease.Definition) *lease.Definition {
 		t.Fatal(err)
 	}
 	var again *lease.Definition
-	problems, err := input.Read(t.Context(), bytes.NewReader(data), "again.json", input.Options{}, func(d *lease.Definition) error {
+	problems, err := input.Read(t.Context(), bytes.NewReader(data), "again.json", input.Options{Workloads: d.Workloads != nil}, func(d *lease.Definition) error {
 		again = d
 		return nil
 	})
-	if err != nil || len(problems) > 0 || again == nil {
+	if err != nil || problems.Failed() || again == nil {
 		t.Errorf("what was written is not read: %v %v\n%s", err, problems, data)
 	}
 	return again

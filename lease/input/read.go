@@ -28,6 +28,8 @@ type Options struct {
 	Lease *lease.ID
 	// DocumentSize is the largest document that is read, in bytes; document.DefaultSize where it is 0.
 	DocumentSize int64
+	// Workloads is true where what the services run is read and judged too.
+	Workloads bool
 }
 
 // Read reads a stream of documents and yields a definition for each lease, in the order of the
@@ -137,6 +139,7 @@ func readOne(c document.Cursor, opt Options, yield func(*lease.Definition) error
 	if def == nil || problems.Failed() {
 		return problems, nil
 	}
+	lease.NumberEndpoints(def)
 	def.Hash = lease.Sum(def)
 	return problems, yield(def)
 }
@@ -157,7 +160,7 @@ func typeOf(c document.Cursor) (version, kind string) {
 func recognise(c document.Cursor, opt Options) *lease.Definition {
 	if c.IsList() {
 		if id := needLease(c, opt, "a manifest"); id != nil {
-			return sdl.ReadGroups(c, *id)
+			return sdl.ReadGroups(c, *id, opt.Workloads)
 		}
 		return nil
 	}
@@ -170,9 +173,9 @@ func recognise(c document.Cursor, opt Options) *lease.Definition {
 	case version == "" && kind == "":
 		return recogniseSDL(c, opt)
 	case kind == Kind && version == APIVersion:
-		return sameLease(c, readDefinition(c), opt)
+		return sameLease(c, readDefinition(c, opt.Workloads), opt)
 	case kind == "Manifest" && version == akashVersion:
-		return sameLease(c, sdl.ReadManifest(c), opt)
+		return sameLease(c, sdl.ReadManifest(c, opt.Workloads), opt)
 	case kind == Kind:
 		c.Errorf("%s has the apiVersion %q; %s is read", kind, version, APIVersion)
 	case kind == "Manifest":
@@ -197,10 +200,10 @@ func recogniseSDL(c document.Cursor, opt Options) *lease.Definition {
 	id := needLease(c, opt, "an SDL")
 	if id == nil {
 		// It is read all the same, so that all its problems are told at once.
-		sdl.Read(c, lease.ID{Owner: "akash1", DSeq: 1, GSeq: 1, OSeq: 1})
+		sdl.Read(c, lease.ID{Owner: "akash1", DSeq: 1, GSeq: 1, OSeq: 1}, opt.Workloads)
 		return nil
 	}
-	return sdl.Read(c, *id)
+	return sdl.Read(c, *id, opt.Workloads)
 }
 
 func needLease(c document.Cursor, opt Options, what string) *lease.ID {

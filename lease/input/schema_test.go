@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease/sdl"
 )
 
 type schema struct {
@@ -35,7 +37,12 @@ func TestSchemaNamesTheReadersKeys(t *testing.T) {
 		"expose": {expose, exposeKeys}, "http": {root.Defs["http"], httpKeys}, "endpoint": {root.Defs["endpoint"], endpointKeys},
 		"tls": {root.Defs["tls"], tlsKeys}, "issuer": {root.Defs["tls"].Properties["issuer"], issuerKeys},
 		"backend": {root.Defs["backend"], backendKeys}, "sticky": {root.Defs["sticky"], stickyKeys},
-		"headers": {root.Defs["headers"], headersKeys}, "header": {root.Defs["header"], headerKeys},
+		"workload": {root.Defs["workload"], workloadKeys}, "resources": {root.Defs["resources"], resourcesKeys},
+		"gpu": {root.Defs["resources"].Properties["gpu"], gpuKeys}, "volume": {root.Defs["volume"], volumeKeys},
+		"params": {root.Defs["params"], paramsKeys}, "mount": {root.Defs["mount"], mountKeys},
+		"permissions": {root.Defs["params"].Properties["permissions"], permissionsKeys},
+		"credentials": {root.Defs["credentials"], sdl.CredentialsKeys},
+		"headers":     {root.Defs["headers"], headersKeys}, "header": {root.Defs["header"], headerKeys},
 	} {
 		for key := range c.schema.Properties {
 			if !slices.Contains(c.keys, key) {
@@ -50,7 +57,7 @@ func TestSchemaNamesTheReadersKeys(t *testing.T) {
 	}
 	for _, ref := range []struct{ got, want string }{
 		{spec.Properties["services"].Items.Ref, "#/$defs/service"}, {spec.Properties["ipEndpoints"].Items.Ref, "#/$defs/endpoint"},
-		{root.Defs["service"].Properties["expose"].Items.Ref, "#/$defs/expose"}, {expose.Properties["http"].Ref, "#/$defs/http"},
+		{root.Defs["service"].Properties["expose"].Items.Ref, "#/$defs/expose"}, {root.Defs["service"].Properties["workload"].Ref, "#/$defs/workload"}, {expose.Properties["http"].Ref, "#/$defs/http"},
 		{expose.Properties["tls"].Ref, "#/$defs/tls"}, {expose.Properties["alternateBackends"].Items.Ref, "#/$defs/backend"},
 		{expose.Properties["sticky"].Ref, "#/$defs/sticky"}, {expose.Properties["headers"].Ref, "#/$defs/headers"},
 		{root.Defs["headers"].Properties["request"].Items.Ref, "#/$defs/header"}, {root.Defs["headers"].Properties["response"].Items.Ref, "#/$defs/header"},

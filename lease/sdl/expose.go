@@ -18,6 +18,13 @@ type service struct {
 	cursor   document.Cursor
 	deployed bool
 	exposes  []lease.Expose
+	// named is what each "to" says of an IP endpoint.
+	named []endpointOf
+}
+
+type endpointOf struct {
+	ip     string
+	global bool
 }
 
 var (
@@ -40,7 +47,7 @@ func (r *reader) readServices() {
 			s.cursor.Warnf("service %q is not in the deployment and is ignored", name)
 		}
 		for item := range m.Get("expose").List() {
-			s.exposes = append(s.exposes, r.readExpose(item, s.deployed)...)
+			r.readExpose(item, s)
 		}
 		if !s.deployed {
 			s.exposes = nil
@@ -49,7 +56,9 @@ func (r *reader) readServices() {
 		if err := lease.CheckServiceName(name); err != nil {
 			r.root.Document().Problems.Add(s.at, "%v", err)
 		}
-		r.judgeGlobal(s)
+		if !r.workloads {
+			r.judgeGlobal(s)
+		}
 	}
 	if len(r.groups) > 0 && !r.anyGlobal() && !r.root.Document().Problems.Failed() {
 		r.root.Errorf("no service is exposed globally; at least one must be")
@@ -75,9 +84,9 @@ func (r *reader) anyGlobal() bool {
 	return false
 }
 
-// readExpose gives one expose for each "to", or one that is not global.
-func (r *reader) readExpose(c document.Cursor, deployed bool) []lease.Expose {
-	m := c.Mapping(exposeKeys)
+// readExpose adds one expose for each "to", or one that is not global.
+func (r *reader) readExpose(c document.Cursor, s *service) {
+	m, deployed := c.Mapping(exposeKeys), s.deployed
 	e := lease.Expose{At: c.At()}
 	e.Port = readPort(m.Get("port"), deployed)
 	if deployed && m.Present() && m.Get("port").IsNull() {
@@ -85,6 +94,7 @@ func (r *reader) readExpose(c document.Cursor, deployed bool) []lease.Expose {
 	}
 	if as := m.Get("as"); as.Raw() != "0" {
 		e.As = readPort(as, deployed)
+		e.SaysAs = r.workloads && e.As != 0 && e.As == e.Port
 	}
 	e.Protocol = readProtocol(m.Get("proto"), deployed)
 	for item := range m.Get("accept").List() {
@@ -98,17 +108,21 @@ func (r *reader) readExpose(c document.Cursor, deployed bool) []lease.Expose {
 		e.Hosts = append(e.Hosts, lease.Host{Name: name, At: item.At()})
 	}
 	readHTTP(m.Get("http_options"), &e, deployed)
-	var exposes []lease.Expose
+	added := false
 	for item := range m.Get("to").List() {
 		one := e
 		one.Hosts = slices.Clone(e.Hosts)
-		r.readTo(item, &one, deployed)
-		exposes = append(exposes, one)
+		peer := r.readTo(item, &one, deployed)
+		if r.workloads {
+			one.Peer = peer
+		}
+		s.exposes = append(s.exposes, one)
+		s.named = append(s.named, endpointOf{one.IP, one.Global})
+		added = true
 	}
-	if exposes == nil {
-		exposes = []lease.Expose{e}
+	if !added {
+		s.exposes = append(s.exposes, e)
 	}
-	return exposes
 }
 
 // refuseWildcard refuses what Akash refuses, though the rules for all formats allow it.
@@ -142,9 +156,10 @@ func readProtocol(c document.Cursor, judge bool) lease.Protocol {
 	return lease.TCP
 }
 
-func (r *reader) readTo(c document.Cursor, e *lease.Expose, deployed bool) {
+// readTo gives the service that may connect.
+func (r *reader) readTo(c document.Cursor, e *lease.Expose, deployed bool) (peer string) {
 	m := c.Mapping(toKeys)
-	m.Get("service").Word()
+	peer = m.Get("service").Word()
 	e.Global = m.Get("global").Bool()
 	if options := m.Get("http_options"); !options.IsNull() {
 		options.Warnf("http_options of a \"to\" are ignored by Akash; put them beside \"to\"")
@@ -163,13 +178,14 @@ func (r *reader) readTo(c document.Cursor, e *lease.Expose, deployed bool) {
 		}
 	}
 	if e.IP == "" || !deployed {
-		return
+		return peer
 	}
 	if known := r.endpoints[e.IP]; known != nil {
 		known.used = true
-		return
+		return peer
 	}
 	r.root.Document().Problems.Add(e.IPAt, "no endpoint named %q%s", e.IP, r.suggestEndpoint(e.IP))
+	return peer
 }
 
 func (r *reader) suggestEndpoint(name string) string {

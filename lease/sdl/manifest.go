@@ -1,7 +1,9 @@
 package sdl
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
@@ -22,6 +24,8 @@ const (
 	keyHosts
 	keyHTTP
 	keyIP
+	keyService
+	keySequence
 )
 
 var (
@@ -46,15 +50,15 @@ var (
 
 // ReadGroups reads a manifest as it is sent to a provider, a list of groups, and gives the
 // definition of the group with the lease's gseq. All groups are judged; the definition is nil when
-// there is no such group.
-func ReadGroups(c document.Cursor, id lease.ID) *lease.Definition {
+// there is no such group. What the services run is read and judged where workloads is true.
+func ReadGroups(c document.Cursor, id lease.ID, workloads bool) *lease.Definition {
 	var defs []*lease.Definition
 	names := map[string]bool{}
 	global := false
 	for item := range c.List() {
 		def := &lease.Definition{Lease: id, At: item.At()}
 		def.Lease.GSeq = uint32(len(defs)) + 1
-		name, anyGlobal := readGroup(item, jsonKeys, def)
+		name, anyGlobal := readGroup(item, jsonKeys, def, workloads)
 		if names[name] {
 			item.Errorf("there are two groups named %q", name)
 		}
@@ -78,13 +82,14 @@ func ReadGroups(c document.Cursor, id lease.ID) *lease.Definition {
 }
 
 // ReadManifest reads a Manifest object, which names its lease. Other spellings of its keys than
-// those that Akash's provider writes are read with a warning.
-func ReadManifest(c document.Cursor) *lease.Definition {
+// those that Akash's provider writes are read with a warning. What the services run is read and judged where
+// workloads is true.
+func ReadManifest(c document.Cursor, workloads bool) *lease.Definition {
 	root := c.Mapping(rootKeys)
 	def := &lease.Definition{At: c.At(), Name: root.Get("metadata").Peek("name")}
 	spec := root.Require("spec").SpelledMapping(specKeys)
 	def.Lease = readLeaseID(spec.Require("lease_id"))
-	readGroup(spec.Require("group"), objectKeys, def)
+	readGroup(spec.Require("group"), objectKeys, def, workloads)
 	c.Document().Check(def)
 	return def
 }
@@ -112,8 +117,11 @@ func readLeaseID(c document.Cursor) lease.ID {
 
 // readGroup adds the group's services to the definition and tells the group's name and whether a
 // port is global.
-func readGroup(c document.Cursor, keys spelling, def *lease.Definition) (name string, global bool) {
+func readGroup(c document.Cursor, keys spelling, def *lease.Definition, workloads bool) (name string, global bool) {
 	m := c.SpelledMapping(keys.group)
+	if workloads {
+		def.Workloads = &lease.Workloads{Group: m.Get("name").Word()}
+	}
 	if m.Present() && m.Get("services").Len() == 0 {
 		m.Errorf("the group has no services")
 	}
@@ -122,17 +130,23 @@ func readGroup(c document.Cursor, keys spelling, def *lease.Definition) (name st
 		nameAt := sm.Require("name")
 		s := lease.Service{Name: nameAt.Word(), At: nameAt.At()}
 		for e := range sm.Get("expose").List() {
-			expose := readManifestExpose(e, keys)
+			expose := readManifestExpose(e, keys, workloads)
 			global = global || expose.Global
-			if expose.Global || len(expose.Hosts) > 0 || expose.IP != "" {
+			if expose.Global || len(expose.Hosts) > 0 || expose.IP != "" || workloads {
 				s.Expose = append(s.Expose, expose)
 			}
 		}
-		if len(s.Expose) > 0 {
+		if workloads {
+			def.Workloads.Services = append(def.Workloads.Services, readManifestWorkload(sm, keys, s))
+		}
+		if len(s.Expose) > 0 || workloads {
 			def.Services = append(def.Services, s)
 		} else if err := lease.CheckServiceName(s.Name); err != nil && s.Name != "" {
 			nameAt.Errorf("%v", err)
 		}
+	}
+	if workloads {
+		slices.SortStableFunc(def.Workloads.Services, func(a, b lease.Workload) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	addEndpoints(def, func(name string, at lease.Place) lease.IPEndpoint {
 		return lease.IPEndpoint{Name: name, At: at}
@@ -140,13 +154,19 @@ func readGroup(c document.Cursor, keys spelling, def *lease.Definition) (name st
 	return m.Get("name").Word(), global
 }
 
-func readManifestExpose(c document.Cursor, keys spelling) lease.Expose {
+func readManifestExpose(c document.Cursor, keys spelling, workloads bool) lease.Expose {
 	m := c.SpelledMapping(keys.expose)
 	e := lease.Expose{At: c.At(), Global: m.Get(keys.expose[keyGlobal]).Bool()}
 	m.Require(keys.expose[keyPort])
 	e.Port = readPort(m.Get(keys.expose[keyPort]), true)
 	if as := m.Get(keys.expose[keyExternalPort]); as.Raw() != "0" {
 		e.As = readPort(as, true)
+		e.SaysAs = workloads && e.As != 0 && e.As == e.Port
+	}
+	if workloads {
+		e.Peer = m.Get(keys.expose[keyService]).Word()
+		n, _ := m.Get(keys.expose[keySequence]).Uint(0, math.MaxUint32, "a number")
+		e.Sequence = uint32(n)
 	}
 	e.Protocol = readProtocol(m.Get(keys.expose[keyProto]), true)
 	for item := range m.Get(keys.expose[keyHosts]).List() {

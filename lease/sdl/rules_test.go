@@ -19,9 +19,16 @@ import (
 //	manifest        each line is a manifest as it is sent to a provider
 //	object          each line is a Manifest object
 //
-// With "show" what was read follows.
+// With "show" what was read follows, with "group" what its group asks a provider for; with "workloads" what the
+// services run is read too.
 func TestRules(t *testing.T) {
-	datadriven.RunTest(t, "testdata/rules.txt", func(t *testing.T, d *datadriven.TestData) string {
+	for _, name := range []string{"rules", "workloads"} {
+		t.Run(name, func(t *testing.T) { testRules(t, "testdata/"+name+".txt") })
+	}
+}
+
+func testRules(t *testing.T, name string) {
+	datadriven.RunTest(t, name, func(t *testing.T, d *datadriven.TestData) string {
 		var out strings.Builder
 		gseq := uint64(1)
 		if d.HasArg("gseq") {
@@ -41,7 +48,12 @@ func TestRules(t *testing.T) {
 				of = nil
 			}
 			fmt.Fprintln(&out, line)
-			problems, err := input.Read(t.Context(), strings.NewReader(text), "", input.Options{Lease: of}, func(def *lease.Definition) error {
+			problems, err := input.Read(t.Context(), strings.NewReader(text), "", input.Options{Lease: of, Workloads: d.HasArg("workloads")}, func(def *lease.Definition) error {
+				if d.HasArg("group") {
+					group, err := json.Marshal(def.ResourceGroup())
+					fmt.Fprintf(&out, "    %s\n", group)
+					return err
+				}
 				if d.HasArg("show") {
 					read, err := json.Marshal(input.Encode(def).Spec)
 					fmt.Fprintf(&out, "    %s\n", read)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/resources"
 )
 
 var topKeys = []string{"version", "include", "services", "profiles", "deployment", "endpoints", "reclamation"}
@@ -27,6 +28,17 @@ type reader struct {
 	endpoints map[string]*endpoint
 	// groups are the services of each placement that the deployment names.
 	groups map[string][]string
+	// placements say what a service takes where, by placement and service.
+	placements map[[2]string]placement
+	// workloads is true where what the services run is read too, shared where services with the same
+	// compute profile share a resource unit (SDL 2.1).
+	workloads, shared bool
+}
+
+// placement is how many of a service run somewhere, and with which compute profile.
+type placement struct {
+	profile string
+	count   uint32
 }
 
 type endpoint struct {
@@ -36,14 +48,14 @@ type endpoint struct {
 
 // Read reads an SDL and gives the definition of its group with the lease's gseq. All groups are
 // judged, as Akash does; problems are noted in the document. The definition is nil when the SDL
-// has no such group.
-func Read(c document.Cursor, id lease.ID) *lease.Definition {
+// has no such group. What the services run is read and judged where workloads is true.
+func Read(c document.Cursor, id lease.ID, workloads bool) *lease.Definition {
 	r := &reader{
 		root: c, services: map[string]*service{}, computes: map[string]*compute{}, places: map[string]bool{},
-		endpoints: map[string]*endpoint{}, groups: map[string][]string{},
+		endpoints: map[string]*endpoint{}, groups: map[string][]string{}, placements: map[[2]string]placement{}, workloads: workloads,
 	}
 	top := c.StrictMapping(topKeys)
-	checkVersion(c, top.Get("version"))
+	r.shared = !checkVersion(c, top.Get("version"))
 	r.readEndpoints(top.Get("endpoints"))
 	r.readProfiles(top.Get("profiles"))
 	for _, v := range top.Get("services").AnyMapping().Entries() {
@@ -56,6 +68,9 @@ func Read(c document.Cursor, id lease.ID) *lease.Definition {
 		r.judgeEndpoint(name)
 	}
 	defs := r.definitions(id)
+	if workloads && len(defs) > resources.MaxGroups {
+		deployment.Errorf("the deployment has %d groups; Akash accepts %d", len(defs), resources.MaxGroups)
+	}
 	c.Document().Check(defs...)
 	if len(defs) == 0 || int64(id.GSeq) > int64(len(defs)) {
 		if len(defs) > 0 {
@@ -71,16 +86,16 @@ var versionGrammar = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // checkVersion accepts what Akash's parser does: 2.0.0, and everything from 2.1.0, where missing
-// parts are 0 (chain-sdk: go/sdl/sdl.go).
-func checkVersion(root, c document.Cursor) {
+// parts are 0 (chain-sdk: go/sdl/sdl.go). It is true for 2.0.
+func checkVersion(root, c document.Cursor) bool {
 	if c.IsNull() {
 		root.Errorf("no version found; this program reads \"2.0\" and \"2.1\"")
-		return
+		return false
 	}
 	m := versionGrammar().FindStringSubmatch(c.Raw())
 	if m == nil {
 		c.Errorf("%q is not a version; this program reads \"2.0\" and \"2.1\"", c.Raw())
-		return
+		return false
 	}
 	major, _ := strconv.Atoi(m[1])
 	minor, _ := strconv.Atoi(m[2])
@@ -94,6 +109,7 @@ func checkVersion(root, c document.Cursor) {
 	if !is20 && !from21 {
 		c.Errorf("unsupported version %q; this program reads \"2.0\" and \"2.1\"", c.Raw())
 	}
+	return is20
 }
 
 var endpointKeys = []string{"kind"}
@@ -168,11 +184,12 @@ func (r *reader) readPlacement(name string, place, c document.Cursor) {
 	if !r.places[place.Key()] {
 		place.Errorf("there is no placement profile named %q%s", place.Key(), lease.SuggestKey(place.Key(), r.places))
 	}
-	if count := m.Get("count"); count.IsNull() {
+	count := m.Get("count")
+	if count.IsNull() {
 		place.Errorf("no count found: it is how many of %q run", name)
-	} else {
-		count.Uint(1, math.MaxUint32, "a count")
 	}
+	n, _ := count.Uint(1, math.MaxUint32, "a count")
+	r.placements[[2]string{place.Key(), name}] = placement{profile.Raw(), uint32(n)}
 	r.groups[place.Key()] = append(r.groups[place.Key()], name)
 }
 
@@ -180,11 +197,12 @@ func (r *reader) readPlacement(name string, place, c document.Cursor) {
 // from 1.
 func (r *reader) definitions(id lease.ID) []*lease.Definition {
 	var defs []*lease.Definition
+	r.number()
 	for i, name := range slices.Sorted(maps.Keys(r.groups)) {
 		def := &lease.Definition{Lease: id, At: r.root.At()}
 		def.Lease.GSeq = uint32(i) + 1
 		for _, s := range r.groups[name] {
-			if service := r.services[s]; service != nil && len(service.exposes) > 0 {
+			if service := r.services[s]; service != nil && (len(service.exposes) > 0 || r.workloads) {
 				def.Services = append(def.Services, lease.Service{Name: s, At: service.at, Expose: slices.Clone(service.exposes)})
 			}
 		}
@@ -194,6 +212,9 @@ func (r *reader) definitions(id lease.ID) []*lease.Definition {
 			}
 			return lease.IPEndpoint{Name: name, At: at}
 		})
+		if r.workloads {
+			def.Workloads = r.readWorkloads(name)
+		}
 		defs = append(defs, def)
 	}
 	return defs

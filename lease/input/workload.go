@@ -1,0 +1,152 @@
+package input
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/resources"
+	"github.com/akash-net/kubectl-akash-net/lease/sdl"
+)
+
+// The keys of what a LeaseDefinition says of workloads.
+var (
+	workloadKeys    = []string{"image", "command", "args", "env", "count", "resources", "params", "credentials"}
+	resourcesKeys   = []string{"id", "cpu", "cpuAttributes", "memory", "memoryAttributes", "gpu", "storage"}
+	gpuKeys         = []string{"units", "attributes"}
+	volumeKeys      = []string{"name", "size", "class", "persistent"}
+	paramsKeys      = []string{"storage", "permissions"}
+	mountKeys       = []string{"mount", "readOnly"}
+	permissionsKeys = []string{"read"}
+)
+
+// readWorkload reads what a service runs; nil where nothing is said of it.
+func readWorkload(c document.Cursor, s lease.Service) *lease.Workload {
+	m := c.Mapping(workloadKeys)
+	if !m.Present() {
+		return nil
+	}
+	w := &lease.Workload{
+		Name: s.Name, At: s.At, Count: 1, Image: m.Require("image").Text(),
+		Command: readTexts(m.Get("command")), Args: readTexts(m.Get("args")), Env: readTexts(m.Get("env")),
+		Resources: readResources(m.Require("resources")), Params: readParams(m.Get("params")),
+		Credentials: sdl.ReadCredentials(m.Get("credentials"), false),
+	}
+	if n, ok := m.Get("count").Uint(1, math.MaxUint32, "a count"); ok {
+		w.Count = uint32(n)
+	}
+	return w
+}
+
+func readTexts(c document.Cursor) []string {
+	var out []string
+	for item := range c.List() {
+		out = append(out, item.Text())
+	}
+	return out
+}
+
+func readResources(c document.Cursor) resources.Resources {
+	m := c.Mapping(resourcesKeys)
+	id, _ := m.Get("id").Uint(1, math.MaxUint32, "the number of a resource unit")
+	out := resources.Resources{
+		ID:  uint32(id),
+		CPU: readQuantity(m.Require("cpu"), resources.ParseCPU, resources.CheckCPU, "a number of CPUs such as 0.5 or 500m"), CPUAttributes: readAttributes(m.Get("cpuAttributes")),
+		Memory: readQuantity(m.Require("memory"), resources.ParseBytes, resources.CheckMemory, "a size such as 512Mi"), MemoryAttributes: readAttributes(m.Get("memoryAttributes")),
+	}
+	if g := m.Get("gpu").Mapping(gpuKeys); g.Present() {
+		out.GPU.Units, _ = g.Get("units").Uint(0, math.MaxInt64, "a number of GPUs")
+		for _, key := range readTexts(g.Get("attributes")) {
+			out.GPU.Attributes = append(out.GPU.Attributes, resources.Attribute{Key: key, Value: "true"})
+		}
+		slices.SortFunc(out.GPU.Attributes, compareAttributes)
+		note(g.Cursor, resources.CheckGPU(out.GPU))
+	}
+	for item := range m.Get("storage").List() {
+		out.Volumes = append(out.Volumes, readVolume(item))
+	}
+	return out
+}
+
+func compareAttributes(a, b resources.Attribute) int { return cmp.Compare(a.Key, b.Key) }
+
+func note(c document.Cursor, err error) {
+	if err != nil {
+		c.Errorf("%v", err)
+	}
+}
+
+// readQuantity reads an amount, which may be a text or a number.
+func readQuantity(c document.Cursor, parse func(string) (uint64, bool), check func(uint64) error, what string) uint64 {
+	if c.IsNull() {
+		return 0
+	}
+	n, ok := parse(c.Word())
+	switch {
+	case !c.IsScalar():
+	case !ok:
+		c.Errorf("%q is not %s", c.Raw(), what)
+	default:
+		note(c, check(n))
+	}
+	return n
+}
+
+func readAttributes(c document.Cursor) []resources.Attribute {
+	var out []resources.Attribute
+	for key, v := range c.AnyMapping().Entries() {
+		out = append(out, resources.Attribute{Key: key.Key(), Value: v.Text()})
+	}
+	slices.SortFunc(out, compareAttributes)
+	return out
+}
+
+// readVolume reads a volume; a class or "persistent" that is missing is no attribute of it.
+func readVolume(c document.Cursor) resources.Volume {
+	m := c.Mapping(volumeKeys)
+	v := resources.Volume{Name: cmp.Or(m.Get("name").Text(), resources.DefaultVolume)}
+	v.Size = readQuantity(m.Require("size"), resources.ParseBytes, resources.CheckVolume, "a size such as 512Mi")
+	if class := m.Get("class"); !class.IsNull() {
+		v.Attributes = append(v.Attributes, resources.Attribute{Key: resources.AttributeClass, Value: class.Text()})
+	}
+	if p := m.Get("persistent"); !p.IsNull() {
+		truth := "false"
+		if p.Bool() {
+			truth = "true"
+		}
+		v.Attributes = append(v.Attributes, resources.Attribute{Key: resources.AttributePersistent, Value: truth})
+	}
+	note(c, resources.CheckVolumeAttributes(v))
+	return v
+}
+
+func readParams(c document.Cursor) *lease.Params {
+	m := c.Mapping(paramsKeys)
+	if !m.Present() {
+		return nil
+	}
+	params := &lease.Params{}
+	for key, v := range m.Get("storage").AnyMapping().Entries() {
+		sm := v.Mapping(mountKeys)
+		params.Storage = append(params.Storage, lease.Mount{
+			Volume: key.Key(), Path: sm.Get("mount").Text(), ReadOnly: sm.Get("readOnly").Bool(), At: key.At(),
+		})
+	}
+	slices.SortFunc(params.Storage, func(a, b lease.Mount) int { return cmp.Compare(a.Volume, b.Volume) })
+	if pm := m.Get("permissions").Mapping(permissionsKeys); pm.Present() {
+		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read"))}
+	}
+	return params
+}
+
+// sortWorkloads sorts by name, and numbers the units that have no number by their position.
+func sortWorkloads(w *lease.Workloads) {
+	slices.SortStableFunc(w.Services, func(a, b lease.Workload) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range w.Services {
+		if r := &w.Services[i].Resources; r.ID == 0 {
+			r.ID = uint32(i) + 1
+		}
+	}
+}

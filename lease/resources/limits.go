@@ -1,0 +1,156 @@
+package resources
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// What Akash's chain accepts of one unit and of a group (chain-sdk: the deployment module's validation).
+const (
+	MinCPU    = 10
+	MaxCPU    = 384_000
+	MinMemory = 1 << 20
+	MaxMemory = 2 << 40
+	MinVolume = 5 << 20
+	MaxVolume = 32 << 40
+	MaxGPU    = 24
+	MaxCount  = 50
+	// MaxUnits bounds a group, MaxGroups a deployment.
+	MaxUnits  = 20
+	MaxGroups = 20
+)
+
+// CheckCPU says why one replica cannot have so many thousandths of a CPU, or returns nil.
+func CheckCPU(milli uint64) error {
+	if milli < MinCPU || milli > MaxCPU {
+		return fmt.Errorf("%s of CPU is not what Akash accepts (10m to 384)", FormatCPU(milli))
+	}
+	return nil
+}
+
+// CheckMemory says why one replica cannot have so many bytes of memory, or returns nil.
+func CheckMemory(bytes uint64) error {
+	if bytes < MinMemory || bytes > MaxMemory {
+		return fmt.Errorf("%s of memory is not what Akash accepts (1Mi to 2Ti)", FormatBytes(bytes))
+	}
+	return nil
+}
+
+// CheckVolume says why a volume cannot have so many bytes, or returns nil.
+func CheckVolume(bytes uint64) error {
+	if bytes < MinVolume || bytes > MaxVolume {
+		return fmt.Errorf("a volume of %s is not what Akash accepts (5Mi to 32Ti)", FormatBytes(bytes))
+	}
+	return nil
+}
+
+// CheckVolumeAttributes says what of a volume's attributes contradicts itself, or returns nil: Akash's rules
+// (chain-sdk: go/sdl/storage.go).
+func CheckVolumeAttributes(v Volume) error {
+	for _, a := range v.Attributes {
+		switch {
+		case a.Key != AttributeClass && a.Key != AttributePersistent:
+			return fmt.Errorf("unknown attribute %q of a volume; class and persistent are known", clip(a.Key))
+		case a.Key == AttributePersistent && a.Value != "true" && a.Value != "false":
+			return fmt.Errorf("persistent is %q; true and false are known", clip(a.Value))
+		case a.Key == AttributeClass && a.Value != "" && len(validation.IsDNS1123Subdomain(a.Value)) > 0:
+			return fmt.Errorf("%q is not the name of a storage class", clip(a.Value))
+		case a.Key == AttributeClass && len(a.Value) > maxClass:
+			return fmt.Errorf("the class %q is too long: nodes tell by a label whether they have it, with at most %d characters of a class", clip(a.Value), maxClass)
+		}
+	}
+	switch class := v.Class(); {
+	case class == ClassRAM && v.Persistent():
+		return fmt.Errorf("a volume in memory (class ram) cannot be persistent")
+	case class == "" && v.Persistent():
+		return fmt.Errorf("a persistent volume needs a class; default is the cluster's own")
+	case class != "" && class != ClassRAM && !v.Persistent():
+		return fmt.Errorf("the class %q is for persistent volumes; write persistent: true", clip(class))
+	}
+	return nil
+}
+
+// maxClass is what a label leaves for the class: 63 characters less capabilities.storage.class.
+const maxClass = validation.LabelValueMaxLength - len("capabilities.storage.class.")
+
+// MaxModel is what a label leaves for the model of a GPU of a vendor: 63 characters less
+// capabilities.gpu.vendor.VENDOR.model.
+func MaxModel(vendor string) int {
+	return validation.LabelValueMaxLength - len("capabilities.gpu.vendor."+vendor+".model.")
+}
+
+// The vendors of GPUs that there are resources and labels for.
+const (
+	VendorNVIDIA = "nvidia"
+	VendorAMD    = "amd"
+)
+
+// Wish is a GPU attribute, taken apart.
+type Wish struct {
+	Vendor, Model string
+	// RAM is the wished memory such as 80Gi, Interface pcie or sxm; empty where anything will do.
+	RAM, Interface string
+}
+
+// ParseWish takes a GPU attribute apart: vendor/<v>/model/<m>[/ram/<n>Gi][/interface/<i>].
+func ParseWish(key string) (Wish, error) {
+	parts := strings.Split(key, "/")
+	bad := fmt.Errorf("%q is not a wish for GPUs such as vendor/nvidia/model/a100 or vendor/nvidia/model/a100/ram/80Gi/interface/sxm", clip(key))
+	if len(parts) < 4 || len(parts)%2 != 0 || parts[0] != "vendor" || parts[2] != "model" {
+		return Wish{}, bad
+	}
+	w := Wish{Vendor: parts[1], Model: parts[3]}
+	for i := 4; i < len(parts); i += 2 {
+		switch {
+		case parts[i] == "ram" && w.RAM == "" && parts[i+1] != "":
+			w.RAM = parts[i+1]
+		case parts[i] == "interface" && w.Interface == "" && parts[i+1] != "":
+			w.Interface = parts[i+1]
+		default:
+			return Wish{}, bad
+		}
+	}
+	switch {
+	case w.Vendor != VendorNVIDIA && w.Vendor != VendorAMD:
+		return Wish{}, fmt.Errorf("there are no GPUs of the vendor %q; nvidia and amd are known", clip(w.Vendor))
+	case w.Model != "*" && (len(validation.IsValidLabelValue(w.Model)) > 0 || w.Model == "" || len(w.Model) > MaxModel(w.Vendor)):
+		return Wish{}, fmt.Errorf("%q is not the model of a GPU (letters, digits, \"-\", \"_\" and \".\", at most %d)", clip(w.Model), MaxModel(w.Vendor))
+	case w.Interface != "" && w.Interface != "pcie" && w.Interface != "sxm":
+		return Wish{}, fmt.Errorf("%q is not an interface of GPUs; pcie and sxm are known", clip(w.Interface))
+	}
+	return w, nil
+}
+
+// CheckGPU says why one replica cannot have the GPUs, or returns nil.
+func CheckGPU(g GPU) error {
+	if g.Units > MaxGPU {
+		return fmt.Errorf("%d GPUs are more than Akash accepts (%d)", g.Units, MaxGPU)
+	}
+	if g.Units > 0 && len(g.Attributes) == 0 {
+		return fmt.Errorf("%d GPUs, but no attributes that say which; vendor/nvidia/model/* is any of NVIDIA", g.Units)
+	}
+	for i, a := range g.Attributes {
+		if _, err := ParseWish(a.Key); err != nil {
+			return err
+		}
+		if a.Value != "true" {
+			return fmt.Errorf("the attribute %q is %q; a wish for GPUs is always \"true\"", clip(a.Key), clip(a.Value))
+		}
+		if slices.ContainsFunc(g.Attributes[:i], func(b Attribute) bool { return b.Key == a.Key }) {
+			return fmt.Errorf("the attribute %q is given twice", clip(a.Key))
+		}
+	}
+	return nil
+}
+
+// clip shortens what messages repeat.
+func clip(s string) string {
+	const most = 80
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,76 @@
+package resources
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// ParseCPU reads CPUs as thousandths: 0.5 or 500m (chain-sdk: go/sdl/units.go).
+func ParseCPU(s string) (uint64, bool) {
+	if m, ok := strings.CutSuffix(s, "m"); ok {
+		n, err := strconv.ParseUint(m, 10, 32)
+		return n, err == nil
+	}
+	return scale(s, 1000, math.MaxUint32)
+}
+
+// FormatCPU is the shortest text that ParseCPU reads as so many thousandths.
+func FormatCPU(milli uint64) string {
+	if milli%1000 == 0 {
+		return strconv.FormatUint(milli/1000, 10)
+	}
+	return strconv.FormatUint(milli, 10) + "m"
+}
+
+const letters = "kMGTPE"
+
+// ParseBytes reads a size with an optional decimal (k, M, G, …) or binary (Ki, Mi, …) suffix; what is less
+// than a byte is cut off.
+func ParseBytes(s string) (uint64, bool) {
+	base, number := 1000.0, s
+	if n, ok := strings.CutSuffix(s, "i"); ok {
+		base, number = 1024, n
+	}
+	if number == "" {
+		return 0, false
+	}
+	letter := number[len(number)-1]
+	if base == 1024 && letter == 'K' {
+		letter = 'k'
+	} else if base == 1024 && letter == 'k' {
+		return 0, false
+	}
+	power := strings.IndexByte(letters, letter)
+	if power < 0 {
+		if base == 1024 {
+			return 0, false
+		}
+		return scale(s, 1, math.MaxUint64)
+	}
+	return scale(number[:len(number)-1], math.Pow(base, float64(power+1)), math.MaxUint64)
+}
+
+// FormatBytes is the size with the largest binary suffix that says it exactly.
+func FormatBytes(bytes uint64) string {
+	suffix := ""
+	for i := 0; bytes > 0 && bytes%1024 == 0 && i < len(letters); i++ {
+		bytes /= 1024
+		suffix = strings.ToUpper(letters[i:i+1]) + "i"
+	}
+	return strconv.FormatUint(bytes, 10) + suffix
+}
+
+// ParseCount reads a whole number.
+func ParseCount(s string) (uint64, bool) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	return n, err == nil
+}
+
+func scale(s string, by, most float64) (uint64, bool) {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(f) || math.Signbit(f) && f != 0 || f*by >= most {
+		return 0, false
+	}
+	return uint64(f * by), true
+}

@@ -1,0 +1,80 @@
+package sdl
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/resources"
+)
+
+var (
+	gpuAttributeKeys = []string{"vendor"}
+	modelKeys        = []string{"model", "ram", "interface"}
+)
+
+// readGPU reads a number of GPUs and which they may be.
+func readGPU(c document.Cursor) resources.GPU {
+	m := c.StrictMapping(unitsKeys)
+	units, _ := resources.ParseCount(m.Get("units").Raw())
+	gpu := resources.GPU{Units: units}
+	wishes := m.Get("attributes")
+	if a := wishes.StrictMapping(gpuAttributeKeys); a.Present() {
+		gpu.Attributes = readVendors(wishes, a.Get("vendor"))
+	}
+	switch {
+	case wishes.IsNull():
+		note(c, resources.CheckGPU(gpu))
+	case gpu.Attributes != nil:
+		note(wishes, resources.CheckGPU(gpu))
+	}
+	return gpu
+}
+
+// readVendors gives the wishes, sorted. Akash's library knows NVIDIA alone: what is said of other vendors is
+// dropped, and where nothing is left any card of NVIDIA will do (chain-sdk: go/sdl/gpu.go). That is what the
+// provider is asked for, so it is what is read; but it is told.
+func readVendors(attributes, c document.Cursor) []resources.Attribute {
+	vendors := c.AnyMapping()
+	if !vendors.Present() {
+		attributes.Errorf("the attributes of a GPU name no vendor; write vendor: {nvidia: [{model: a100}]}, or vendor: {nvidia: } for any of NVIDIA")
+		return nil
+	}
+	var out []resources.Attribute
+	for vendor, models := range vendors.Entries() {
+		if vendor.Key() != resources.VendorNVIDIA {
+			vendor.Warnf("Akash's SDL knows GPUs of nvidia alone: the wish for %q is dropped, and where none is left any card of nvidia is asked for", vendor.Key())
+			continue
+		}
+		for model := range models.List() {
+			out = append(out, resources.Attribute{Key: "vendor/" + resources.VendorNVIDIA + "/model/" + readModel(model), Value: "true"})
+		}
+	}
+	if len(out) == 0 {
+		out = []resources.Attribute{{Key: "vendor/" + resources.VendorNVIDIA + "/model/*", Value: "true"}}
+	}
+	slices.SortFunc(out, func(a, b resources.Attribute) int { return cmp.Compare(a.Key, b.Key) })
+	return out
+}
+
+func readModel(c document.Cursor) string {
+	m := c.Mapping(modelKeys)
+	model := m.Get("model").Word()
+	if ram := m.Get("ram"); !ram.IsNull() {
+		bytes, ok := resources.ParseBytes(ram.Word())
+		switch gi := bytes >> 30; {
+		case !ok || gi == 0:
+			ram.Errorf("%q is not the memory of a GPU in whole gibibytes, such as 80Gi", ram.Raw())
+		default:
+			if bytes != gi<<30 {
+				ram.Warnf("%q is read as %dGi: whole gibibytes count", ram.Raw(), gi)
+			}
+			model += fmt.Sprintf("/ram/%dGi", gi)
+		}
+	}
+	if i := m.Get("interface"); !i.IsNull() {
+		model += "/interface/" + i.Word()
+	}
+	return model
+}

@@ -1,0 +1,261 @@
+package sdl
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/resources"
+)
+
+var (
+	paramsKeys     = []string{"storage", "permissions", "tee"}
+	mountKeys      = []string{"mount", "readOnly"}
+	permissionKeys = []string{"read"}
+)
+
+// CredentialsKeys are the keys of credentials, in all formats.
+var CredentialsKeys = []string{"host", "email", "username", "password"}
+
+// readWorkloads reads what the services of a placement run. Their units are numbered in the order of the
+// services' names; from SDL 2.1 on those with the same compute profile share one (chain-sdk:
+// go/sdl/groupBuilder_v2.go, groupBuilder_v2_1.go).
+func (r *reader) readWorkloads(place string) *lease.Workloads {
+	w := &lease.Workloads{Group: place}
+	ids, next := map[string]uint32{}, uint32(0)
+	for _, name := range slices.Sorted(slices.Values(r.groups[place])) {
+		s, in := r.services[name], r.placements[[2]string{place, name}]
+		profile := r.computes[in.profile]
+		if s == nil || profile == nil {
+			continue // it is told already
+		}
+		one := r.readWorkload(s)
+		one.Name, one.Count = name, in.count
+		one.Resources = profile.resources()
+		id, known := ids[in.profile]
+		if !known || !r.shared {
+			next++
+			id = next
+			ids[in.profile] = id
+		}
+		one.Resources.ID = id
+		w.Services = append(w.Services, one)
+	}
+	return w
+}
+
+// number numbers the IP endpoints: all that each "to" names, in order and with repeats, those that only
+// name a service as "" (chain-sdk: computeEndpointSequenceNumbers). An endpoint has the number of its last use.
+func (r *reader) number() {
+	if !r.workloads {
+		return
+	}
+	var names []string
+	for _, s := range r.services {
+		for _, to := range s.named {
+			if s.deployed && (!to.global || to.ip != "") {
+				names = append(names, to.ip)
+			}
+		}
+	}
+	slices.Sort(names)
+	numbers := map[string]uint32{}
+	for i, name := range names {
+		numbers[name] = uint32(i) + 1
+	}
+	for _, s := range r.services {
+		for i := range s.exposes {
+			if e := &s.exposes[i]; e.IP != "" && e.Global {
+				e.Sequence = numbers[e.IP]
+			}
+		}
+	}
+}
+
+func (r *reader) readWorkload(s *service) lease.Workload {
+	m := s.cursor.Mapping(serviceKeys)
+	out := lease.Workload{
+		At: s.at, Image: m.Get("image").Word(),
+		Command: readTexts(m.Get("command")), Args: readTexts(m.Get("args")), Env: readTexts(m.Get("env")),
+		Params: readParams(m.Get("params")),
+	}
+	if out.Credentials = ReadCredentials(m.Get("credentials"), true); out.Credentials != nil {
+		if k := out.Credentials; r.shared {
+			k.Host, k.Email = strings.TrimSpace(k.Host), strings.TrimSpace(k.Email)
+			k.Username, k.Password = strings.TrimSpace(k.Username), strings.TrimSpace(k.Password)
+		} else {
+			k.Email = ""
+		}
+	}
+	return out
+}
+
+func readTexts(c document.Cursor) []string {
+	var out []string
+	for item := range c.List() {
+		out = append(out, item.Word())
+	}
+	return out
+}
+
+// readParams reads where volumes are mounted, and what may be read of the cluster. The param "tee" is not known
+// to the provider that this program follows (chain-sdk go/sdl v0.2.2).
+func readParams(c document.Cursor) *lease.Params {
+	m := c.Mapping(paramsKeys)
+	if !m.Present() {
+		return nil
+	}
+	if tee := m.Get("tee"); !tee.IsNull() {
+		tee.Warnf("\"tee\" is ignored: nothing is rendered for it")
+	}
+	params := &lease.Params{}
+	for key, v := range m.Get("storage").AnyMapping().Entries() {
+		sm := v.StrictMapping(mountKeys)
+		params.Storage = append(params.Storage, lease.Mount{
+			Volume: key.Key(), Path: sm.Get("mount").Word(), ReadOnly: sm.Get("readOnly").Bool(), At: key.At(),
+		})
+	}
+	slices.SortFunc(params.Storage, func(a, b lease.Mount) int { return cmp.Compare(a.Volume, b.Volume) })
+	if pm := m.Get("permissions").Mapping(permissionKeys); pm.Present() {
+		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read"))}
+	}
+	return params
+}
+
+// ReadCredentials reads what opens a registry; of Akash's formats the password is no option. No message repeats
+// any of it.
+func ReadCredentials(c document.Cursor, needPassword bool) *lease.Credentials {
+	if c.IsNull() {
+		return nil
+	}
+	if !c.IsMapping() {
+		c.Errorf("credentials are a mapping with host, username and password")
+		return nil
+	}
+	m := c.Mapping(CredentialsKeys)
+	secret := func(key string) string {
+		v := m.Get(key)
+		if !v.IsNull() && !v.IsScalar() {
+			v.Errorf("expected a text")
+		}
+		return v.Raw()
+	}
+	k := &lease.Credentials{Host: secret("host"), Email: secret("email"), Username: secret("username"), Password: secret("password"), At: c.At()}
+	if needPassword && strings.TrimSpace(k.Password) == "" {
+		c.Errorf("the credentials have no password")
+	}
+	return k
+}
+
+// resources reads what one replica takes (chain-sdk: go/sdl/cpu.go, gpu.go, memory.go, storage.go). The limits of
+// the chain are judged here; what is less than its minima has been told by judge.
+func (c *compute) resources() resources.Resources {
+	m := c.cursor.Mapping(computeKeys).Get("resources").Mapping(resourcesKeys)
+	cpu, memory, gpu, storage := m.Get("cpu").StrictMapping(unitsKeys), m.Get("memory").Mapping(memoryKeys), m.Get("gpu"), m.Get("storage")
+	out := resources.Resources{
+		CPU: c.cpu.value, CPUAttributes: readAttributes(cpu.Get("attributes")),
+		Memory: c.memory.value, MemoryAttributes: readAttributes(memory.Get("attributes")),
+		GPU: readGPU(gpu),
+	}
+	if out.CPU >= resources.MinCPU {
+		note(cpu.Get("units"), resources.CheckCPU(out.CPU))
+	}
+	if out.Memory >= resources.MinMemory {
+		note(memory.Get("size"), resources.CheckMemory(out.Memory))
+	}
+	if storage.IsMapping() {
+		v := readVolume(storage)
+		v.Name = resources.DefaultVolume
+		out.Volumes = []resources.Volume{v}
+		return out
+	}
+	for item := range storage.List() {
+		out.Volumes = append(out.Volumes, readVolume(item))
+	}
+	sortVolumes(out.Volumes)
+	return out
+}
+
+func note(c document.Cursor, err error) {
+	if err != nil {
+		c.Errorf("%v", err)
+	}
+}
+
+func readVolume(c document.Cursor) resources.Volume {
+	m := c.Mapping(storageKeys)
+	size, _ := resources.ParseBytes(m.Get("size").Raw())
+	v := resources.Volume{Name: cmp.Or(m.Get("name").Word(), resources.DefaultVolume), Size: size}
+	if size >= resources.MinVolume {
+		note(m.Get("size"), resources.CheckVolume(size))
+	}
+	if v.Attributes = readVolumeAttributes(m.Get("attributes")); v.Attributes != nil {
+		note(m.Get("attributes"), resources.CheckVolumeAttributes(v))
+	}
+	return v
+}
+
+// readVolumeAttributes fills in what Akash's library does: a volume that has attributes is persistent or not, and
+// one that is persistent has a class.
+func readVolumeAttributes(c document.Cursor) []resources.Attribute {
+	m := c.AnyMapping()
+	if !m.Present() {
+		return nil
+	}
+	values := map[string]string{resources.AttributePersistent: "false"}
+	for key, v := range m.Entries() {
+		values[key.Key()] = v.Word()
+	}
+	if truth, ok := truths[values[resources.AttributePersistent]]; ok {
+		values[resources.AttributePersistent] = truth
+	}
+	if values[resources.AttributePersistent] == "true" && values[resources.AttributeClass] == "" {
+		values[resources.AttributeClass] = resources.ClassDefault
+	}
+	return attributes(values)
+}
+
+// truths are the spellings of a truth value that Akash's library takes (chain-sdk: unifyStringAsBool).
+var truths = map[string]string{"true": "true", "on": "true", "yes": "true", "false": "false", "off": "false", "no": "false"}
+
+func attributes(values map[string]string) []resources.Attribute {
+	var out []resources.Attribute
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		out = append(out, resources.Attribute{Key: key, Value: values[key]})
+	}
+	return out
+}
+
+func readAttributes(c document.Cursor) []resources.Attribute {
+	values := map[string]string{}
+	for key, v := range c.AnyMapping().Entries() {
+		values[key.Key()] = v.Word()
+	}
+	return attributes(values)
+}
+
+// sortVolumes sorts as Akash's library does: by size, then those without the attribute "persistent", those that
+// are not persistent, and those that are, by name. Its comparison takes each of two equal volumes that are not
+// persistent for the smaller one, so these come out in reverse.
+func sortVolumes(volumes []resources.Volume) {
+	rank := func(v resources.Volume) int {
+		switch v.Attribute(resources.AttributePersistent) {
+		case "":
+			return 0
+		case "false":
+			return 1
+		}
+		return 2
+	}
+	slices.Reverse(volumes)
+	slices.SortStableFunc(volumes, func(a, b resources.Volume) int {
+		order := cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(rank(a), rank(b)))
+		if order == 0 && a.Persistent() {
+			order = cmp.Compare(a.Name, b.Name)
+		}
+		return order
+	})
+}

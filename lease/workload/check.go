@@ -1,0 +1,221 @@
+// Package workload judges what a lease runs, by the rules that all input formats share: those of Akash's SDL
+// and manifest, of its chain, and of the objects that a workload becomes.
+package workload
+
+import (
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/resources"
+)
+
+// Suffixes and prefixes of the names that the objects of a service have.
+const (
+	// NodePortSuffix ends the name of the NodePort Service.
+	NodePortSuffix = "-np"
+	// SecretPrefix begins the name of the Secret with a registry's credentials.
+	SecretPrefix = "docker-creds-" //nolint:gosec // a name, no secret
+)
+
+// Permissions are the words of params.permissions.read that give rights.
+var Permissions = []string{"logs", "events"}
+
+// Check judges a group. What the readers have judged where it stands (amounts, attributes of GPUs and volumes)
+// is not judged again.
+func Check(def *lease.Definition) lease.Problems {
+	c, w := checker{def: def}, def.Workloads
+	if w == nil {
+		return nil
+	}
+	units := map[uint32]*lease.Workload{}
+	names := map[string]bool{}
+	for i := range w.Services {
+		s := &w.Services[i]
+		if s.Name == "" {
+			continue // it is told already
+		}
+		if names[s.Name] {
+			c.Add(s.At, "there are two services named %q", s.Name)
+		}
+		names[s.Name] = true
+		c.service(s)
+		if first := units[s.Resources.ID]; first == nil {
+			units[s.Resources.ID] = s
+		} else if !sameUnit(first.Resources, s.Resources) {
+			c.Add(s.At, "the services %q and %q have the resource id %d in common, but not the resources", first.Name, s.Name, s.Resources.ID)
+		}
+	}
+	if len(units) > resources.MaxUnits && len(w.Services) > 0 {
+		c.Add(w.Services[0].At, "the group has %d resource units; Akash accepts %d", len(units), resources.MaxUnits)
+	}
+	for i := range w.Services {
+		if s := &w.Services[i]; HasNodePort(def.Ports(s.Name)) && names[s.Name+NodePortSuffix] {
+			c.Add(s.At, "the NodePort Service of %q would have the name of the service %q: one of the two needs another name", s.Name, s.Name+NodePortSuffix)
+		}
+	}
+	return c.Sorted()
+}
+
+func sameUnit(a, b resources.Resources) bool {
+	a.Endpoints, b.Endpoints = nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+type checker struct {
+	lease.Problems
+	def *lease.Definition
+}
+
+func (c *checker) service(s *lease.Workload) {
+	if err := lease.CheckServiceName(s.Name); err != nil {
+		c.Add(s.At, "%v", err)
+	}
+	if n := len(s.Name + NodePortSuffix); n > validation.DNS1123LabelMaxLength && HasNodePort(c.def.Ports(s.Name)) {
+		c.Add(s.At, "the NodePort Service would be named %q, %d characters; at most %d are allowed: shorten the service's name", s.Name+NodePortSuffix, n, validation.DNS1123LabelMaxLength)
+	}
+	if err := checkImage(s.Image); err != nil {
+		c.Add(s.At, "service %q: %v", s.Name, err)
+	}
+	if s.Count < 1 || s.Count > resources.MaxCount {
+		c.Add(s.At, "service %q: the count %d is not what Akash accepts (1 to %d)", s.Name, s.Count, resources.MaxCount)
+	}
+	for _, entry := range s.Env {
+		if err := checkEnv(entry); err != nil {
+			c.Add(s.At, "service %q: %v", s.Name, err)
+		}
+	}
+	c.volumes(s)
+	c.params(s)
+	c.credentials(s)
+}
+
+// HasNodePort is true where one of a service's ports is reached from outside on a port of the nodes.
+func HasNodePort(ports []lease.Expose) bool {
+	for _, e := range ports {
+		if e.Global && !e.IsIngress() {
+			return true
+		}
+	}
+	return false
+}
+
+func checkImage(image string) error {
+	switch {
+	case image == "":
+		return fmt.Errorf("it has no image")
+	case strings.ContainsFunc(image, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
+		return fmt.Errorf("%q is not the name of an image", lease.Clip(image))
+	}
+	return nil
+}
+
+// checkEnv judges the name alone: a value may be a secret, and is in no message.
+func checkEnv(entry string) error {
+	name, value, _ := strings.Cut(entry, "=")
+	if problems := validation.IsRelaxedEnvVarName(name); len(problems) > 0 {
+		return fmt.Errorf("%q is not the name of an environment variable; write NAME=VALUE", lease.Clip(name))
+	}
+	if strings.ContainsRune(value, 0) {
+		return fmt.Errorf("the value of the environment variable %q has a zero byte", lease.Clip(name))
+	}
+	return nil
+}
+
+func (c *checker) volumes(s *lease.Workload) {
+	seen := map[string]bool{}
+	for _, v := range s.Resources.Volumes {
+		if seen[v.Name] {
+			c.Add(s.At, "service %q: there are two volumes named %q", s.Name, v.Name)
+		}
+		seen[v.Name] = true
+		if !v.Persistent() && !v.InMemory() && !mounts(s, v.Name) {
+			continue // nothing has its name
+		}
+		if len(validation.IsDNS1123Label(v.Name)) > 0 {
+			c.Add(s.At, "service %q: %q is not the name of a volume (lower-case letters, digits and \"-\")", s.Name, v.Name)
+		} else if n := len(s.Name + "-" + v.Name); n > validation.DNS1123LabelMaxLength {
+			c.Add(s.At, "service %q: the volume would be named %q, %d characters; at most %d are allowed", s.Name, s.Name+"-"+v.Name, n, validation.DNS1123LabelMaxLength)
+		}
+	}
+}
+
+// mounts is true where the service mounts the volume.
+func mounts(s *lease.Workload, volume string) bool {
+	return s.Params != nil && slices.ContainsFunc(s.Params.Storage, func(m lease.Mount) bool { return m.Volume == volume })
+}
+
+// params judges mounts and permissions (chain-sdk: go/sdl/v2.go).
+func (c *checker) params(s *lease.Workload) {
+	mounted, paths := map[string]bool{}, map[string]string{}
+	if s.Params != nil {
+		for _, m := range s.Params.Storage {
+			if volume(s, m.Volume) == nil {
+				c.Add(m.At, "service %q mounts the volume %q, which its resources do not have", s.Name, m.Volume)
+			}
+			if err := checkMount(m.Path); err != nil {
+				c.Add(m.At, "service %q, volume %q: %v", s.Name, m.Volume, err)
+			} else if other, taken := paths[m.Path]; taken {
+				c.Add(m.At, "service %q: the volumes %q and %q are mounted at the same path %q", s.Name, other, m.Volume, m.Path)
+			}
+			if mounted[m.Volume] {
+				c.Add(m.At, "service %q: the volume %q is mounted twice", s.Name, m.Volume)
+			}
+			mounted[m.Volume], paths[m.Path] = true, m.Volume
+		}
+		if p := s.Params.Permissions; p != nil {
+			for _, word := range p.Read {
+				if word != Permissions[0] && word != Permissions[1] {
+					c.Warn(s.At, "service %q: the permission to read %q is not known and gives no rights; %s are known", s.Name, word, strings.Join(Permissions, " and "))
+				}
+			}
+		}
+	}
+	for _, v := range s.Resources.Volumes {
+		if v.Persistent() && !mounted[v.Name] {
+			c.Add(s.At, "service %q: the persistent volume %q is mounted nowhere; say where in params.storage.%s.mount", s.Name, v.Name, v.Name)
+		}
+	}
+}
+
+func volume(s *lease.Workload, name string) *resources.Volume {
+	for i := range s.Resources.Volumes {
+		if s.Resources.Volumes[i].Name == name {
+			return &s.Resources.Volumes[i]
+		}
+	}
+	return nil
+}
+
+// checkMount is Akash's rule and Kubernetes', which takes no colon.
+func checkMount(p string) error {
+	switch {
+	case !path.IsAbs(p):
+		return fmt.Errorf("the mount %q is not an absolute path", lease.Clip(p))
+	case strings.ContainsRune(p, ':') || strings.ContainsRune(p, 0):
+		return fmt.Errorf("the mount %q has a character that Kubernetes refuses in a path", lease.Clip(p))
+	}
+	return nil
+}
+
+// credentials judges what is there; a definition that was written without its password has none.
+func (c *checker) credentials(s *lease.Workload) {
+	k := s.Credentials
+	if k == nil {
+		return
+	}
+	for _, part := range []struct{ what, value string }{{"host", k.Host}, {"username", k.Username}} {
+		if strings.TrimSpace(part.value) == "" {
+			c.Add(k.At, "service %q: the credentials have no %s", s.Name, part.what)
+		}
+	}
+	if n := len(SecretPrefix + s.Name); n > validation.DNS1123SubdomainMaxLength {
+		c.Add(k.At, "service %q: the Secret's name would have %d characters", s.Name, n)
+	}
+}
