@@ -55,8 +55,8 @@ func (i *Inventory) Room() Room {
 				EphemeralStorage: n.EphemeralStorage.Available()},
 		}
 		r.Nodes = append(r.Nodes, room)
-		r.Allocatable.add(room.Allocatable)
-		r.Available.add(room.Available)
+		r.Allocatable.Amounts = r.Allocatable.Plus(room.Allocatable)
+		r.Available.Amounts = r.Available.Plus(room.Available)
 	}
 	for _, s := range i.cluster.Storage {
 		r.Allocatable.Storage[s.Class], r.Available.Storage[s.Class] = s.all(), s.Available()
@@ -78,7 +78,20 @@ func (a Amount) all() uint64 {
 	return uint64(max(a.Allocatable, 0))
 }
 
-func (a *Amounts) add(b Amounts) {
-	a.CPU, a.GPU = plus(a.CPU, b.CPU), plus(a.GPU, b.GPU)
-	a.Memory, a.EphemeralStorage = plus(a.Memory, b.Memory), plus(a.EphemeralStorage, b.EphemeralStorage)
+// Plus adds; what is more than 2^64-1 is 2^64-1.
+func (a Amounts) Plus(b Amounts) Amounts {
+	return Amounts{CPU: plus(a.CPU, b.CPU), GPU: plus(a.GPU, b.GPU), Memory: plus(a.Memory, b.Memory),
+		EphemeralStorage: plus(a.EphemeralStorage, b.EphemeralStorage)}
+}
+
+// Minus subtracts, down to nothing.
+func (a Amounts) Minus(b Amounts) Amounts {
+	return Amounts{CPU: minus(a.CPU, b.CPU), GPU: minus(a.GPU, b.GPU), Memory: minus(a.Memory, b.Memory),
+		EphemeralStorage: minus(a.EphemeralStorage, b.EphemeralStorage)}
+}
+
+// Least is the lesser of each amount.
+func (a Amounts) Least(b Amounts) Amounts {
+	return Amounts{CPU: min(a.CPU, b.CPU), GPU: min(a.GPU, b.GPU), Memory: min(a.Memory, b.Memory),
+		EphemeralStorage: min(a.EphemeralStorage, b.EphemeralStorage)}
 }

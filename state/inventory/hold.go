@@ -1,0 +1,83 @@
+package inventory
+
+import (
+	"maps"
+	"slices"
+)
+
+// Hold is what a group takes of a cluster, after commit levels: what a reservation notes.
+type Hold struct {
+	// Nodes is what it takes of each node, Storage of each class of persistent volumes, in bytes.
+	Nodes   map[string]Amounts `json:"nodes,omitempty"`
+	Storage map[string]uint64  `json:"storage,omitempty"`
+	// Addresses is how many addresses it takes.
+	Addresses uint64 `json:"addresses,omitempty"`
+}
+
+// Hold is what a group that was granted takes. The group is as it was asked for.
+func (g Grant) Hold(asked Group) Hold {
+	h := Hold{Nodes: map[string]Amounts{}, Storage: map[string]uint64{}, Addresses: g.Addresses}
+	for i, r := range g.Resources {
+		one := Amounts{CPU: r.CPU, Memory: r.Memory, GPU: r.GPUUnits}
+		for k, v := range asked.Resources[i].Storage {
+			switch size := r.Storage[k]; {
+			case v.Attributes.Persistent == "true":
+				for range r.Nodes {
+					h.Storage[v.Attributes.Class] = plus(h.Storage[v.Attributes.Class], size)
+				}
+			case v.Attributes.Class == ClassRAM:
+				one.Memory = plus(one.Memory, size)
+			default:
+				one.EphemeralStorage = plus(one.EphemeralStorage, size)
+			}
+		}
+		for _, n := range r.Nodes {
+			h.Nodes[n] = h.Nodes[n].Plus(one)
+		}
+	}
+	return h
+}
+
+// Less is the cluster without what is held of it. What is held of nodes and classes that it has not counts nothing.
+func (c Cluster) Less(holds ...Hold) Cluster {
+	c = c.copied()
+	for _, h := range holds {
+		for i := range c.Nodes {
+			n := &c.Nodes[i]
+			if a, ok := h.Nodes[n.Name]; ok {
+				n.CPU.give(a.CPU)
+				n.Memory.give(a.Memory)
+				n.EphemeralStorage.give(a.EphemeralStorage)
+				n.GPU.give(a.GPU)
+			}
+		}
+		for _, class := range slices.Sorted(maps.Keys(h.Storage)) {
+			if i := slices.IndexFunc(c.Storage, func(s Storage) bool { return s.Class == class }); i >= 0 {
+				c.Storage[i].give(h.Storage[class])
+			}
+		}
+	}
+	return c
+}
+
+// Has is true where the cluster has room for what is held, each node and each class by itself.
+func (c Cluster) Has(h Hold) bool {
+	for name, a := range h.Nodes {
+		i := slices.IndexFunc(c.Nodes, func(n Node) bool { return n.Name == name })
+		if i < 0 || !c.Nodes[i].has(a) {
+			return false
+		}
+	}
+	for class, size := range h.Storage {
+		i := slices.IndexFunc(c.Storage, func(s Storage) bool { return s.Class == class })
+		if i < 0 || size > c.Storage[i].Available() {
+			return false
+		}
+	}
+	return true
+}
+
+func (n Node) has(a Amounts) bool {
+	return a.CPU <= n.CPU.Available() && a.Memory <= n.Memory.Available() &&
+		a.EphemeralStorage <= n.EphemeralStorage.Available() && a.GPU <= n.GPU.Available()
+}

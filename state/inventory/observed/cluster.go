@@ -1,0 +1,62 @@
+package observed
+
+import (
+	"math"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+)
+
+// Cluster is the capacity as package inventory places groups in it: nodes that take leases, by name, of which what is
+// in use and reserved has been given out.
+func (c Capacity) Cluster() inventory.Cluster {
+	out := inventory.Cluster{Nodes: []inventory.Node{}, Storage: []inventory.Storage{}}
+	for _, n := range c.Nodes {
+		if n.Closed != "" {
+			continue
+		}
+		given := n.InUse.Plus(n.Reserved)
+		out.Nodes = append(out.Nodes, inventory.Node{
+			Name:             n.Name,
+			CPU:              amount(n.Allocatable.CPU, given.CPU),
+			Memory:           amount(n.Allocatable.Memory, given.Memory),
+			EphemeralStorage: amount(n.Allocatable.EphemeralStorage, given.EphemeralStorage),
+			GPU:              amount(n.Allocatable.GPU, given.GPU),
+			Cards:            n.Cards, StorageClasses: n.Classes,
+		})
+	}
+	for _, s := range c.Storage {
+		a := amount(s.Allocatable, plus(s.InUse, s.Reserved))
+		if s.Unlimited {
+			a.Allocatable = inventory.Unlimited
+		}
+		out.Storage = append(out.Storage, inventory.Storage{Class: s.Class, Amount: a})
+	}
+	return out
+}
+
+func amount(all, given uint64) inventory.Amount {
+	return inventory.Amount{Allocatable: int64(min(all, math.MaxInt64)), Allocated: int64(min(given, math.MaxInt64))}
+}
+
+// anyClass is the class of volumes for which the cluster is to choose.
+const anyClass = "default"
+
+// Asked is a group with the class that the cluster chooses for volumes of class default, where no class is named so.
+func (c Capacity) Asked(g inventory.Group) inventory.Group {
+	_, named := slices.BinarySearchFunc(c.Storage, anyClass, byClass)
+	if c.DefaultClass == "" || named {
+		return g
+	}
+	g.Resources = slices.Clone(g.Resources)
+	for i := range g.Resources {
+		volumes := slices.Clone(g.Resources[i].Storage)
+		for k := range volumes {
+			if volumes[k].Attributes.Class == anyClass {
+				volumes[k].Attributes.Class = c.DefaultClass
+			}
+		}
+		g.Resources[i].Storage = volumes
+	}
+	return g
+}

@@ -1,0 +1,179 @@
+package observed
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+)
+
+// Fold collects what there is in a cluster. The order in which objects are added does not matter. The zero value is
+// ready.
+type Fold struct {
+	nodes   map[string]*node
+	classes map[string]*class
+	// orders are whose namespaces are leases', by namespace.
+	orders map[string]string
+	// used is what pods request, by namespace and node; stored what volumes have, by namespace and class.
+	used   map[key]inventory.Amounts
+	stored map[key]uint64
+	// reserved is what reservations hold, by order.
+	reserved map[string]inventory.Hold
+}
+
+// key is a namespace, and a node or a class.
+type key struct{ namespace, of string }
+
+// Namespace says that a namespace belongs to the lease of an order, OWNER/DSEQ/GSEQ/OSEQ.
+func (f *Fold) Namespace(name, order string) {
+	if f.orders == nil {
+		f.orders = map[string]string{}
+	}
+	f.orders[name] = order
+}
+
+// Reserve adds what the reservation of an order holds.
+func (f *Fold) Reserve(order string, h inventory.Hold) {
+	if f.reserved == nil {
+		f.reserved = map[string]inventory.Hold{}
+	}
+	f.reserved[order] = h
+}
+
+// Capacity is what there is in a cluster, and what of it is in use and reserved.
+type Capacity struct {
+	// Nodes are sorted by name. Those that take no leases are among them.
+	Nodes []Node
+	// Storage is sorted by class.
+	Storage []Storage
+	// DefaultClass is the class of volumes that name none, as Kubernetes chooses it; empty where there is none.
+	DefaultClass string
+	// Reserved is how many addresses reservations hold.
+	Reserved uint64
+	// Notes say what could not be told, for people.
+	Notes []string
+}
+
+// Node is what a node has.
+type Node struct {
+	Name string
+	// Closed says why the node takes no leases; empty where it does.
+	Closed string
+	// Allocatable is what pods may request, InUse what they request, and Reserved what reservations hold beyond what
+	// their leases' pods request.
+	Allocatable, InUse, Reserved inventory.Amounts
+	Cards                        []inventory.Card
+	Classes                      []string
+}
+
+// Storage is what there is of a class.
+type Storage struct {
+	Class string
+	// Unlimited is true where nobody says how much there is.
+	Unlimited                    bool
+	Allocatable, InUse, Reserved uint64
+}
+
+// Capacity computes what there is.
+func (f *Fold) Capacity() Capacity {
+	var c Capacity
+	labelled := f.labelled()
+	for _, name := range slices.Sorted(maps.Keys(f.nodes)) {
+		n := f.nodes[name]
+		out := Node{Name: name, Closed: n.closed, Allocatable: n.allocatable, Cards: n.cards, Classes: f.classesOf(n)}
+		if out.Closed == "" && labelled && !n.labelled {
+			out.Closed = "it has not the label akash.network=true, which other nodes have"
+		}
+		if n.allocatable.GPU > 0 && len(n.cards) == 0 && out.Closed == "" {
+			c.Notes = append(c.Notes, fmt.Sprintf("node %s has GPUs (%d), and no label says of what model; no wish for a GPU fits there", name, n.allocatable.GPU))
+		}
+		c.Nodes = append(c.Nodes, out)
+	}
+	f.storage(&c)
+	f.usage(&c)
+	return c
+}
+
+// labelled is true where Akash's inventory operator has labelled nodes: then workloads, which ask for that label, come to
+// no others.
+func (f *Fold) labelled() bool {
+	for _, n := range f.nodes {
+		if n.labelled {
+			return true
+		}
+	}
+	return false
+}
+
+// usage adds what pods and volumes use, and what reservations hold beyond it.
+func (f *Fold) usage(c *Capacity) {
+	used, stored := map[string]map[string]inventory.Amounts{}, map[string]map[string]uint64{} // by order
+	for k, a := range f.used {
+		if i, ok := slices.BinarySearchFunc(c.Nodes, k.of, func(n Node, name string) int { return cmp.Compare(n.Name, name) }); ok {
+			c.Nodes[i].InUse = c.Nodes[i].InUse.Plus(a)
+		}
+		if order, ok := f.orders[k.namespace]; ok {
+			inner(used, order)[k.of] = used[order][k.of].Plus(a)
+		}
+	}
+	for k, size := range f.stored {
+		if i, ok := slices.BinarySearchFunc(c.Storage, k.of, byClass); ok {
+			c.Storage[i].InUse = plus(c.Storage[i].InUse, size)
+		}
+		if order, ok := f.orders[k.namespace]; ok {
+			inner(stored, order)[k.of] = plus(stored[order][k.of], size)
+		}
+	}
+	for _, order := range slices.Sorted(maps.Keys(f.reserved)) {
+		h := f.reserved[order]
+		rest := beyond(h.Nodes, used[order])
+		for i := range c.Nodes {
+			c.Nodes[i].Reserved = c.Nodes[i].Reserved.Plus(rest[c.Nodes[i].Name])
+		}
+		for i, s := range c.Storage {
+			if size := h.Storage[s.Class]; size > stored[order][s.Class] {
+				c.Storage[i].Reserved = plus(s.Reserved, size-stored[order][s.Class])
+			}
+		}
+		c.Reserved = plus(c.Reserved, h.Addresses)
+	}
+}
+
+func inner[V any](m map[string]map[string]V, key string) map[string]V {
+	if m[key] == nil {
+		m[key] = map[string]V{}
+	}
+	return m[key]
+}
+
+// beyond is what a reservation holds beyond what its lease's pods request: together the larger of the two. Pods may
+// have come to other nodes than those that were reserved: what they request there is taken off the others, from the
+// last.
+func beyond(reserved, used map[string]inventory.Amounts) map[string]inventory.Amounts {
+	var all, running inventory.Amounts
+	for _, a := range reserved {
+		all = all.Plus(a)
+	}
+	for _, a := range used {
+		running = running.Plus(a)
+	}
+	left := all.Minus(running)
+	out := map[string]inventory.Amounts{}
+	for _, name := range slices.Sorted(maps.Keys(reserved)) {
+		rest := reserved[name].Minus(used[name]).Least(left)
+		left = left.Minus(rest)
+		out[name] = rest
+	}
+	return out
+}
+
+func byClass(s Storage, class string) int { return cmp.Compare(s.Class, class) }
+
+func plus(a, b uint64) uint64 {
+	if a+b < a {
+		return 1<<64 - 1
+	}
+	return a + b
+}

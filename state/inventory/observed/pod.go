@@ -1,0 +1,28 @@
+package observed
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	podresource "k8s.io/component-helpers/resource"
+
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+)
+
+// Pod adds what a pod requests of its node, as the scheduler counts it: containers and sidecars, init containers where they need
+// more, overhead; and volumes in memory, which Akash's provider counts too. A pod that has no node yet, or has ended,
+// requests nothing of any.
+func (f *Fold) Pod(o *corev1.Pod) {
+	if o.Spec.NodeName == "" || o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed {
+		return
+	}
+	a := amountsOf(podresource.PodRequests(o, podresource.PodResourcesOptions{UseStatusResources: true}))
+	for _, v := range o.Spec.Volumes {
+		if e := v.EmptyDir; e != nil && e.Medium == corev1.StorageMediumMemory && e.SizeLimit != nil {
+			a.Memory = plus(a.Memory, whole(*e.SizeLimit))
+		}
+	}
+	if f.used == nil {
+		f.used = map[key]inventory.Amounts{}
+	}
+	k := key{o.Namespace, o.Spec.NodeName}
+	f.used[k] = f.used[k].Plus(a)
+}

@@ -1,0 +1,154 @@
+package observed
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// class is what is kept of a StorageClass, and of what is said of it.
+type class struct {
+	// known is true where there is a StorageClass, labelled where it is marked as Akash's.
+	known, labelled, isDefault bool
+	// static classes have only the volumes that somebody made.
+	static bool
+	// reported is true where the driver says what is free; free is the sum.
+	reported bool
+	free     uint64
+	// volumes is the size of all volumes.
+	volumes uint64
+	// places select the nodes that the driver reports for.
+	places []labels.Selector
+}
+
+// noProvisioner is the provisioner of classes whose volumes are made by hand.
+const noProvisioner = "kubernetes.io/no-provisioner"
+
+func (f *Fold) class(name string) *class {
+	if f.classes == nil {
+		f.classes = map[string]*class{}
+	}
+	if f.classes[name] == nil {
+		f.classes[name] = &class{}
+	}
+	return f.classes[name]
+}
+
+// StorageClass adds a class.
+func (f *Fold) StorageClass(o *storagev1.StorageClass) {
+	c := f.class(o.Name)
+	c.known, c.labelled = true, o.Labels[lease.LabelManaged] == "true"
+	c.static = o.Provisioner == noProvisioner
+	c.isDefault = o.Annotations["storageclass.kubernetes.io/is-default-class"] == "true"
+}
+
+// CSICapacity adds what a driver says is free of a class, in one part of the cluster.
+func (f *Fold) CSICapacity(o *storagev1.CSIStorageCapacity) {
+	if o.Capacity == nil || o.NodeTopology == nil {
+		return
+	}
+	place, err := metav1.LabelSelectorAsSelector(o.NodeTopology)
+	if err != nil {
+		return
+	}
+	c := f.class(o.StorageClassName)
+	c.reported = true
+	c.free = plus(c.free, whole(*o.Capacity))
+	c.places = append(c.places, place)
+}
+
+// Volume adds a persistent volume. One that nobody has claimed is room of its class; the others are in use.
+func (f *Fold) Volume(o *corev1.PersistentVolume) {
+	if o.Spec.StorageClassName == "" || o.Status.Phase == corev1.VolumeFailed {
+		return
+	}
+	size := whole(o.Spec.Capacity[corev1.ResourceStorage])
+	c := f.class(o.Spec.StorageClassName)
+	c.volumes = plus(c.volumes, size)
+	if o.Status.Phase == corev1.VolumeAvailable {
+		return
+	}
+	if f.stored == nil {
+		f.stored = map[key]uint64{}
+	}
+	k := key{of: o.Spec.StorageClassName}
+	if o.Spec.ClaimRef != nil {
+		k.namespace = o.Spec.ClaimRef.Namespace
+	}
+	f.stored[k] = plus(f.stored[k], size)
+}
+
+// storage adds the classes that leases can have: those that are marked as Akash's, or all where none is.
+func (f *Fold) storage(c *Capacity) {
+	marked := false
+	for _, k := range f.classes {
+		marked = marked || k.known && k.labelled
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.classes)) {
+		k := f.classes[name]
+		if !k.known {
+			continue
+		}
+		if marked && !k.labelled {
+			continue
+		}
+		if k.isDefault && c.DefaultClass == "" {
+			c.DefaultClass = name
+		}
+		s := Storage{Class: name}
+		switch {
+		case k.reported:
+			s.Allocatable = plus(k.free, f.inUse(name))
+		case k.static:
+			s.Allocatable = k.volumes
+		default:
+			s.Unlimited = true
+			c.Notes = append(c.Notes, fmt.Sprintf("storage class %s: its driver reports no capacity, so it counts as without limit", name))
+		}
+		c.Storage = append(c.Storage, s)
+	}
+}
+
+// inUse is the size of all volumes of a class that somebody has.
+func (f *Fold) inUse(class string) uint64 {
+	sum := uint64(0)
+	for k, size := range f.stored {
+		if k.of == class {
+			sum = plus(sum, size)
+		}
+	}
+	return sum
+}
+
+// classesOf are the classes whose volumes a node mounts: those that its labels name, where any node has such labels;
+// else those whose driver reports for the node, or for no node in particular.
+func (f *Fold) classesOf(n *node) []string {
+	if f.classLabels() {
+		return slices.Sorted(slices.Values(n.classes))
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(f.classes)) {
+		k := f.classes[name]
+		here := func(s labels.Selector) bool { return s.Matches(labels.Set(n.labels)) }
+		if k.known && (len(k.places) == 0 || slices.ContainsFunc(k.places, here)) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (f *Fold) classLabels() bool {
+	for _, n := range f.nodes {
+		if len(n.classes) > 0 {
+			return true
+		}
+	}
+	return false
+}
