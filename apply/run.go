@@ -31,6 +31,8 @@ type run struct {
 
 	// holds are the claims that the run relies on, by name.
 	holds map[string]*held
+	// above are the wildcards as they were listed after the run had taken its hosts; nil where they are yet to be read.
+	above *[]*state.Claim
 	// unclear are the claims that the run has tried to take by a write whose answer was lost.
 	unclear map[string]*held
 	// before is what the group had written on claims that the run has changed.
@@ -77,11 +79,17 @@ type run struct {
 	routed  *lease.Definition
 }
 
-func (r *run) apply(ctx context.Context) error {
+// claim takes what the definition asks for.
+func (r *run) claim(ctx context.Context) error {
 	if err := r.fitsOperators(); err != nil {
 		return err
 	}
-	if err := r.reserve(ctx); err != nil {
+	return r.reserve(ctx)
+}
+
+// apply writes the objects of what was claimed.
+func (r *run) apply(ctx context.Context) error {
+	if err := r.confirm(ctx); err != nil {
 		return err
 	}
 	granted := state.Granted(r.def, r.withheldHosts, r.withheldPorts)

@@ -80,6 +80,9 @@ type Turn struct {
 	// conflicts is how many of the command's writes had been refused by then.
 	conflicts int64
 	lost      error
+	// checking is held by who looks for what is looked for once; checked is true when that was seen.
+	checking sync.Mutex
+	checked  bool
 	// fenced are the announcements of dead commands in whose place this one works.
 	fenced []*state.Announcement
 	// stop ends the renewals, and waits for the last.
@@ -170,6 +173,22 @@ func (t *Turn) Succeeds(g lease.Group) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.ContainsFunc(t.fenced, func(a *state.Announcement) bool { return a.Names(g) })
+}
+
+// Once looks, for all the work of the turn together, whether something is as it has to be. An error is that of the one
+// who met it; the next looks again. Without a turn it looks each time.
+func (t *Turn) Once(look func() error) error {
+	if t == nil {
+		return look()
+	}
+	t.checking.Lock()
+	defer t.checking.Unlock()
+	if t.checked {
+		return nil
+	}
+	err := look()
+	t.checked = err == nil
+	return err
 }
 
 // begin announces the command and waits until it is its turn.
