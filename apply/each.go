@@ -55,6 +55,7 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 	if err != nil {
 		return err
 	}
+	var errs []error // the end of a turn that changed nothing is no lease's
 	count := a.counter(workLeases, len(runs))
 	for part := range slices.Chunk(runs, state.MaxAnnounced) {
 		over := a.inTurn(ctx, groupsOf(part), func(ctx context.Context) ([]lease.Group, error) {
@@ -69,6 +70,9 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 			}
 			return unfinished(part), nil
 		})
+		if !slices.ContainsFunc(part, func(r *run) bool { return !r.done || r.err != nil || r.changed }) {
+			errs = append(errs, over)
+		}
 		a.side(part, func(r *run) {
 			if over != nil && (!r.done || r.err == nil && r.changed) {
 				r.err = r.loses(ctx, over)
@@ -79,9 +83,8 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 			r.err = r.failed(r.err)
 		})
 	}
-	errs := make([]error, len(runs))
-	for i, r := range runs {
-		errs[i] = r.err
+	for _, r := range runs {
+		errs = append(errs, r.err)
 	}
 	return failures(errs)
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // A command that was taken for dead may only have stood still. Then it decides by a claim and by the objects that rest
-// on it, which it has read long ago. Two rules keep it from changing what the run in its place relies on. That run marks
-// a claim before it writes or deletes what rests on it: whoever gives the claim up as it was before then fails (mark).
+// on it, which it has read long ago. Two rules keep it from changing what the run in its place relies on. That run, and
+// no other, marks a claim before it writes or deletes what rests on it: whoever gives the claim up as it was before then fails (mark).
 // And it moves the resource version of the objects that rest on a claim which it has taken, also where they are as they
 // should be: whoever deletes one as it was before then fails (touched).
 
@@ -24,7 +24,7 @@ import (
 // that it is about to write or to delete. A run that changes nothing marks nothing.
 func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
 	relied := func(h *held) bool { return !h.took }
-	if !slices.ContainsFunc(r.sortedHolds(), relied) {
+	if !r.opts.turn.Succeeds(r.group) || !slices.ContainsFunc(r.sortedHolds(), relied) {
 		return nil
 	}
 	written := map[string]bool{}
@@ -65,9 +65,12 @@ func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
 	return r.mark(ctx, func(name string) bool { return all || written[name] })
 }
 
-// mark puts the run's mark on claims that the run has only relied on so far. Where one has moved since it
-// was read it is decided on anew.
+// mark puts the run's mark on claims that the run has only relied on so far, where it works in the place of one that
+// was taken for dead. Where one has moved since it was read it is decided on anew.
 func (r *run) mark(ctx context.Context, named func(name string) bool) error {
+	if !r.opts.turn.Succeeds(r.group) {
+		return nil
+	}
 	r.marking = true
 	defer func() { r.marking = false }()
 	for _, h := range r.sortedHolds() {

@@ -132,7 +132,7 @@ func (how reading) claims(ctx context.Context, l ledger.Ledger) ([]*state.Claim,
 func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how reading) (*snapshot, error) {
 	s := &snapshot{
 		holdersOnly: how.holders,
-		claims: map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
+		claims:      map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
 		hostUses: map[string][]state.Use{}, addressUses: map[netip.Addr][]state.Use{}, ports: map[string]state.PortObject{},
 		shared: map[lease.Group][]owned{}, written: map[lease.Group][]owned{}, theirs: map[lease.Group][]owned{}, serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{}, lacks: map[kinds.Kind]bool{},
 	}

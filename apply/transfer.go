@@ -34,7 +34,8 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 	over := a.inTurn(ctx, a.transferring(to, things, snapshot), func(ctx context.Context) (unfinished []lease.Group, err error) {
 		if snapshot == nil { // what was read before is old
 			if snapshot, err = a.read(ctx, true, to.Group()); err != nil {
-				return nil, err
+				r.err = err
+				return nil, nil
 			}
 		}
 		r = a.newRun(nil, state.Request{Lease: to})
