@@ -217,9 +217,10 @@ func (t *Turn) begin(ctx context.Context) error {
 		switch next {
 		case protocol.Work:
 			fenced := slices.DeleteFunc(all, func(a *state.Announcement) bool { return a.Phase != state.Fenced || !a.Names(t.groups...) })
+			met := t.ledger.Met(t.groups)
 			t.mu.Lock()
 			t.open, t.fenced = true, fenced
-			if waited || len(fenced) > 0 {
+			if waited || met || len(fenced) > 0 {
 				t.round++
 			}
 			t.mu.Unlock()
