@@ -130,7 +130,7 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 			return snapshot, err
 		},
 		claim: (*run).claim,
-		do:    (*run).apply,
+		do:    (*run).applyClaimed,
 		end:   (*run).awaitLive,
 	})
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // A command that was taken for dead may only have stood still. Then it decides by a claim and by the objects that rest
-// on it, which it has read long ago. Two rules keep it from changing what the run in its place relies on. That run, and
-// no other, marks a claim before it writes or deletes what rests on it: whoever gives the claim up as it was before then fails (mark).
+// on it, which it has read long ago. Two rules keep it from changing what the run in its place relies on. That run marks
+// a claim before it writes or deletes what rests on it: whoever gives the claim up as it was before then fails (mark).
 // And it moves the resource version of the objects that rest on a claim which it has taken, also where they are as they
 // should be: whoever deletes one as it was before then fails (touched).
 
@@ -24,7 +24,7 @@ import (
 // that it is about to write or to delete. A run that changes nothing marks nothing.
 func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
 	relied := func(h *held) bool { return !h.took }
-	if !r.opts.turn.Succeeds(r.group) || !slices.ContainsFunc(r.sortedHolds(), relied) {
+	if !r.marks() || !slices.ContainsFunc(r.sortedHolds(), relied) {
 		return nil
 	}
 	written := map[string]bool{}
@@ -65,10 +65,13 @@ func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
 	return r.mark(ctx, func(name string) bool { return all || written[name] })
 }
 
-// mark puts the run's mark on claims that the run has only relied on so far, where it works in the place of one that
-// was taken for dead. Where one has moved since it was read it is decided on anew.
+// marks is true where the run has to mark what it relies on: it works in the place of a command that was taken for dead,
+// or its turn is over, as when it has waited for an address before it writes a record.
+func (r *run) marks() bool { return r.opts.turn == nil || r.opts.turn.Succeeds(r.group) }
+
+// mark puts the run's mark on claims that the run has only relied on so far, where it has to (marks). Where one has moved since it was read it is decided on anew.
 func (r *run) mark(ctx context.Context, named func(name string) bool) error {
-	if !r.opts.turn.Succeeds(r.group) {
+	if !r.marks() {
 		return nil
 	}
 	r.marking = true

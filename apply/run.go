@@ -79,6 +79,14 @@ type run struct {
 	routed  *lease.Definition
 }
 
+// apply does the whole work on a lease: it claims, writes and prunes.
+func (r *run) apply(ctx context.Context) error {
+	if err := r.claim(ctx); err != nil {
+		return err
+	}
+	return r.applyClaimed(ctx)
+}
+
 // claim takes what the definition asks for.
 func (r *run) claim(ctx context.Context) error {
 	if err := r.fitsOperators(); err != nil {
@@ -87,8 +95,8 @@ func (r *run) claim(ctx context.Context) error {
 	return r.reserve(ctx)
 }
 
-// apply writes the objects of what was claimed.
-func (r *run) apply(ctx context.Context) error {
+// applyClaimed confirms what was claimed, writes the objects of it, and prunes.
+func (r *run) applyClaimed(ctx context.Context) error {
 	if err := r.confirm(ctx); err != nil {
 		return err
 	}
