@@ -228,8 +228,8 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 
 // read takes the snapshot, and finds the operators and what they go by: the Manifests of Akash's
 // provider.
-func (a *Applier) read(ctx context.Context, withAddresses bool, definitions ...lease.Group) (*snapshot, error) {
-	return a.readWith(ctx, reading{addresses: withAddresses, further: kinds.RecordsOf(a.opts.Config), definitions: definitions})
+func (a *Applier) read(ctx context.Context, definitions ...lease.Group) (*snapshot, error) {
+	return a.readWith(ctx, reading{addresses: true, further: kinds.RecordsOf(a.opts.Config), definitions: definitions})
 }
 
 func (a *Applier) readWith(ctx context.Context, how reading) (*snapshot, error) {

@@ -85,7 +85,7 @@ func (i *Installer) inUse(ctx context.Context, force bool) (refused, err error) 
 	}
 	now := i.Cluster.Now()
 	for _, run := range runs {
-		if crashed := run.Over(now); run.Phase != state.Fenced && !(crashed && force) {
+		if crashed := run.Over(now); run.Phase != state.Fenced && (!crashed || !force) {
 			return &AtWorkError{Run: run.Stands(now), Crashed: crashed}, nil
 		}
 	}
