@@ -28,6 +28,7 @@ func TestAllInInstallOrder(t *testing.T) {
 		"Namespace akash",
 		"ClusterRole akash-net-operator",
 		"ClusterRole akash-net-grants",
+		"ClusterRole akash-net-capacity",
 		"ClusterRole akash-net-viewer",
 		"Role ledger/akash-net-operator",
 		"Role ledger/akash-net-viewer",

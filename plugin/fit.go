@@ -1,10 +1,15 @@
 package plugin
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"regexp"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,42 +18,51 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/inventory/cases"
 )
 
+// fitFlags are the flags of fit.
+type fitFlags struct {
+	files  fileFlags
+	output string
+}
+
 func newFit(c *cli) *cobra.Command {
-	var files fileFlags
-	var output string
+	f := &fitFlags{}
 	cmd := &cobra.Command{
 		Use:   "fit -f FILE",
 		Short: "Tell whether a group of resources fits a cluster",
 		Long: `
 			Tell whether groups of resources fit a cluster, on which nodes, what is left, and what is missing
-			where one does not fit.
+			where one does not fit. The answers are those of the inventory of Akash's provider, node for node.
 
-			A file has a case a line, as JSON: a cluster, what is reserved of it, and the groups that are asked
-			for, one after the other. Each is answered with a line of JSON. The answers are those of Akash's
-			provider, node for node; docs/cluster-service.md has the rules.
+			An SDL, a manifest or a lease definition is compared with what the cluster has left: what could still
+			be sold. Its groups are placed one after the other; nothing is reserved.
+
+			A file of cases, as JSON lines, brings its own cluster, and no other is read: each line has nodes, what
+			is reserved of them, and the groups that are asked for one after the other. It is answered with a
+			line of JSON.
 
 			Exit code 4 tells that something does not fit.`,
 		Example: `
-			# Cases of a file
-			kubectl akash-net fit -f cases.jsonl
+			# Whether a deployment fits the cluster, and where it would run
+			kubectl akash-net fit -f deploy.yaml
 
-			# Why something does not fit
+			# Cases of a file, and why something does not fit
+			kubectl akash-net fit -f cases.jsonl
 			kubectl akash-net fit -f cases.jsonl -o text`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(files.files) == 0 {
+			if len(f.files.files) == 0 {
 				return usage("must specify -f")
 			}
-			if output != "json" && output != "text" {
-				return usage("--output must be 'json' or 'text', not %q", output)
+			if f.output != "" && f.output != "json" && f.output != "text" {
+				return usage("--output must be 'json' or 'text', not %q", f.output)
 			}
-			return c.fit(cmd.Context(), &files, output)
+			return c.fit(cmd.Context(), f)
 		},
 	}
-	files.add(cmd, "Files, or folders with files, of cases, a JSON object a line; - is standard input")
-	cmd.Flags().StringVarP(&output, "output", "o", "json", "One of 'json', a line for each case, or 'text', a line for each request")
+	f.files.add(cmd, "Files, or folders with files, of SDLs, manifests or lease definitions, or of cases, a JSON object a line; - is standard input")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'json', a line for each case, or 'text', a line for each group; by default text for documents and json for cases")
 	completeFlag(cmd, "output", "json", "text")
-	return c.setScope(cmd, scope{offline: never, unconfigured: true})
+	return c.setScope(cmd, scope{offline: f.onlyCases})
 }
 
 // unfit says that requests do not fit.
@@ -58,52 +72,114 @@ func (u *unfit) Error() string {
 	return fmt.Sprintf("of %s %d cannot be placed; the answers say why", count(u.requests, "request"), u.refused)
 }
 
-// fit answers the cases of files, each as soon as it is read.
-func (c *cli) fit(ctx context.Context, files *fileFlags, output string) error {
-	answers := json.NewEncoder(c.Out)
-	answers.SetEscapeHTML(false)
-	var all unfit
-	read := 0
-	err := files.eachFile(ctx, c, 0, func(r io.Reader, name string) error {
-		for question, err := range cases.Read(r, name, document.DefaultSize) {
-			if err != nil {
-				return err
-			}
-			answer, err := abandonable(ctx, func() (cases.Answer, error) { return question.Answer(), nil })
-			if err != nil {
-				return err
-			}
-			if output == "text" {
-				err = writeLines(c.people, answer.Lines(question))
-			} else {
-				err = answers.Encode(answer)
-			}
-			if err != nil {
-				return err
-			}
-			read++
-			all.requests += len(answer.Results)
-			all.refused += answer.Refused()
+// fit answers cases as soon as they are read, and documents when all have been.
+func (c *cli) fit(ctx context.Context, f *fitFlags) error {
+	run := fitRun{cli: c, output: f.output}
+	var documents []source
+	err := f.files.eachFile(ctx, c, 0, func(r io.Reader, name string) error {
+		in := bufio.NewReaderSize(r, peekSize)
+		if isCases(in) {
+			return run.cases(ctx, in, name)
 		}
-		return nil
+		text, err := io.ReadAll(newBounded(document.DefaultSize).reader(in, name))
+		documents = append(documents, source{name, text})
+		return err
 	})
 	switch {
 	case err != nil:
 		return err
-	case read == 0:
-		return lease.Problems{{Message: "the input has no cases"}}
-	case all.refused > 0:
-		return &all
+	case len(documents) > 0 && run.read > 0:
+		return usage("cases bring their own cluster: give them and documents one after the other")
+	case len(documents) > 0:
+		if err := run.documents(ctx, documents); err != nil {
+			return err
+		}
+	}
+	if run.all.refused > 0 {
+		return &run.all
 	}
 	return nil
 }
 
-// writeLines writes lines for people.
-func writeLines(w io.Writer, lines []string) error {
-	for _, line := range lines {
-		if _, err := fmt.Fprintln(w, oneLine(line, maxCell)); err != nil {
+// source is an input that was read.
+type source struct {
+	name string
+	text []byte
+}
+
+// peekSize is how much of an input is looked at to tell cases from documents.
+const peekSize = 1 << 16
+
+// documentKeys are keys of documents that no case has.
+var documentKeys = regexp.MustCompile(`"(apiVersion|services|deployment)"\s*:`)
+
+// isCases is true for an input that begins with a JSON object which is no document.
+func isCases(in *bufio.Reader) bool {
+	head, _ := in.Peek(peekSize)
+	head = bytes.TrimSpace(head)
+	return len(head) > 0 && head[0] == '{' && !documentKeys.Match(head)
+}
+
+// onlyCases is true where all inputs are files of cases.
+func (f *fitFlags) onlyCases() bool {
+	return len(f.files.files) > 0 && !slices.ContainsFunc(f.files.files, func(name string) bool {
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			return true
+		}
+		file, err := os.Open(name)
+		if err != nil {
+			return true
+		}
+		defer file.Close() //nolint:errcheck // only read
+		return !isCases(bufio.NewReaderSize(file, peekSize))
+	})
+}
+
+// fitRun answers questions.
+type fitRun struct {
+	*cli
+	output string
+	// read counts cases, all adds up requests.
+	read int
+	all  unfit
+}
+
+func (r *fitRun) cases(ctx context.Context, in io.Reader, name string) error {
+	if r.configFile != "" {
+		return usage("--config: fit does not look at the provider's configuration where cases bring their commit levels")
+	}
+	for question, err := range cases.Read(in, name, document.DefaultSize) {
+		if err != nil {
 			return err
 		}
+		answer, err := abandonable(ctx, func() (cases.Answer, error) { return question.Answer(), nil })
+		if err != nil {
+			return err
+		}
+		if err := r.answer(question, answer, r.output == "text"); err != nil {
+			return err
+		}
+		r.read++
+	}
+	if r.read == 0 {
+		return lease.Problems{{At: lease.Place{File: name}, Message: "the input has no cases"}}
 	}
 	return nil
+}
+
+// answer writes an answer, as a line of JSON or for people.
+func (r *fitRun) answer(question cases.Case, answer cases.Answer, text bool) error {
+	r.all.requests += len(answer.Results)
+	r.all.refused += answer.Refused()
+	if text {
+		for _, line := range answer.Lines(question) {
+			if _, err := fmt.Fprintln(r.people, oneLine(line, maxCell)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	e := json.NewEncoder(r.Out)
+	e.SetEscapeHTML(false)
+	return e.Encode(answer)
 }

@@ -30,6 +30,7 @@ var commandLines = map[string]string{
 	"diff GROUP --ledger .":               "config",
 	"explain a.example.com":               "connection config",
 	"fit -f a.jsonl":                      "",
+	"fit -f a.yaml":                       "connection config",
 	"install":                             "connection config",
 	"migrate --to httproute --all":        "connection config namespace",
 	"migrate --to httproute -l a=b":       "connection config namespace",

@@ -30,6 +30,9 @@ type Options struct {
 	DocumentSize int64
 	// Workloads is true where what the services run is read and judged too.
 	Workloads bool
+	// Unleased is true where documents that name no lease are read without one: each of their groups is yielded,
+	// with nothing of a lease but its gseq.
+	Unleased bool
 }
 
 // Read reads a stream of documents and yields a definition for each lease, in the order of the
@@ -130,18 +133,23 @@ func readDocument(doc *document.Document, opt Options, yield func(*lease.Definit
 // readOne takes the document's problems over, so that the next item begins with none.
 func readOne(c document.Cursor, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
 	doc := c.Document()
-	var def *lease.Definition
+	var defs []*lease.Definition
 	if !doc.Problems.Failed() {
-		def = recognise(c, opt)
+		defs = recognise(c, opt)
 	}
 	problems := doc.Problems.Sorted()
 	doc.Problems = nil
-	if def == nil || problems.Failed() {
+	if problems.Failed() {
 		return problems, nil
 	}
-	lease.NumberEndpoints(def)
-	def.Hash = lease.Sum(def)
-	return problems, yield(def)
+	for _, def := range defs {
+		lease.NumberEndpoints(def)
+		def.Hash = lease.Sum(def)
+		if err := yield(def); err != nil {
+			return problems, err
+		}
+	}
+	return problems, nil
 }
 
 func isList(c document.Cursor) bool {
@@ -156,8 +164,27 @@ func typeOf(c document.Cursor) (version, kind string) {
 	return c.Peek("apiVersion"), c.Peek("kind")
 }
 
+// unleased stands for the lease of a document that needs none.
+var unleased = lease.ID{Owner: "akash1", DSeq: 1, GSeq: 1, OSeq: 1}
+
 // recognise reads a document by what it is.
-func recognise(c document.Cursor, opt Options) *lease.Definition {
+func recognise(c document.Cursor, opt Options) []*lease.Definition {
+	version, kind := typeOf(c)
+	switch {
+	case opt.Lease != nil || !opt.Unleased:
+	case c.IsList():
+		return sdl.ReadAllGroups(c, unleased, opt.Workloads)
+	case c.IsMapping() && version == "" && kind == "" && isSDL(c):
+		return sdl.ReadAll(c, unleased, opt.Workloads)
+	}
+	if def := recogniseLeased(c, opt); def != nil {
+		return []*lease.Definition{def}
+	}
+	return nil
+}
+
+// recogniseLeased reads the one group that is the lease's.
+func recogniseLeased(c document.Cursor, opt Options) *lease.Definition {
 	if c.IsList() {
 		if id := needLease(c, opt, "a manifest"); id != nil {
 			return sdl.ReadGroups(c, *id, opt.Workloads)
@@ -193,17 +220,21 @@ func recognise(c document.Cursor, opt Options) *lease.Definition {
 const formats = "read are LeaseDefinition, SDL, manifest JSON and Manifest"
 
 func recogniseSDL(c document.Cursor, opt Options) *lease.Definition {
-	if !c.Has("version") && !c.Has("services") && !c.Has("deployment") && !c.Has("profiles") {
+	if !isSDL(c) {
 		c.Errorf("the document has no apiVersion and kind and is no SDL; %s", formats)
 		return nil
 	}
 	id := needLease(c, opt, "an SDL")
 	if id == nil {
 		// It is read all the same, so that all its problems are told at once.
-		sdl.Read(c, lease.ID{Owner: "akash1", DSeq: 1, GSeq: 1, OSeq: 1}, opt.Workloads)
+		sdl.Read(c, unleased, opt.Workloads)
 		return nil
 	}
 	return sdl.Read(c, *id, opt.Workloads)
+}
+
+func isSDL(c document.Cursor) bool {
+	return c.Has("version") || c.Has("services") || c.Has("deployment") || c.Has("profiles")
 }
 
 func needLease(c document.Cursor, opt Options, what string) *lease.ID {

@@ -52,6 +52,18 @@ var (
 // definition of the group with the lease's gseq. All groups are judged; the definition is nil when
 // there is no such group. What the services run is read and judged where workloads is true.
 func ReadGroups(c document.Cursor, id lease.ID, workloads bool) *lease.Definition {
+	defs := ReadAllGroups(c, id, workloads)
+	if int64(id.GSeq) > int64(len(defs)) {
+		if len(defs) > 0 {
+			c.Errorf("there is no group with gseq %d; the manifest has %d", id.GSeq, len(defs))
+		}
+		return nil
+	}
+	return defs[id.GSeq-1]
+}
+
+// ReadAllGroups is ReadGroups for all groups: each has the lease with its own gseq.
+func ReadAllGroups(c document.Cursor, id lease.ID, workloads bool) []*lease.Definition {
 	var defs []*lease.Definition
 	names := map[string]bool{}
 	global := false
@@ -72,13 +84,7 @@ func ReadGroups(c document.Cursor, id lease.ID, workloads bool) *lease.Definitio
 		c.Errorf("no service is exposed globally; at least one must be")
 	}
 	c.Document().Check(defs...)
-	if int64(id.GSeq) > int64(len(defs)) {
-		if len(defs) > 0 {
-			c.Errorf("there is no group with gseq %d; the manifest has %d", id.GSeq, len(defs))
-		}
-		return nil
-	}
-	return defs[id.GSeq-1]
+	return defs
 }
 
 // ReadManifest reads a Manifest object, which names its lease. Other spellings of its keys than

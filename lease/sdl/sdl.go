@@ -50,6 +50,18 @@ type endpoint struct {
 // judged, as Akash does; problems are noted in the document. The definition is nil when the SDL
 // has no such group. What the services run is read and judged where workloads is true.
 func Read(c document.Cursor, id lease.ID, workloads bool) *lease.Definition {
+	defs := ReadAll(c, id, workloads)
+	if len(defs) == 0 || int64(id.GSeq) > int64(len(defs)) {
+		if len(defs) > 0 {
+			c.AnyMapping().Get("deployment").Errorf("there is no group with gseq %d; the SDL has %d", id.GSeq, len(defs))
+		}
+		return nil
+	}
+	return defs[id.GSeq-1]
+}
+
+// ReadAll is Read for all groups: each has the lease with its own gseq.
+func ReadAll(c document.Cursor, id lease.ID, workloads bool) []*lease.Definition {
 	r := &reader{
 		root: c, services: map[string]*service{}, computes: map[string]*compute{}, places: map[string]bool{},
 		endpoints: map[string]*endpoint{}, groups: map[string][]string{}, placements: map[[2]string]placement{}, workloads: workloads,
@@ -72,13 +84,7 @@ func Read(c document.Cursor, id lease.ID, workloads bool) *lease.Definition {
 		deployment.Errorf("the deployment has %d groups; Akash accepts %d", len(defs), resources.MaxGroups)
 	}
 	c.Document().Check(defs...)
-	if len(defs) == 0 || int64(id.GSeq) > int64(len(defs)) {
-		if len(defs) > 0 {
-			deployment.Errorf("there is no group with gseq %d; the SDL has %d", id.GSeq, len(defs))
-		}
-		return nil
-	}
-	return defs[id.GSeq-1]
+	return defs
 }
 
 var versionGrammar = sync.OnceValue(func() *regexp.Regexp {

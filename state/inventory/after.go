@@ -64,7 +64,7 @@ func (i *Inventory) Room() Room {
 	r.Addresses.Allocated = i.reserved
 	if i.addresses != nil {
 		r.Addresses.Capacity = i.addresses.Total
-		r.Addresses.Allocated = plus(i.addresses.InUse, i.reserved)
+		r.Addresses.Allocated = Sum(i.addresses.InUse, i.reserved)
 	}
 	r.Addresses.Available = i.freeAddresses()
 	return r
@@ -80,8 +80,8 @@ func (a Amount) all() uint64 {
 
 // Plus adds; what is more than 2^64-1 is 2^64-1.
 func (a Amounts) Plus(b Amounts) Amounts {
-	return Amounts{CPU: plus(a.CPU, b.CPU), GPU: plus(a.GPU, b.GPU), Memory: plus(a.Memory, b.Memory),
-		EphemeralStorage: plus(a.EphemeralStorage, b.EphemeralStorage)}
+	return Amounts{CPU: Sum(a.CPU, b.CPU), GPU: Sum(a.GPU, b.GPU), Memory: Sum(a.Memory, b.Memory),
+		EphemeralStorage: Sum(a.EphemeralStorage, b.EphemeralStorage)}
 }
 
 // Minus subtracts, down to nothing.

@@ -35,7 +35,7 @@ func (a *Amount) Take(n uint64) bool {
 
 // give gives out n, whether or not as much is left.
 func (a *Amount) give(n uint64) {
-	a.Allocated = int64(min(plus(uint64(max(a.Allocated, 0)), n), math.MaxInt64))
+	a.Allocated = int64(min(Sum(uint64(max(a.Allocated, 0)), n), math.MaxInt64))
 }
 
 // Card is a GPU of a node, as Akash's inventory operator describes it.

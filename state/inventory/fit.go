@@ -49,7 +49,7 @@ const (
 // refusal says why. An active one is in the cluster's amounts already.
 func (i *Inventory) Count(r Reservation) (Grant, *Refusal) {
 	if !r.AddressesConfirmed {
-		i.reserved = plus(i.reserved, r.Group.Addresses())
+		i.reserved = Sum(i.reserved, r.Group.Addresses())
 	}
 	if r.State == Active {
 		i.active++
@@ -68,7 +68,7 @@ func (i *Inventory) Reserve(g Group) (Grant, *Refusal) {
 	grant, refusal := i.fit(i.levels.commit(g))
 	if refusal == nil {
 		grant.Addresses = wanted
-		i.reserved = plus(i.reserved, wanted)
+		i.reserved = Sum(i.reserved, wanted)
 		i.pending++
 	}
 	return grant, refusal
@@ -90,7 +90,7 @@ func (i *Inventory) freeAddresses() uint64 {
 	if i.addresses == nil {
 		return 0
 	}
-	return minus(i.addresses.Total, plus(i.addresses.InUse, i.reserved))
+	return minus(i.addresses.Total, Sum(i.addresses.InUse, i.reserved))
 }
 
 // fit places a group whose amounts are committed. It works on a copy, which becomes the inventory if all fits.
@@ -152,8 +152,8 @@ func (m model) params() *SchedulerParams {
 	return p
 }
 
-// plus adds without wrapping.
-func plus(a, b uint64) uint64 {
+// Sum adds; what is more than 2^64-1 is 2^64-1.
+func Sum(a, b uint64) uint64 {
 	if a > math.MaxUint64-b {
 		return math.MaxUint64
 	}

@@ -23,12 +23,12 @@ func (g Grant) Hold(asked Group) Hold {
 			switch size := r.Storage[k]; {
 			case v.Attributes.Persistent == "true":
 				for range r.Nodes {
-					h.Storage[v.Attributes.Class] = plus(h.Storage[v.Attributes.Class], size)
+					h.Storage[v.Attributes.Class] = Sum(h.Storage[v.Attributes.Class], size)
 				}
 			case v.Attributes.Class == ClassRAM:
-				one.Memory = plus(one.Memory, size)
+				one.Memory = Sum(one.Memory, size)
 			default:
-				one.EphemeralStorage = plus(one.EphemeralStorage, size)
+				one.EphemeralStorage = Sum(one.EphemeralStorage, size)
 			}
 		}
 		for _, n := range r.Nodes {

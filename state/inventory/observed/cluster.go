@@ -26,7 +26,7 @@ func (c Capacity) Cluster() inventory.Cluster {
 		})
 	}
 	for _, s := range c.Storage {
-		a := amount(s.Allocatable, plus(s.InUse, s.Reserved))
+		a := amount(s.Allocatable, inventory.Sum(s.InUse, s.Reserved))
 		if s.Unlimited {
 			a.Allocatable = inventory.Unlimited
 		}

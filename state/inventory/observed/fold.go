@@ -13,7 +13,10 @@ import (
 // ready.
 type Fold struct {
 	nodes   map[string]*node
-	classes map[string]*class
+	classes map[string]class
+	// reports are what drivers say is free, and volumes the sizes of all volumes, by class.
+	reports map[string]*report
+	volumes map[string]uint64
 	// orders are whose namespaces are leases', by namespace.
 	orders map[string]string
 	// used is what pods request, by namespace and node; stored what volumes have, by namespace and class.
@@ -40,6 +43,40 @@ func (f *Fold) Reserve(order string, h inventory.Hold) {
 		f.reserved = map[string]inventory.Hold{}
 	}
 	f.reserved[order] = h
+}
+
+// Kind is a kind of object that a Fold is given.
+type Kind int
+
+// The kinds of objects.
+const (
+	Nodes Kind = iota
+	Namespaces
+	Pods
+	StorageClasses
+	CSICapacities
+	Volumes
+	Reservations
+)
+
+// Forget takes back all objects of a kind, so that they can be given anew.
+func (f *Fold) Forget(k Kind) {
+	switch k {
+	case Nodes:
+		f.nodes = nil
+	case Namespaces:
+		f.orders = nil
+	case Pods:
+		f.used = nil
+	case StorageClasses:
+		f.classes = nil
+	case CSICapacities:
+		f.reports = nil
+	case Volumes:
+		f.volumes, f.stored = nil, nil
+	case Reservations:
+		f.reserved = nil
+	}
 }
 
 // Capacity is what there is in a cluster, and what of it is in use and reserved.
@@ -120,10 +157,10 @@ func (f *Fold) usage(c *Capacity) {
 	}
 	for k, size := range f.stored {
 		if i, ok := slices.BinarySearchFunc(c.Storage, k.of, byClass); ok {
-			c.Storage[i].InUse = plus(c.Storage[i].InUse, size)
+			c.Storage[i].InUse = inventory.Sum(c.Storage[i].InUse, size)
 		}
 		if order, ok := f.orders[k.namespace]; ok {
-			inner(stored, order)[k.of] = plus(stored[order][k.of], size)
+			inner(stored, order)[k.of] = inventory.Sum(stored[order][k.of], size)
 		}
 	}
 	for _, order := range slices.Sorted(maps.Keys(f.reserved)) {
@@ -134,10 +171,10 @@ func (f *Fold) usage(c *Capacity) {
 		}
 		for i, s := range c.Storage {
 			if size := h.Storage[s.Class]; size > stored[order][s.Class] {
-				c.Storage[i].Reserved = plus(s.Reserved, size-stored[order][s.Class])
+				c.Storage[i].Reserved = inventory.Sum(s.Reserved, size-stored[order][s.Class])
 			}
 		}
-		c.Reserved = plus(c.Reserved, h.Addresses)
+		c.Reserved = inventory.Sum(c.Reserved, h.Addresses)
 	}
 }
 
@@ -170,10 +207,3 @@ func beyond(reserved, used map[string]inventory.Amounts) map[string]inventory.Am
 }
 
 func byClass(s Storage, class string) int { return cmp.Compare(s.Class, class) }
-
-func plus(a, b uint64) uint64 {
-	if a+b < a {
-		return 1<<64 - 1
-	}
-	return a + b
-}

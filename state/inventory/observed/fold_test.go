@@ -236,6 +236,33 @@ func (w *world) cluster() {
 	}
 }
 
+// What is forgotten and given anew counts once.
+func TestForget(t *testing.T) {
+	given := []struct {
+		kind observed.Kind
+		line string
+	}{
+		{observed.Nodes, "node n1 cpu=16 memory=32Gi disk=50Gi label=zone=a"}, {observed.Namespaces, "namespace a akash1a/1/1/1"},
+		{observed.Pods, "pod a n1 cpu=1 memory=1Gi"}, {observed.StorageClasses, "class beta2 default"}, {observed.CSICapacities, "capacity beta2 10Gi zone=a"},
+		{observed.Volumes, "volume beta2 1Gi Bound a"}, {observed.Reservations, "reserved akash1a/1/1/1 n1 cpu=2 memory=1Gi"},
+	}
+	w, again, none := &world{t: t, holds: map[string]inventory.Hold{}}, &world{t: t, holds: map[string]inventory.Hold{}}, &world{t: t, holds: map[string]inventory.Hold{}}
+	for _, g := range given {
+		w.obey(strings.Fields(g.line))
+		again.obey(strings.Fields(g.line))
+		again.fold.Forget(g.kind)
+		again.obey(strings.Fields(g.line))
+		none.obey(strings.Fields(g.line))
+		none.fold.Forget(g.kind)
+	}
+	if got, want := again.print(), w.print(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := none.print(); got != "" {
+		t.Errorf("all was forgotten, and there is\n%s", got)
+	}
+}
+
 func TestAskedForTheDefaultClass(t *testing.T) {
 	asked := func(classes ...string) string {
 		w := &world{t: t}

@@ -70,7 +70,7 @@ func amountsOf(r corev1.ResourceList) inventory.Amounts {
 	nvidia, amd := r[resourceNVIDIA], r[resourceAMD]
 	return inventory.Amounts{
 		CPU: milli(r[corev1.ResourceCPU]), Memory: whole(r[corev1.ResourceMemory]),
-		EphemeralStorage: whole(r[corev1.ResourceEphemeralStorage]), GPU: plus(whole(nvidia), whole(amd)),
+		EphemeralStorage: whole(r[corev1.ResourceEphemeralStorage]), GPU: inventory.Sum(whole(nvidia), whole(amd)),
 	}
 }
 

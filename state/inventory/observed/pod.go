@@ -17,7 +17,7 @@ func (f *Fold) Pod(o *corev1.Pod) {
 	a := amountsOf(podresource.PodRequests(o, podresource.PodResourcesOptions{UseStatusResources: true}))
 	for _, v := range o.Spec.Volumes {
 		if e := v.EmptyDir; e != nil && e.Medium == corev1.StorageMediumMemory && e.SizeLimit != nil {
-			a.Memory = plus(a.Memory, whole(*e.SizeLimit))
+			a.Memory = inventory.Sum(a.Memory, whole(*e.SizeLimit))
 		}
 	}
 	if f.used == nil {

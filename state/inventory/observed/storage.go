@@ -11,42 +11,33 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
-// class is what is kept of a StorageClass, and of what is said of it.
+// class is what is kept of a StorageClass.
 type class struct {
-	// known is true where there is a StorageClass, labelled where it is marked as Akash's.
-	known, labelled, isDefault bool
-	// static classes have only the volumes that somebody made.
-	static bool
-	// reported is true where the driver says what is free; free is the sum.
-	reported bool
-	free     uint64
-	// volumes is the size of all volumes.
-	volumes uint64
-	// places select the nodes that the driver reports for.
+	// labelled classes are marked as Akash's; static ones have only the volumes that somebody made.
+	labelled, isDefault, static bool
+}
+
+// report is what a driver says of a class: what is free in all, and the nodes for which it says so.
+type report struct {
+	free   uint64
 	places []labels.Selector
 }
 
 // noProvisioner is the provisioner of classes whose volumes are made by hand.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
-func (f *Fold) class(name string) *class {
-	if f.classes == nil {
-		f.classes = map[string]*class{}
-	}
-	if f.classes[name] == nil {
-		f.classes[name] = &class{}
-	}
-	return f.classes[name]
-}
-
 // StorageClass adds a class.
 func (f *Fold) StorageClass(o *storagev1.StorageClass) {
-	c := f.class(o.Name)
-	c.known, c.labelled = true, o.Labels[lease.LabelManaged] == "true"
-	c.static = o.Provisioner == noProvisioner
-	c.isDefault = o.Annotations["storageclass.kubernetes.io/is-default-class"] == "true"
+	if f.classes == nil {
+		f.classes = map[string]class{}
+	}
+	f.classes[o.Name] = class{
+		labelled: o.Labels[lease.LabelManaged] == "true", static: o.Provisioner == noProvisioner,
+		isDefault: o.Annotations["storageclass.kubernetes.io/is-default-class"] == "true",
+	}
 }
 
 // CSICapacity adds what a driver says is free of a class, in one part of the cluster.
@@ -58,10 +49,16 @@ func (f *Fold) CSICapacity(o *storagev1.CSIStorageCapacity) {
 	if err != nil {
 		return
 	}
-	c := f.class(o.StorageClassName)
-	c.reported = true
-	c.free = plus(c.free, whole(*o.Capacity))
-	c.places = append(c.places, place)
+	if f.reports == nil {
+		f.reports = map[string]*report{}
+	}
+	r := f.reports[o.StorageClassName]
+	if r == nil {
+		r = &report{}
+		f.reports[o.StorageClassName] = r
+	}
+	r.free = inventory.Sum(r.free, whole(*o.Capacity))
+	r.places = append(r.places, place)
 }
 
 // Volume adds a persistent volume. One that nobody has claimed is room of its class; the others are in use.
@@ -70,8 +67,10 @@ func (f *Fold) Volume(o *corev1.PersistentVolume) {
 		return
 	}
 	size := whole(o.Spec.Capacity[corev1.ResourceStorage])
-	c := f.class(o.Spec.StorageClassName)
-	c.volumes = plus(c.volumes, size)
+	if f.volumes == nil {
+		f.volumes = map[string]uint64{}
+	}
+	f.volumes[o.Spec.StorageClassName] = inventory.Sum(f.volumes[o.Spec.StorageClassName], size)
 	if o.Status.Phase == corev1.VolumeAvailable {
 		return
 	}
@@ -82,20 +81,17 @@ func (f *Fold) Volume(o *corev1.PersistentVolume) {
 	if o.Spec.ClaimRef != nil {
 		k.namespace = o.Spec.ClaimRef.Namespace
 	}
-	f.stored[k] = plus(f.stored[k], size)
+	f.stored[k] = inventory.Sum(f.stored[k], size)
 }
 
 // storage adds the classes that leases can have: those that are marked as Akash's, or all where none is.
 func (f *Fold) storage(c *Capacity) {
 	marked := false
 	for _, k := range f.classes {
-		marked = marked || k.known && k.labelled
+		marked = marked || k.labelled
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.classes)) {
 		k := f.classes[name]
-		if !k.known {
-			continue
-		}
 		if marked && !k.labelled {
 			continue
 		}
@@ -103,11 +99,11 @@ func (f *Fold) storage(c *Capacity) {
 			c.DefaultClass = name
 		}
 		s := Storage{Class: name}
-		switch {
-		case k.reported:
-			s.Allocatable = plus(k.free, f.inUse(name))
+		switch r := f.reports[name]; {
+		case r != nil:
+			s.Allocatable = inventory.Sum(r.free, f.inUse(name))
 		case k.static:
-			s.Allocatable = k.volumes
+			s.Allocatable = f.volumes[name]
 		default:
 			s.Unlimited = true
 			c.Notes = append(c.Notes, fmt.Sprintf("storage class %s: its driver reports no capacity, so it counts as without limit", name))
@@ -121,7 +117,7 @@ func (f *Fold) inUse(class string) uint64 {
 	sum := uint64(0)
 	for k, size := range f.stored {
 		if k.of == class {
-			sum = plus(sum, size)
+			sum = inventory.Sum(sum, size)
 		}
 	}
 	return sum
@@ -135,9 +131,8 @@ func (f *Fold) classesOf(n *node) []string {
 	}
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(f.classes)) {
-		k := f.classes[name]
 		here := func(s labels.Selector) bool { return s.Matches(labels.Set(n.labels)) }
-		if k.known && (len(k.places) == 0 || slices.ContainsFunc(k.places, here)) {
+		if r := f.reports[name]; r == nil || slices.ContainsFunc(r.places, here) {
 			out = append(out, name)
 		}
 	}

@@ -1,0 +1,160 @@
+// Package capacity reads from the cluster what there is to give out. What becomes of it is a pure fold
+// (state/inventory/observed).
+package capacity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/akash-net/kubectl-akash-net/apply/book"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// Requests is how many requests a reader has under way at a time: more than it has lists.
+const Requests = 12
+
+// Capacity is what a cluster has to give.
+type Capacity struct {
+	observed.Capacity
+	// Addresses are those that can be leased; nil where the configuration has none.
+	Addresses *inventory.Addresses
+}
+
+// running selects the pods that request something of a node.
+const running = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+
+// Read reads nodes, pods, volumes and addresses, each list page by page. Of pods, which are many, only sums are kept.
+func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (Capacity, error) {
+	r := reader{cluster: c}
+	var pools *view.Book
+	group, ctx := parallel.WithContext(ctx)
+	group.Go(func() (err error) {
+		pools, err = book.Read(ctx, c, cfg, view.SubjectPools)
+		return err
+	})
+	group.Go(func() error { return r.namespaces(ctx) })
+	group.Go(func() error {
+		return list(ctx, &r, "nodes", observed.Nodes, "", func() *corev1.NodeList { return &corev1.NodeList{} }, func(l *corev1.NodeList) {
+			each(l.Items, r.fold.Node)
+		})
+	})
+	group.Go(func() error {
+		return list(ctx, &r, "pods", observed.Pods, running, func() *corev1.PodList { return &corev1.PodList{} }, func(l *corev1.PodList) {
+			each(l.Items, r.fold.Pod)
+		})
+	})
+	group.Go(func() error {
+		return list(ctx, &r, "persistentvolumes", observed.Volumes, "", func() *corev1.PersistentVolumeList { return &corev1.PersistentVolumeList{} }, func(l *corev1.PersistentVolumeList) {
+			each(l.Items, r.fold.Volume)
+		})
+	})
+	group.Go(func() error {
+		return list(ctx, &r, "storageclasses", observed.StorageClasses, "", func() *storagev1.StorageClassList { return &storagev1.StorageClassList{} }, func(l *storagev1.StorageClassList) {
+			each(l.Items, r.fold.StorageClass)
+		})
+	})
+	group.Go(func() error {
+		return list(ctx, &r, "csistoragecapacities", observed.CSICapacities, "", func() *storagev1.CSIStorageCapacityList { return &storagev1.CSIStorageCapacityList{} }, func(l *storagev1.CSIStorageCapacityList) {
+			each(l.Items, r.fold.CSICapacity)
+		})
+	})
+	if err := group.Wait(); err != nil {
+		return Capacity{}, err
+	}
+	return Capacity{Capacity: r.fold.Capacity(), Addresses: addresses(pools.Pools)}, nil
+}
+
+// reader folds what comes of several lists at once.
+type reader struct {
+	cluster *cluster.Cluster
+	mu      sync.Mutex
+	fold    observed.Fold
+}
+
+// forget begins a list anew.
+func (r *reader) forget(k observed.Kind) func() {
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.fold.Forget(k)
+	}
+}
+
+// namespaces says which namespaces are leases'; their metadata is enough.
+func (r *reader) namespaces(ctx context.Context) error {
+	opts := metav1.ListOptions{LabelSelector: book.OfLeases}
+	return cluster.EachMeta(ctx, r.cluster, cluster.Namespaces, "", opts, func(m *metav1.ObjectMeta) {
+		if id, ok := lease.IDFromLabels(m.Labels); ok {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.fold.Namespace(m.Name, Order(id))
+		}
+	}, r.forget(observed.Namespaces))
+}
+
+// Order is the order that a lease was made of: OWNER/DSEQ/GSEQ/OSEQ.
+func Order(id lease.ID) string {
+	return fmt.Sprintf("%s/%d/%d/%d", id.Owner, id.DSeq, id.GSeq, id.OSeq)
+}
+
+func each[T any](items []T, take func(*T)) {
+	for i := range items {
+		take(&items[i])
+	}
+}
+
+// list folds the objects of a resource.
+func list[L cluster.List](ctx context.Context, r *reader, resource string, kind observed.Kind, fields string, page func() L, take func(L)) error {
+	gvr := schema.GroupVersionResource{Version: "v1", Resource: resource}
+	if kind == observed.StorageClasses || kind == observed.CSICapacities {
+		gvr.Group = storagev1.GroupName
+	}
+	err := cluster.EachPage(ctx, r.cluster, gvr, metav1.ListOptions{FieldSelector: fields}, page, func(l L) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		take(l)
+	}, r.forget(kind))
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsForbidden(err) {
+		return fmt.Errorf("not allowed to list %s: %s\nAsk an administrator to bind you the role for capacity as well:\n"+
+			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-capacity --user=YOU", gvr.GroupResource(), status.Status().Message)
+	}
+	return err
+}
+
+// addresses adds up what pools have.
+func addresses(pools []view.PoolRow) *inventory.Addresses {
+	if len(pools) == 0 {
+		return nil
+	}
+	var a inventory.Addresses
+	for _, p := range pools {
+		a.Total, a.InUse = inventory.Sum(a.Total, uint64(max(p.Addresses, 0))), inventory.Sum(a.InUse, uint64(max(p.Used, 0)))
+	}
+	return &a
+}
+
+// Inventory is what can still be given out, with the configuration's commit levels.
+func (c Capacity) Inventory(cfg *config.ProviderConfig) *inventory.Inventory {
+	l := cfg.CommitLevels
+	addresses := c.Addresses
+	if addresses != nil {
+		taken := *addresses
+		taken.InUse = inventory.Sum(taken.InUse, c.Reserved)
+		addresses = &taken
+	}
+	return inventory.New(c.Cluster(), addresses, inventory.Levels{CPU: l.CPU, GPU: 1, Memory: l.Memory, Storage: l.Storage})
+}

@@ -1,0 +1,149 @@
+// Package capacity shows what a cluster has left, on a real API server: nodes and pods are objects of which no kubelet
+// knows.
+package capacity
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(harness.Main(m, harness.Setup{Install: true}))
+}
+
+func client() *kubernetes.Clientset { return kubernetes.NewForConfigOrDie(harness.Plane.Config) }
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func list(cpu, memory string, more ...string) corev1.ResourceList {
+	l := corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory), "ephemeral-storage": resource.MustParse("100Gi"), "pods": resource.MustParse("110")}
+	for i := 0; i < len(more); i += 2 {
+		l[corev1.ResourceName(more[i])] = resource.MustParse(more[i+1])
+	}
+	return l
+}
+
+// node makes a node that is ready.
+func node(t *testing.T, name string, labels map[string]string, has corev1.ResourceList) {
+	t.Helper()
+	nodes := client().CoreV1().Nodes()
+	n, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
+	check(t, err)
+	t.Cleanup(func() { _ = client().CoreV1().Nodes().Delete(t.Context(), name, metav1.DeleteOptions{}) })
+	n.Status.Allocatable, n.Status.Capacity = has, has
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	n, err = nodes.UpdateStatus(t.Context(), n, metav1.UpdateOptions{})
+	check(t, err)
+	n.Spec.Taints = nil // the API server taints a node that is new
+	_, err = nodes.Update(t.Context(), n, metav1.UpdateOptions{})
+	check(t, err)
+}
+
+// pod makes a pod that a node runs.
+func pod(t *testing.T, name, on string, requests corev1.ResourceList, phase corev1.PodPhase) {
+	t.Helper()
+	delete(requests, "pods")
+	delete(requests, "ephemeral-storage")
+	no := false
+	pods := client().CoreV1().Pods("default")
+	p, err := pods.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{NodeName: on, AutomountServiceAccountToken: &no,
+		Containers: []corev1.Container{{Name: "c", Image: "i", Resources: corev1.ResourceRequirements{Requests: requests, Limits: requests}}}}}, metav1.CreateOptions{})
+	check(t, err)
+	p.Status.Phase = phase
+	_, err = pods.UpdateStatus(t.Context(), p, metav1.UpdateOptions{})
+	check(t, err)
+}
+
+// sdl is a deployment of one service.
+func sdl(t *testing.T, count int, resources string) string {
+	t.Helper()
+	params := ""
+	if strings.Contains(resources, "name: data") {
+		params = "\n    params: {storage: {data: {mount: /data}}}"
+	}
+	return harness.File(t, fmt.Sprintf(`version: "2.0"
+services:
+  web:
+    image: nginx%s
+    expose: [{port: 80, to: [{global: true}]}]
+profiles:
+  compute: {web: {resources: {%s}}}
+  placement: {dc: {pricing: {web: {denom: uakt, amount: 1}}}}
+deployment: {web: {dc: {profile: web, count: %d}}}
+`, params, resources, count))
+}
+
+func TestFitInACluster(t *testing.T) {
+	config := harness.Configure(t, "commitLevels: {memory: 2}", `ip: {ranges: ["203.0.113.0/31"]}`)
+	fit := func(code int, file string, more ...string) harness.Result {
+		t.Helper()
+		return harness.Run(t.Context(), append([]string{"fit", "-f", file, "--config", config}, more...)...).Exits(t, code)
+	}
+	fit(4, sdl(t, 1, "cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}")).Prints(t, "dc does not fit: resource 1 needs a node, and the cluster has none")
+
+	_, err := client().StorageV1().StorageClasses().Create(t.Context(), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "beta2"}, Provisioner: "example.com/driver"}, metav1.CreateOptions{})
+	check(t, err)
+	room := resource.MustParse("10Gi")
+	_, err = client().StorageV1().CSIStorageCapacities("default").Create(t.Context(), &storagev1.CSIStorageCapacity{ObjectMeta: metav1.ObjectMeta{Name: "c"}, StorageClassName: "beta2", Capacity: &room, NodeTopology: &metav1.LabelSelector{}}, metav1.CreateOptions{})
+	check(t, err)
+	node(t, "cpu-1", nil, list("4", "8Gi"))
+	node(t, "gpu-1", map[string]string{"nvidia.com/gpu.product": "NVIDIA-GeForce-RTX-4090", "nvidia.com/gpu.memory": "24564"}, list("8", "16Gi", "nvidia.com/gpu", "2"))
+	pod(t, "busy", "gpu-1", list("1", "1Gi", "nvidia.com/gpu", "1"), corev1.PodRunning)
+	pod(t, "over", "gpu-1", list("7", "1Gi", "nvidia.com/gpu", "1"), corev1.PodSucceeded)
+
+	gpu := "cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}, gpu: {units: %d, attributes: {vendor: {nvidia: [{model: rtx4090}]}}}"
+	fit(0, sdl(t, 1, fmt.Sprintf(gpu, 1))).Prints(t, "dc fits: 1 on gpu-1 (nvidia/rtx4090)\n")
+	fit(4, sdl(t, 1, fmt.Sprintf(gpu, 2))).Prints(t, "dc does not fit: no node has 2 nvidia/rtx4090: node gpu-1 has 1 left, 1 other has none\n").
+		Says(t, "of 1 request 1 cannot be placed")
+	// Memory may be given out twice, what pods request of it but once: 8Gi and 15Gi are left.
+	fit(0, sdl(t, 2, "cpu: {units: 1}, memory: {size: 14Gi}, storage: {size: 1Gi}")).Prints(t, "dc fits: 1 on cpu-1 gpu-1\n")
+	fit(0, sdl(t, 3, "cpu: {units: 3}, memory: {size: 1Gi}, storage: {size: 1Gi}")).Prints(t, "dc fits: 1 on cpu-1 gpu-1 ×2\n")
+	fit(4, sdl(t, 4, "cpu: {units: 3}, memory: {size: 1Gi}, storage: {size: 1Gi}")).Prints(t,
+		"no node has 3 CPU for replica 4 of 4 of resource 1: node cpu-1 has 1 left, node gpu-1 has 1 left")
+	disk := "cpu: {units: 1}, memory: {size: 1Gi}, storage: [{size: 1Gi}, {name: data, size: %s, attributes: {persistent: true, class: beta2}}]"
+	fit(0, sdl(t, 1, fmt.Sprintf(disk, "10Gi")))
+	fit(4, sdl(t, 1, fmt.Sprintf(disk, "11Gi"))).Prints(t, "storage of class beta2 has 10Gi left, of which volume data wants 11Gi")
+
+	out := fit(0, sdl(t, 1, fmt.Sprintf(gpu, 1)), "-o", "json")
+	if want := `"scheduler_params":{"1":{"runtime_class":"nvidia","resources":{"gpu":{"vendor":"nvidia","model":"rtx4090","memory_size":"","interface":""}}}}`; strings.Count(out.Stdout, "\n") != 1 || !strings.Contains(out.Stdout, want) ||
+		!strings.Contains(out.Stdout, `"leased_ip":{"allocatable":"2","allocated":"0","available":"2","capacity":"2"}`) {
+		t.Errorf("the answer is %s", out.Stdout)
+	}
+
+	// The viewer's role shows no pods; that of capacity does.
+	for i, role := range []string{"akash-net-viewer", "akash-net-capacity"} {
+		_, err := client().RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role},
+			Subjects: []rbacv1.Subject{{Kind: "User", Name: "viewer", APIGroup: rbacv1.GroupName}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}}, metav1.CreateOptions{})
+		check(t, err)
+		if i == 0 {
+			_, err = client().RbacV1().RoleBindings("akash-net").Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role},
+				Subjects: []rbacv1.Subject{{Kind: "User", Name: "viewer", APIGroup: rbacv1.GroupName}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role}}, metav1.CreateOptions{})
+			check(t, err)
+			harness.Eventually(t, "the viewer is told of the role", func(ctx context.Context) (bool, error) {
+				out := harness.Run(ctx, "fit", "-f", sdl(t, 1, fmt.Sprintf(gpu, 1)), "--config", config, "--as", "viewer")
+				return out.Code == 1 && strings.Contains(out.Stderr, "--clusterrole=akash-net-capacity"), nil
+			})
+		}
+	}
+	harness.Eventually(t, "the viewer sees what is left", func(ctx context.Context) (bool, error) {
+		return harness.Run(ctx, "fit", "-f", sdl(t, 1, fmt.Sprintf(gpu, 1)), "--config", config, "--as", "viewer").Code == 0, nil
+	})
+}
