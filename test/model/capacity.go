@@ -1,0 +1,274 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
+)
+
+// Capacity is a world of runs that reserve CPUs of two nodes. It walks the decisions of package capacity as they are;
+// the switches leave out one rule each.
+type Capacity struct {
+	// Nodes is how many CPUs each node has.
+	Nodes [2]int64
+	Runs  []Bidder
+	// Crashes is how many runs may crash, Stalls how many pending claims may run out of time although their runs go
+	// on.
+	Crashes, Stalls int
+
+	// Blind runs bind without a list after the announcement; Deaf ones do not count what is pending when they bind;
+	// Unpinned ones write whatever has become of what they listed; Hasty ones refuse where they should wait; Rude
+	// ones bind where they should wait for those that sort later, and Stubborn ones wait where they should yield; Tidy
+	// ones never evict.
+	Blind, Deaf, Unpinned, Hasty, Rude, Stubborn, Tidy bool
+}
+
+// Bidder is a run: as many replicas as it has, of so many CPUs each.
+type Bidder struct {
+	Replicas uint32
+	CPUs     uint64
+	// Releases is true for one that gives its claim back some time; Ends for one whose hold ends.
+	Releases, Ends bool
+}
+
+const maxBidders = 4
+
+// bid is a claim in the ledger; the zero value is none.
+type bid struct {
+	there, bound, over bool
+	// takes is how many CPUs it takes of each node.
+	takes [2]uint8
+}
+
+type bidPhase uint8
+
+const (
+	bidLists bidPhase = iota
+	bidActs
+	bidGranted
+	bidRefused
+	bidCrashed
+)
+
+// bidder is what a run knows.
+type bidder struct {
+	phase bidPhase
+	step  capacity.Step
+	takes [2]uint8
+	// had is true where the run had a claim when it listed; stale has a bit for each claim that has changed since, and
+	// evicts one for each that it removes.
+	had           bool
+	stale, evicts uint8
+	// listed is true once the run has looked; full once what it wants did not fit beside what was bound, at a moment
+	// since.
+	listed, full bool
+	released     bool
+}
+
+type auction struct {
+	bids            [maxBidders]bid
+	runs            [maxBidders]bidder
+	crashes, stalls uint8
+}
+
+// bidStep is a way from one moment to the next; live is true for those that are sure to come.
+type bidStep struct {
+	to   auction
+	live bool
+}
+
+func (w *Capacity) room() capacity.Room {
+	var r capacity.Room
+	for i, n := range w.Nodes {
+		r.Cluster.Nodes = append(r.Cluster.Nodes, inventory.Node{Name: nodeName(i), CPU: inventory.Amount{Allocatable: n}})
+	}
+	return r
+}
+
+func nodeName(i int) string { return string(rune('a' + i)) }
+
+func (w *Capacity) want(i int) inventory.Group {
+	return inventory.Group{Resources: []inventory.Resource{{ID: 1, Count: w.Runs[i].Replicas, CPU: w.Runs[i].CPUs}}}
+}
+
+func (b bid) claim(i int) capacity.Claim {
+	c := capacity.Claim{Name: fmt.Sprint("rs--", i), Bound: b.bound, Over: b.over, Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{}}}
+	for n, cpus := range b.takes {
+		if cpus > 0 {
+			c.Hold.Nodes[nodeName(n)] = inventory.Amounts{CPU: uint64(cpus)}
+		}
+	}
+	return c
+}
+
+// decide is what package capacity says to a run of what it lists.
+func (w *Capacity) decide(s *auction, i int) capacity.Next {
+	r := capacity.Reserving{Name: fmt.Sprint("rs--", i), Want: w.want(i), Room: w.room()}
+	for k, b := range s.bids {
+		switch {
+		case !b.there:
+		case k == i:
+			own := b.claim(k)
+			r.Own = &own
+		default:
+			r.Others = append(r.Others, b.claim(k))
+		}
+	}
+	if w.Deaf && r.Own != nil {
+		var heard []capacity.Claim
+		for _, c := range r.Others {
+			if c.Bound {
+				heard = append(heard, c)
+			}
+		}
+		r.Others = heard
+	}
+	next := capacity.Decide(r)
+	switch {
+	case w.Hasty && next.Step == capacity.Wait && r.Own == nil:
+		next.Step = capacity.Refuse
+	case w.Rude && next.Step == capacity.Wait && r.Own != nil:
+		next.Step = capacity.Bind
+	case w.Stubborn && next.Step == capacity.Withdraw:
+		next.Step = capacity.Wait
+	case w.Tidy && next.Step == capacity.Evict:
+		next.Step = capacity.Wait
+	}
+	return next
+}
+
+// list is a run's look at all reservations, and what it decides to do.
+func (w *Capacity) list(s auction, i int) auction {
+	next := w.decide(&s, i)
+	r := &s.runs[i]
+	r.listed, r.had, r.stale, r.evicts = true, s.bids[i].there, 0, 0
+	r.step, r.takes = next.Step, [2]uint8{}
+	for n := range r.takes {
+		r.takes[n] = uint8(next.Hold.Nodes[nodeName(n)].CPU)
+	}
+	if next.Step == capacity.Bind {
+		r.takes = s.bids[i].takes
+	}
+	for _, name := range next.Evict {
+		r.evicts |= 1 << (name[len(name)-1] - '0')
+	}
+	switch next.Step {
+	case capacity.Wait:
+	case capacity.Rest:
+		r.phase = bidGranted
+	case capacity.Refuse:
+		r.phase = bidRefused
+	default:
+		r.phase = bidActs
+	}
+	w.fill(&s)
+	return s
+}
+
+// fill notes for which runs there is no room now.
+func (w *Capacity) fill(s *auction) {
+	for i := range w.Runs {
+		if r := &s.runs[i]; r.listed && !r.full {
+			var beside []inventory.Hold
+			for k, b := range s.bids {
+				if b.there && b.bound && !b.over && k != i {
+					beside = append(beside, b.claim(k).Hold)
+				}
+			}
+			_, refusal := w.room().Place(w.want(i), beside)
+			r.full = refusal != nil
+		}
+	}
+}
+
+// write changes a claim: who has listed it before has listed what is no more.
+func (w *Capacity) write(s *auction, k int, b bid) {
+	s.bids[k] = b
+	for i := range s.runs {
+		s.runs[i].stale |= 1 << k
+	}
+	w.fill(s)
+}
+
+// act is a run's write, or evictions.
+func (w *Capacity) act(s auction, i int) auction {
+	r := s.runs[i]
+	s.runs[i].phase = bidLists
+	pinned := r.stale&(1<<i) == 0 || w.Unpinned
+	switch {
+	case r.step == capacity.Evict:
+		for k := range w.Runs {
+			if r.evicts&(1<<k) != 0 && (r.stale&(1<<k) == 0 || w.Unpinned) {
+				w.write(&s, k, bid{})
+			}
+		}
+	case !pinned:
+	case r.step == capacity.Announce:
+		w.write(&s, i, bid{there: true, takes: r.takes})
+		if w.Blind {
+			s.runs[i].phase, s.runs[i].step, s.runs[i].stale = bidActs, capacity.Bind, 0
+		}
+	case r.step == capacity.Bind:
+		b := s.bids[i]
+		if !b.there && w.Unpinned { // an apply without a pin makes the claim anew
+			b.takes = r.takes
+		}
+		b.there, b.bound, b.over = true, true, false
+		w.write(&s, i, b)
+	case r.step == capacity.Withdraw:
+		w.write(&s, i, bid{})
+	}
+	return s
+}
+
+// next are all moments that may follow.
+func (w *Capacity) next(s auction) []bidStep {
+	var out []bidStep
+	for i, run := range w.Runs {
+		r := s.runs[i]
+		switch r.phase {
+		case bidLists:
+			out = append(out, bidStep{w.list(s, i), true})
+		case bidActs:
+			out = append(out, bidStep{w.act(s, i), true})
+		case bidGranted:
+			if run.Releases && !r.released && s.bids[i].there {
+				to := s
+				to.runs[i].released = true
+				w.write(&to, i, bid{})
+				out = append(out, bidStep{to, false})
+			}
+		}
+		if (r.phase == bidLists || r.phase == bidActs) && int(s.crashes) < w.Crashes {
+			to := s
+			to.crashes++
+			to.runs[i].phase = bidCrashed
+			out = append(out, bidStep{to, false})
+		}
+		if to, live, ok := w.runOut(s, i); ok {
+			out = append(out, bidStep{to, live})
+		}
+	}
+	return out
+}
+
+// runOut is the end of a claim's time: of a hold, or of one that pends for too long.
+func (w *Capacity) runOut(s auction, i int) (to auction, live, ok bool) {
+	b, crashed := s.bids[i], s.runs[i].phase == bidCrashed
+	switch {
+	case !b.there || b.over:
+		return s, false, false
+	case b.bound && !w.Runs[i].Ends, b.bound && s.runs[i].phase != bidGranted && !crashed:
+		return s, false, false
+	case !b.bound && !crashed:
+		if int(s.stalls) >= w.Stalls {
+			return s, false, false
+		}
+		s.stalls++
+	}
+	// Time changes nothing in the object: what was listed is still what is written to.
+	s.bids[i].over = true
+	w.fill(&s)
+	return s, crashed, true
+}

@@ -1,0 +1,65 @@
+package model
+
+import (
+	"strings"
+	"testing"
+)
+
+// Worlds in which capacity has to be given out soundly.
+var auctions = map[string]Capacity{
+	"two for the last":              {Nodes: [2]int64{1, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 1}}, Crashes: 1, Stalls: 1},
+	"three for the last":            {Nodes: [2]int64{1, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 1}}, Crashes: 1, Stalls: 1},
+	"three for two nodes":           {Nodes: [2]int64{1, 1}, Runs: []Bidder{{Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 1}}, Crashes: 1},
+	"a big one and two small":       {Nodes: [2]int64{2, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 2}, {Replicas: 1, CPUs: 1}}, Crashes: 1, Stalls: 1},
+	"two small and a big one":       {Nodes: [2]int64{2, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 2}}, Crashes: 1},
+	"two spread over both nodes":    {Nodes: [2]int64{2, 2}, Runs: []Bidder{{Replicas: 2, CPUs: 2}, {Replicas: 3, CPUs: 1}}, Crashes: 1, Stalls: 1},
+	"spread, with room for one":     {Nodes: [2]int64{2, 1}, Runs: []Bidder{{Replicas: 2, CPUs: 1}, {Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 2}}},
+	"one that releases":             {Nodes: [2]int64{1, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 1, Releases: true}, {Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 1}}, Stalls: 1},
+	"one whose hold ends":           {Nodes: [2]int64{1, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 1, Ends: true}, {Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 1}}, Crashes: 1},
+	"a hold that ends on two nodes": {Nodes: [2]int64{1, 1}, Runs: []Bidder{{Replicas: 2, CPUs: 1, Ends: true}, {Replicas: 1, CPUs: 1, Releases: true}, {Replicas: 1, CPUs: 1}}, Stalls: 1},
+}
+
+func bad(r CapacityResult) map[string][]string {
+	return map[string][]string{"more is sold than there is": r.Oversold, "a run is refused what was free throughout": r.Denied, "all are refused": r.AllLost, "runs are stuck": r.Stuck}
+}
+
+func TestCapacity(t *testing.T) {
+	for name, w := range auctions {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			result := w.Search()
+			t.Logf("%d states", result.States)
+			for what, way := range bad(result) {
+				if way != nil {
+					t.Errorf("%s:\n%s", what, strings.Join(way, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// Each rule is needed: without it the search finds a bad state.
+func TestCapacityRules(t *testing.T) {
+	for name, c := range map[string]struct {
+		leave func(*Capacity)
+		finds func(CapacityResult) []string
+	}{
+		"the list after the announcement":   {func(w *Capacity) { w.Blind = true }, func(r CapacityResult) []string { return r.Oversold }},
+		"what is pending counts":            {func(w *Capacity) { w.Deaf = true }, func(r CapacityResult) []string { return r.Oversold }},
+		"the pin":                           {func(w *Capacity) { w.Unpinned = true }, func(r CapacityResult) []string { return r.Oversold }},
+		"waiting before one's announcement": {func(w *Capacity) { w.Hasty = true }, func(r CapacityResult) []string { return r.Denied }},
+		"waiting for those that yield":      {func(w *Capacity) { w.Rude = true }, func(r CapacityResult) []string { return r.Oversold }},
+		"yielding to those that sort first": {func(w *Capacity) { w.Stubborn = true }, func(r CapacityResult) []string { return r.Stuck }},
+		"removing what is over":             {func(w *Capacity) { w.Tidy = true }, func(r CapacityResult) []string { return r.Stuck }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, w := range auctions {
+				if c.leave(&w); c.finds(w.Search()) != nil {
+					return
+				}
+			}
+			t.Error("nothing bad is found without the rule")
+		})
+	}
+}
