@@ -113,11 +113,22 @@ type Hosts struct {
 	Generated string
 }
 
-// Workloads says how the provider's workloads are reached.
+// Workloads says how what leases run is deployed and reached.
 type Workloads struct {
+	// Enabled has apply deploy what leases run, and not only route to it.
+	Enabled bool
+	// NetworkPolicies keeps leases apart from each other and from private networks.
+	NetworkPolicies bool
+	// StrictNetworkPolicies has these policies cover IPv6 too, and close link-local and shared address space.
+	StrictNetworkPolicies bool
 	// PublicHostname is the provider's public name, at which tenants reach the ports of its nodes; empty
 	// where it has none.
 	PublicHostname string
+	// ImagePullSecret is the name of a Secret that opens registries for services without credentials of
+	// their own; empty for none. It is not copied into the namespaces of leases.
+	ImagePullSecret string
+	// APIServers are the addresses of the cluster's API servers, for services that may read of it.
+	APIServers []netip.AddrPort
 }
 
 // Limits bound what is read, and what one lease may have. Their defaults are far above what providers
@@ -134,7 +145,7 @@ type Limits struct {
 // CommitLevels say how much of a resource may be leased out for each unit that the provider has:
 // 1.0 is all of it, 2.0 twice as much.
 type CommitLevels struct {
-	CPU, Memory, Storage float64
+	CPU, GPU, Memory, Storage float64
 }
 
 // IP says where leased addresses come from.
@@ -175,7 +186,8 @@ func Default() *ProviderConfig {
 		Gateway: Gateway{Name: "akash-gateway", Namespace: "akash-gateway", Implementation: GatewayAkash, ProxyBufferSize: "16k",
 			Listeners: Listeners{HTTP: []string{"http"}, HTTPS: []string{"https-wildcard", "https-custom"}}},
 		Hosts:        Hosts{NamespaceOwnership: true},
-		CommitLevels: CommitLevels{CPU: 1, Memory: 1, Storage: 1},
+		CommitLevels: CommitLevels{CPU: 1, GPU: 1, Memory: 1, Storage: 1},
+		Workloads:    Workloads{NetworkPolicies: true},
 		Limits:       Limits{DocumentSize: document.DefaultSize, InputSize: 256 << 20, Services: 1000, Hosts: 5000, Ports: 5000},
 		IP: IP{
 			Mode: ModeRange, Families: []Family{IPv4}, Pool: "default",

@@ -19,6 +19,8 @@ func readProvider(c document.Cursor, cfg *ProviderConfig) {
 	truth(m.Get("deployment-ingress-static-hosts"), &cfg.Ingress.StaticHosts)
 	needDomain(m.Get("deployment-ingress-static-hosts"), cfg.Ingress, "deployment-ingress-domain")
 	word(m.Get("cluster-public-hostname"), &cfg.Workloads.PublicHostname, publicName)
+	truth(m.Get("deployment-network-policies-enabled"), &cfg.Workloads.NetworkPolicies)
+	word(m.Get("docker-image-pull-secrets-name"), &cfg.Workloads.ImagePullSecret, subdomain)
 	level(m.Get("cpu-commit-level"), &cfg.CommitLevels.CPU)
 	level(m.Get("memory-commit-level"), &cfg.CommitLevels.Memory)
 	level(m.Get("storage-commit-level"), &cfg.CommitLevels.Storage)

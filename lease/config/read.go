@@ -27,8 +27,8 @@ var (
 	gardenerKeys = []string{"type", "class", "secretRef", "region", "zone", "zones"}
 	zoneKeys     = []string{"domain", "zone", "region", "secretRef"}
 	secretKeys   = []string{"name", "namespace"}
-	commitKeys   = []string{"cpu", "memory", "storage"}
-	workloadKeys = []string{"publicHostname"}
+	commitKeys   = []string{"cpu", "gpu", "memory", "storage"}
+	workloadKeys = []string{"enabled", "networkPolicies", "strictNetworkPolicies", "publicHostname", "imagePullSecret", "apiServers"}
 	limitKeys    = []string{"documentSize", "inputSize", "services", "hosts", "ports"}
 	shardKeys    = []string{"name", "selector", "namespaceSelector"}
 )
@@ -90,9 +90,10 @@ func readConfig(c document.Cursor, cfg *ProviderConfig) {
 	readDNS(spec.Get("dns"), cfg)
 	commit := spec.Get("commitLevels").Mapping(commitKeys)
 	level(commit.Get("cpu"), &cfg.CommitLevels.CPU)
+	level(commit.Get("gpu"), &cfg.CommitLevels.GPU)
 	level(commit.Get("memory"), &cfg.CommitLevels.Memory)
 	level(commit.Get("storage"), &cfg.CommitLevels.Storage)
-	text(spec.Get("workloads").Mapping(workloadKeys).Get("publicHostname"), &cfg.Workloads.PublicHostname, publicName)
+	readWorkloads(spec.Get("workloads"), &cfg.Workloads)
 	readLimits(spec.Get("limits"), &cfg.Limits)
 	cfg.Shards = shards(spec.Get("shards"))
 }

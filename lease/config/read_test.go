@@ -54,10 +54,14 @@ func TestReadFull(t *testing.T) {
 				},
 			},
 		},
-		CommitLevels: CommitLevels{CPU: 2, Memory: 1.5, Storage: 1},
-		Limits:       Limits{DocumentSize: 1 << 20, InputSize: 64 << 20, Services: 10, Hosts: 20, Ports: 30},
+		CommitLevels: CommitLevels{CPU: 2, GPU: 1.5, Memory: 1.5, Storage: 1},
+		Workloads: Workloads{
+			Enabled: true, StrictNetworkPolicies: true, NetworkPolicies: true, PublicHostname: "provider.example.net", ImagePullSecret: "regcred",
+			APIServers: []netip.AddrPort{netip.MustParseAddrPort("10.1.0.10:6443"), netip.MustParseAddrPort("[fd00::12]:443")},
+		},
+		Limits: Limits{DocumentSize: 1 << 20, InputSize: 64 << 20, Services: 10, Hosts: 20, Ports: 30},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(IP{}, "Ranges"), cmpopts.IgnoreFields(ProviderConfig{}, "Shards")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(IP{}, "Ranges"), cmpopts.IgnoreFields(ProviderConfig{}, "Shards"), cmpopts.EquateComparable(netip.AddrPort{})); diff != "" {
 		t.Error(diff)
 	}
 	if n, x := len(got.IP.Ranges.Include), len(got.IP.Ranges.Exclude); n != 3 || x != 1 {
@@ -94,7 +98,7 @@ func TestReadProvider(t *testing.T) {
 	want.Gateway.Name, want.Gateway.Namespace, want.Gateway.ProxyBufferSize = "gw", "gw-system", "32k"
 	want.Hosts.Blocked = []string{"foo.example", ".bar.example", "baz.example"}
 	want.IP.Mode, want.IP.Pool = ModePool, "public"
-	want.CommitLevels = CommitLevels{CPU: 2.5, Memory: 1, Storage: 1.5}
+	want.CommitLevels = CommitLevels{CPU: 2.5, GPU: 1, Memory: 1, Storage: 1.5}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

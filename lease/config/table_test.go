@@ -131,7 +131,10 @@ func TestWhatIsNotSaid(t *testing.T) {
 		"families":           {fmt.Sprint(cfg.IP.Families), "[IPv4]"},
 		"mode":               {cfg.IP.Mode, config.ModeRange},
 		"form":               {cfg.DNS.Form, config.DNSNone},
-		"commitLevels":       {cfg.CommitLevels, config.CommitLevels{CPU: 1, Memory: 1, Storage: 1}},
+		"commitLevels":       {cfg.CommitLevels, config.CommitLevels{CPU: 1, GPU: 1, Memory: 1, Storage: 1}},
+		"workloads":          {cfg.Workloads.Enabled, false},
+		"networkPolicies":    {cfg.Workloads.NetworkPolicies, true},
+		"strict policies":    {cfg.Workloads.StrictNetworkPolicies, false},
 		"static hosts":       {cfg.Ingress.StaticHosts, false},
 		"DNS records":        {cfg.DNS.Records(), false},
 	} {
