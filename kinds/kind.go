@@ -44,6 +44,16 @@ var (
 	Namespace = clusterScoped(kind("", "v1", "Namespace", "namespaces"))
 	Gateway   = kind("gateway.networking.k8s.io", "v1", "Gateway", "gateways")
 
+	// The kinds of what a lease runs.
+	Manifest       = kind("akash.network", "v2beta2", "Manifest", "manifests")
+	NetworkPolicy  = kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
+	ServiceAccount = kind("", "v1", "ServiceAccount", "serviceaccounts")
+	Role           = kind("rbac.authorization.k8s.io", "v1", "Role", "roles")
+	RoleBinding    = kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
+	Secret         = kind("", "v1", "Secret", "secrets")
+	Deployment     = kind("apps", "v1", "Deployment", "deployments")
+	StatefulSet    = kind("apps", "v1", "StatefulSet", "statefulsets")
+
 	// The kinds that NGINX Gateway Fabric reads beside the Gateway API's.
 	SnippetsFilter       = kind("gateway.nginx.org", "v1alpha1", "SnippetsFilter", "snippetsfilters")
 	ClientSettingsPolicy = kind("gateway.nginx.org", "v1alpha1", "ClientSettingsPolicy", "clientsettingspolicies")

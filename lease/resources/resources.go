@@ -84,14 +84,11 @@ func (v Volume) Class() string { return v.Attribute(AttributeClass) }
 // Persistent is true for a volume that outlives its pod.
 func (v Volume) Persistent() bool { return v.Attribute(AttributePersistent) == "true" }
 
-// InMemory is true for a volume in the node's memory. Akash's builder wants the attribute "persistent" to be
-// there and to be false (provider: cluster/kube/builder/workload.go), which its SDL library always adds.
-func (v Volume) InMemory() bool {
-	return v.Class() == ClassRAM && v.Attribute(AttributePersistent) == "false"
-}
+// InMemory is true for a volume in the node's memory.
+func (v Volume) InMemory() bool { return v.Class() == ClassRAM && !v.Persistent() }
 
-// Ephemeral is true for a volume on the node's disk.
-func (v Volume) Ephemeral() bool { return !v.Persistent() && v.Class() == "" }
+// Ephemeral is true for a volume on the node's disk, which goes with its pod.
+func (v Volume) Ephemeral() bool { return !v.Persistent() && v.Class() != ClassRAM }
 
 // EndpointKind is how a port is reached from outside.
 type EndpointKind uint8

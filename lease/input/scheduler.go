@@ -1,0 +1,32 @@
+package input
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/sdl"
+)
+
+// ReadScheduler reads what a reservation chose, as JSON or YAML: scheduler params by the ids of resource units, each
+// as a Manifest object has them for a service, or null. The error is the reader's.
+func ReadScheduler(r io.Reader, file string) (map[uint32]*lease.SchedulerParams, lease.Problems, error) {
+	var problems lease.Problems
+	params := map[uint32]*lease.SchedulerParams{}
+	for doc, err := range document.Read(r, file) {
+		if err != nil {
+			return nil, problems, err
+		}
+		doc.Strict = true
+		for key, v := range doc.Root().AnyMapping().Entries() {
+			id, err := strconv.ParseUint(key.Key(), 10, 32)
+			if err != nil || id == 0 {
+				key.Errorf("%q is not the id of a resource unit", key.Key())
+			}
+			params[uint32(id)] = sdl.ReadSchedulerParams(v)
+		}
+		problems = append(problems, doc.Problems.Sorted()...)
+	}
+	return params, problems, nil
+}

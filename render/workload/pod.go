@@ -1,0 +1,113 @@
+package workload
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	coreac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease/resources"
+)
+
+// The labels by which Akash's inventory operator says what a node has.
+const (
+	labelGPU     = "akash.network/capabilities.gpu.vendor."
+	labelStorage = "akash.network/capabilities.storage.class."
+)
+
+// template is the service's pod (provider: cluster/kube/builder/workload.go).
+func (s *service) template() *coreac.PodTemplateSpecApplyConfiguration {
+	spec := coreac.PodSpec().
+		WithSecurityContext(coreac.PodSecurityContext().WithRunAsNonRoot(false)).
+		WithAutomountServiceAccountToken(s.reads()).
+		WithAffinity(coreac.Affinity().WithNodeAffinity(coreac.NodeAffinity().
+			WithRequiredDuringSchedulingIgnoredDuringExecution(coreac.NodeSelector().WithNodeSelectorTerms(s.node())))).
+		WithContainers(s.container()).
+		WithVolumes(s.volumes()...)
+	if s.reads() {
+		spec.WithServiceAccountName(s.Name)
+	}
+	if class := s.runtimeClass(); class != "" {
+		spec.WithRuntimeClassName(class)
+	}
+	switch {
+	case s.Credentials != nil:
+		spec.WithImagePullSecrets(coreac.LocalObjectReference().WithName(s.secretName()))
+	case s.cfg.Workloads.ImagePullSecret != "":
+		spec.WithImagePullSecrets(coreac.LocalObjectReference().WithName(s.cfg.Workloads.ImagePullSecret))
+	}
+	return coreac.PodTemplateSpec().WithLabels(s.labels()).WithSpec(spec)
+}
+
+// runtimeClass is what the reservation chose; "none" stands for none.
+func (s *service) runtimeClass() string {
+	if s.scheduler == nil || s.scheduler.RuntimeClass == "none" {
+		return ""
+	}
+	class := s.scheduler.RuntimeClass
+	if class != "" && len(validation.IsDNS1123Subdomain(class)) > 0 {
+		s.problems.Add(s.At, "service %q: %q is not the name of a runtime class", s.Name, class)
+	}
+	return class
+}
+
+// node is what the node must have: the model of the cards, and each class of storage, in the order of the volumes.
+func (s *service) node() *coreac.NodeSelectorTermApplyConfiguration {
+	term := coreac.NodeSelectorTerm().WithMatchExpressions(coreac.NodeSelectorRequirement().
+		WithKey("akash.network").WithOperator(corev1.NodeSelectorOpIn).WithValues("true"))
+	for _, label := range s.gpuLabels() {
+		term.WithMatchExpressions(has(label))
+	}
+	for _, v := range s.Resources.Volumes {
+		if v.Persistent() {
+			term.WithMatchExpressions(has(labelStorage + v.Class()))
+		}
+	}
+	return term
+}
+
+func has(label string) *coreac.NodeSelectorRequirementApplyConfiguration {
+	return coreac.NodeSelectorRequirement().WithKey(label).WithOperator(corev1.NodeSelectorOpGt).WithValues("0")
+}
+
+// gpuLabels are the labels of nodes with the card that was chosen. Where the reservation names the card's memory and
+// interface the node must have them too: each is a label of its own, as a label has room for one of them.
+func (s *service) gpuLabels() []string {
+	if s.scheduler == nil || s.scheduler.GPU == nil {
+		return nil
+	}
+	g := s.scheduler.GPU
+	model := labelGPU + g.Vendor + ".model." + g.Model
+	labels := []string{model}
+	if g.MemorySize != "" {
+		labels = append(labels, model+".ram."+g.MemorySize)
+	}
+	if g.Interface != "" {
+		labels = append(labels, model+".interface."+g.Interface)
+	}
+	for _, label := range labels {
+		if problems := validation.IsQualifiedName(label); len(problems) > 0 {
+			s.problems.Add(s.At, "service %q: no node can have the label %q of the card that was chosen: %s", s.Name, label, problems[0])
+		}
+	}
+	return labels
+}
+
+func (s *service) volumeName(v resources.Volume) string { return s.Name + "-" + v.Name }
+
+// volumes are those that are not claimed: in memory, and on the node's disk where they are mounted. Of the latter
+// Akash's provider makes none, so that the API server refuses the mount.
+func (s *service) volumes() []*coreac.VolumeApplyConfiguration {
+	var volumes []*coreac.VolumeApplyConfiguration
+	for _, v := range s.Resources.Volumes {
+		empty := coreac.EmptyDirVolumeSource().WithSizeLimit(bytes(v.Size))
+		switch {
+		case v.InMemory():
+			empty.WithMedium(corev1.StorageMediumMemory)
+		case v.Ephemeral() && s.mount(v) != nil:
+		default:
+			continue
+		}
+		volumes = append(volumes, coreac.Volume().WithName(s.volumeName(v)).WithEmptyDir(empty))
+	}
+	return volumes
+}

@@ -1,0 +1,16 @@
+package workload
+
+import (
+	rbacac "k8s.io/client-go/applyconfigurations/rbac/v1"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// binding gives the service's account the rights of its role.
+func (s *service) binding() render.Object {
+	return render.Object{Kind: kinds.RoleBinding, Namespace: s.ns, Name: s.Name, Config: rbacac.RoleBinding(s.Name, s.ns).
+		WithLabels(s.leaseLabels(s.labels())).WithAnnotations(s.annotations()).
+		WithSubjects(rbacac.Subject().WithKind(kinds.ServiceAccount.Kind).WithName(s.Name).WithNamespace(s.ns)).
+		WithRoleRef(rbacac.RoleRef().WithAPIGroup(kinds.Role.Group).WithKind(kinds.Role.Kind).WithName(s.Name))}
+}

@@ -1,0 +1,318 @@
+package workload_test
+
+import (
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/resources"
+	"github.com/akash-net/kubectl-akash-net/render/workload"
+	"github.com/akash-net/kubectl-akash-net/test/workgen"
+)
+
+// one is a lease of one service.
+func one() sample {
+	return sample{
+		cfg: config.Default(),
+		def: &lease.Definition{
+			Lease: workgen.Lease, Services: []lease.Service{{Name: "web"}},
+			Workloads: &lease.Workloads{Group: "west", Services: []lease.Workload{{
+				Name: "web", Image: "nginx", Count: 1,
+				Resources: resources.Resources{ID: 1, CPU: 1000, Memory: 1 << 30, Volumes: []resources.Volume{{Name: "default", Size: 1 << 30}}},
+			}}},
+		},
+	}
+}
+
+func (s sample) web() *lease.Workload { return &s.def.Workloads.Services[0] }
+
+func (s sample) expose(ports ...lease.Expose) { s.def.Services[0].Expose = ports }
+
+// objects are the rendered objects by kind and name.
+func (s sample) objects(t *testing.T) map[string]*unstructured.Unstructured {
+	t.Helper()
+	rendered, err := workload.Lease(s.def, s.cfg, s.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]*unstructured.Unstructured{}
+	for _, o := range rendered.Objects {
+		data, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(data); err != nil {
+			t.Fatal(err)
+		}
+		if u.GetKind() != o.Kind.Kind || u.GetName() != o.Name || u.GetNamespace() != o.Namespace {
+			t.Errorf("%s is rendered as %s %s/%s", o, u.GetKind(), u.GetNamespace(), u.GetName())
+		}
+		out[o.String()] = u
+	}
+	return out
+}
+
+// field is a field of an object as JSON; "" where there is none. A number is an index.
+func field(t *testing.T, o *unstructured.Unstructured, path string) string {
+	t.Helper()
+	if o == nil {
+		return "no object"
+	}
+	var value any = o.Object
+	for step := range strings.SplitSeq(path, "/") {
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[step]
+		case []any:
+			if i := int(step[0] - '0'); i < len(v) {
+				value = v[i]
+			} else {
+				value = nil
+			}
+		default:
+			value = nil
+		}
+	}
+	if value == nil {
+		return ""
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+const (
+	pod       = "spec/template/spec/"
+	container = pod + "containers/0/"
+	amounts   = container + "resources/"
+	terms     = pod + "affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchExpressions/"
+)
+
+// Each case changes the one service, or the configuration, and says what a field then is.
+func TestRules(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(s *sample)
+		object string
+		want   map[string]string
+	}{
+		"cpu and memory": {func(*sample) {}, "deployment/web", map[string]string{
+			amounts + "limits": `{"cpu":"1","ephemeral-storage":"1073741824","memory":"1073741824"}`, amounts + "requests": `{"cpu":"1","ephemeral-storage":"1073741824","memory":"1073741824"}`,
+		}},
+		"commit levels": {func(s *sample) {
+			s.cfg.CommitLevels = config.CommitLevels{CPU: 3, GPU: 1, Memory: 1.5, Storage: 2}
+		}, "deployment/web", map[string]string{
+			amounts + "limits": `{"cpu":"1","ephemeral-storage":"1073741824","memory":"1073741824"}`, amounts + "requests": `{"cpu":"333m","ephemeral-storage":"536870912","memory":"715827883"}`,
+		}},
+		"levels below one": {func(s *sample) { s.cfg.CommitLevels = config.CommitLevels{CPU: 0.5} }, "deployment/web", map[string]string{
+			amounts + "requests/cpu": `"1"`,
+		}},
+		"several volumes on the disk add up": {func(s *sample) {
+			s.web().Resources.Volumes = []resources.Volume{{Name: "a", Size: 5 << 20}, {Name: "b", Size: 7 << 20}}
+			s.cfg.CommitLevels.Storage = 2
+		}, "deployment/web", map[string]string{
+			amounts + "limits/ephemeral-storage": `"12582912"`, amounts + "requests/ephemeral-storage": `"6291456"`, pod + "volumes": "",
+		}},
+		"a mount of a volume on the disk": {func(s *sample) {
+			s.web().Params = &lease.Params{Storage: []lease.Mount{{Volume: "default", Path: "/data"}}}
+		}, "deployment/web", map[string]string{
+			pod + "volumes":            `[{"emptyDir":{"sizeLimit":"1073741824"},"name":"web-default"}]`,
+			container + "volumeMounts": `[{"mountPath":"/data","name":"web-default"}]`,
+		}},
+		"memory": {func(s *sample) {
+			s.web().Resources.Volumes = []resources.Volume{{Name: "shm", Size: 64 << 20, Attributes: []resources.Attribute{{Key: "class", Value: "ram"}, {Key: "persistent", Value: "false"}}}}
+		}, "deployment/web", map[string]string{
+			pod + "volumes":    `[{"emptyDir":{"medium":"Memory","sizeLimit":"67108864"},"name":"web-shm"}]`,
+			amounts + "limits": `{"cpu":"1","memory":"1140850688"}`, amounts + "requests": `{"cpu":"1","memory":"1073741824"}`, container + "volumeMounts": "",
+		}},
+		"a persistent volume": {func(s *sample) {
+			s.web().Resources.Volumes = []resources.Volume{{Name: "data", Size: 10 << 30, Attributes: []resources.Attribute{{Key: "class", Value: "beta2"}, {Key: "persistent", Value: "true"}}}}
+			s.cfg.CommitLevels.Storage = 2
+			s.web().Params = &lease.Params{Storage: []lease.Mount{{Volume: "data", Path: "/data", ReadOnly: true}}}
+		}, "statefulset/web", map[string]string{
+			"spec/volumeClaimTemplates": `[{"metadata":{"name":"web-data"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"10737418240"}},"storageClassName":"beta2","volumeMode":"Filesystem"}}]`,
+			terms + "1":                 `{"key":"akash.network/capabilities.storage.class.beta2","operator":"Gt","values":["0"]}`,
+			container + "volumeMounts":  `[{"mountPath":"/data","name":"web-data","readOnly":true}]`, amounts + "limits/ephemeral-storage": "", "spec/serviceName": `""`,
+		}},
+		"the default class": {func(s *sample) {
+			s.web().Resources.Volumes = []resources.Volume{{Name: "data", Size: 10 << 30, Attributes: []resources.Attribute{{Key: "class", Value: "default"}, {Key: "persistent", Value: "true"}}}}
+		}, "statefulset/web", map[string]string{
+			"spec/volumeClaimTemplates/0/spec/storageClassName": "", terms + "1/key": `"akash.network/capabilities.storage.class.default"`,
+		}},
+		"a GPU": {func(s *sample) {
+			s.web().Resources.GPU.Units = 2
+			s.opt.Scheduler = map[uint32]*lease.SchedulerParams{1: {RuntimeClass: "nvidia", GPU: &lease.SchedulerGPU{Vendor: "nvidia", Model: "a100"}}}
+			s.cfg.CommitLevels.GPU = 2
+		}, "deployment/web", map[string]string{
+			amounts + "limits":   `{"cpu":"1","ephemeral-storage":"1073741824","memory":"1073741824","nvidia.com/gpu":"2"}`,
+			amounts + "requests": `{"cpu":"1","ephemeral-storage":"1073741824","memory":"1073741824","nvidia.com/gpu":"1"}`,
+			terms + "1":          `{"key":"akash.network/capabilities.gpu.vendor.nvidia.model.a100","operator":"Gt","values":["0"]}`, pod + "runtimeClassName": `"nvidia"`,
+		}},
+		"a GPU of AMD, as the Manifest has it": {func(s *sample) {
+			s.web().Resources.GPU.Units = 1
+			s.web().Scheduler = &lease.SchedulerParams{RuntimeClass: "none", GPU: &lease.SchedulerGPU{Vendor: "amd", Model: "mi300", MemorySize: "192Gi"}}
+		}, "deployment/web", map[string]string{
+			terms + "1/key": `"akash.network/capabilities.gpu.vendor.amd.model.mi300"`, terms + "2/key": `"akash.network/capabilities.gpu.vendor.amd.model.mi300.ram.192Gi"`,
+			pod + "runtimeClassName": "",
+		}},
+		"what a reservation chose outweighs the Manifest": {func(s *sample) {
+			s.web().Scheduler = &lease.SchedulerParams{RuntimeClass: "old"}
+			s.opt.Scheduler = map[uint32]*lease.SchedulerParams{1: nil}
+		}, "deployment/web", map[string]string{pod + "runtimeClassName": "", terms + "1": ""}},
+		"env": {func(s *sample) {
+			s.web().Env = []string{"A=b=c", "A", "AKASH_PROVIDER=x"}
+			s.cfg.Workloads.PublicHostname = "provider.example.com"
+		}, "deployment/web", map[string]string{
+			container + "env/0": `{"name":"A","value":"b=c"}`, container + "env/1": `{"name":"A"}`, container + "env/2": `{"name":"AKASH_PROVIDER","value":"x"}`,
+			container + "env/3": `{"name":"AKASH_GROUP_SEQUENCE","value":"1"}`, container + "env/7": `{"name":"AKASH_CLUSTER_PUBLIC_HOSTNAME","value":"provider.example.com"}`, container + "env/8": "",
+		}},
+		"env, each name once": {func(s *sample) {
+			s.web().Env = []string{"A=b", "B=c", "A=d"}
+			s.opt.Unique = true
+		}, "deployment/web", map[string]string{
+			container + "env/0": `{"name":"B","value":"c"}`, container + "env/1": `{"name":"A","value":"d"}`, container + "env/2/name": `"AKASH_GROUP_SEQUENCE"`,
+		}},
+		"ports of the container": {func(s *sample) {
+			s.expose(lease.Expose{Port: 53, Protocol: lease.UDP, Global: true}, lease.Expose{Port: 53, Protocol: lease.TCP, Global: true})
+		}, "deployment/web", map[string]string{container + "ports": `[{"containerPort":53},{"containerPort":53}]`}},
+		"ports of the container, each once": {func(s *sample) {
+			s.expose(lease.Expose{Port: 53, Protocol: lease.UDP, Global: true}, lease.Expose{Port: 53, Protocol: lease.TCP, Global: true})
+			s.opt.Unique = true
+		}, "deployment/web", map[string]string{container + "ports": `[{"containerPort":53}]`}},
+		"ports of nodes are told apart by protocol": {func(s *sample) {
+			s.expose(lease.Expose{Port: 53, Protocol: lease.TCP, Global: true}, lease.Expose{Port: 5353, As: 53, Protocol: lease.UDP, Global: true}, lease.Expose{Port: 54, As: 53, Protocol: lease.TCP, Global: true})
+		}, "service/web-np", map[string]string{
+			"spec/ports": `[{"name":"0-53","port":53,"protocol":"TCP","targetPort":53},{"name":"2-53","port":53,"protocol":"UDP","targetPort":5353}]`, "spec/type": `"NodePort"`,
+		}},
+		"what the lease and the routers reach": {func(s *sample) {
+			s.expose(lease.Expose{Port: 8080, As: 80, Protocol: lease.TCP, Global: true}, lease.Expose{Port: 9000, Protocol: lease.TCP, Peer: "db"}, lease.Expose{Port: 22, Protocol: lease.TCP, Global: true})
+		}, "service/web", map[string]string{
+			"spec/ports": `[{"name":"1-80","port":80,"protocol":"TCP","targetPort":8080},{"name":"2-9000","port":9000,"protocol":"TCP","targetPort":9000}]`, "spec/type": `"ClusterIP"`,
+		}},
+		"a port that is routed over TLS": {func(s *sample) {
+			s.expose(lease.Expose{Port: 8443, Protocol: lease.TCP, Global: true, Routing: &lease.Routing{TLS: &lease.TLS{Termination: lease.Passthrough}}})
+		}, "service/web", map[string]string{"spec/ports/0/port": "8443"}},
+		"no ports":        {func(*sample) {}, "service/web", map[string]string{"spec": "no object"}},
+		"no pull secret":  {func(*sample) {}, "deployment/web", map[string]string{pod + "imagePullSecrets": "", pod + "automountServiceAccountToken": "false", pod + "serviceAccountName": ""}},
+		"the pull secret": {func(s *sample) { s.cfg.Workloads.ImagePullSecret = "regcred" }, "deployment/web", map[string]string{pod + "imagePullSecrets": `[{"name":"regcred"}]`}},
+		"credentials": {func(s *sample) {
+			s.cfg.Workloads.ImagePullSecret, s.opt.Secrets = "regcred", true
+			s.web().Credentials = &lease.Credentials{Host: "ghcr.io", Username: " bob ", Password: "x&y", Email: " a@b "}
+		}, "deployment/web", map[string]string{pod + "imagePullSecrets": `[{"name":"docker-creds-web"}]`}},
+		"permissions": {func(s *sample) {
+			s.web().Params = &lease.Params{Permissions: &lease.Permissions{Read: []string{"events", "secrets", "events"}}}
+		}, "role/web", map[string]string{"rules": `[{"apiGroups":[""],"resources":["events"],"verbs":["get","list","watch"]}]`}},
+		"no permissions": {func(s *sample) { s.web().Params = &lease.Params{Permissions: &lease.Permissions{}} }, "role/web", map[string]string{"rules": "no object"}},
+		"no policies":    {func(s *sample) { s.cfg.Workloads.NetworkPolicies = false }, "networkpolicy/akash-deployment-restrictions", map[string]string{"spec": "no object"}},
+		"policies": {func(*sample) {}, "networkpolicy/akash-deployment-restrictions", map[string]string{
+			"spec/egress/2/to": `[{"ipBlock":{"cidr":"0.0.0.0/0","except":["10.0.0.0/8","192.168.0.0/16","172.16.0.0/12"]}}]`, "spec/ingress/2": "",
+		}},
+		"strict policies": {func(s *sample) { s.cfg.Workloads.StrictNetworkPolicies = true }, "networkpolicy/akash-deployment-restrictions", map[string]string{
+			"spec/egress/2/to/0/ipBlock/except": `["10.0.0.0/8","192.168.0.0/16","172.16.0.0/12","169.254.0.0/16","100.64.0.0/10"]`,
+			"spec/egress/2/to/1/ipBlock":        `{"cidr":"::/0","except":["fc00::/7","fe80::/10"]}`,
+		}},
+		"a Gateway": {func(s *sample) { s.def.Services[0].Target = config.TargetHTTPRoute }, "networkpolicy/akash-deployment-restrictions", map[string]string{
+			"spec/ingress/2/from/0/namespaceSelector/matchLabels": `{"kubernetes.io/metadata.name":"akash-gateway"}`,
+		}},
+		"no API servers": {func(s *sample) {
+			s.web().Params = &lease.Params{Permissions: &lease.Permissions{Read: []string{"logs"}}}
+		}, "networkpolicy/akash-apiserver-web", map[string]string{"spec": "no object"}},
+		"API servers": {func(s *sample) {
+			s.web().Params = &lease.Params{Permissions: &lease.Permissions{Read: []string{"logs"}}}
+			s.cfg.Workloads.APIServers = []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:443"), netip.MustParseAddrPort("[fd00::1]:443")}
+		}, "networkpolicy/akash-apiserver-web", map[string]string{
+			"spec/egress/0/ports": `[{"port":443,"protocol":"TCP"}]`, "spec/egress/0/to/1/ipBlock/cidr": `"fd00::1/128"`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := one()
+			c.change(&s)
+			object := s.objects(t)[c.object]
+			for path, want := range c.want {
+				if got := field(t, object, path); got != want {
+					t.Errorf("%s of %s is %s, want %s", path, c.object, got, want)
+				}
+			}
+		})
+	}
+}
+
+// A change of the definition that touches no pod changes no pod template, so it restarts nothing.
+func TestWhatTouchesNoPodRollsNoPod(t *testing.T) {
+	before, after := one(), one()
+	before.def.Hash, after.def.Hash = "a", "b"
+	after.def.Workloads.Group = "east"
+	after.web().Count = 5
+	a, b := before.objects(t)["deployment/web"], after.objects(t)["deployment/web"]
+	if field(t, a, "spec/template") != field(t, b, "spec/template") {
+		t.Error("the pod template changes")
+	}
+	if field(t, a, "metadata/annotations") == field(t, b, "metadata/annotations") {
+		t.Error("the hash of the definition is on no object")
+	}
+}
+
+func TestSecretsAreRenderedOnRequest(t *testing.T) {
+	s := one()
+	s.web().Credentials = &lease.Credentials{Host: "ghcr.io", Username: "bob", Password: "hunter2"}
+	for _, c := range []struct {
+		name, password string
+		secrets        bool
+		left           []workload.LeftSecret
+	}{
+		{"not asked for", "hunter2", false, []workload.LeftSecret{{Name: "docker-creds-web"}}},
+		{"asked for", "hunter2", true, nil},
+		{"asked for, and not there", "", true, []workload.LeftSecret{{Name: "docker-creds-web", NoPassword: true}}},
+	} {
+		s.web().Credentials.Password, s.opt.Secrets = c.password, c.secrets
+		rendered, err := workload.Lease(s.def, s.cfg, s.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(rendered.Objects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// aHVudGVyM is the beginning of the password in base64, Ym9iOmh1bnRlcjI that of user and password.
+		shown := strings.Contains(string(text), "hunter2") && s.objects(t)["secret/docker-creds-web"] != nil
+		hidden := !strings.Contains(string(text), "hunter2") && !strings.Contains(string(text), "Ym9iOmh1bnRlcjI") && s.objects(t)["secret/docker-creds-web"] == nil
+		if want := c.left == nil; shown != want || hidden == want {
+			t.Errorf("%s: shown %v, hidden %v: %s", c.name, shown, hidden, text)
+		}
+		if !slices.Equal(rendered.Left, c.left) {
+			t.Errorf("%s: left out are %+v, want %+v", c.name, rendered.Left, c.left)
+		}
+	}
+}
+
+func TestWhatCannotBeRendered(t *testing.T) {
+	gpu := func(s *sample, g lease.SchedulerGPU) {
+		s.web().Resources.GPU.Units = 1
+		s.opt.Scheduler = map[uint32]*lease.SchedulerParams{1: {GPU: &g}}
+	}
+	for want, change := range map[string]func(*sample){
+		"give what it chose with --scheduler-params FILE":         func(s *sample) { s.web().Resources.GPU.Units = 1 },
+		`there are no GPUs of the vendor "intel" that was chosen`: func(s *sample) { gpu(s, lease.SchedulerGPU{Vendor: "intel", Model: "arc"}) },
+		"no node can have the label":                              func(s *sample) { gpu(s, lease.SchedulerGPU{Vendor: "nvidia", Model: "a b"}) },
+		`"-" is not the name of a runtime class`:                  func(s *sample) { s.web().Scheduler = &lease.SchedulerParams{RuntimeClass: "-"} },
+	} {
+		s := one()
+		change(&s)
+		if _, err := workload.Lease(s.def, s.cfg, s.opt); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	s := one()
+	s.def.Workloads = nil
+	if rendered, err := workload.Lease(s.def, s.cfg, s.opt); err != nil || len(rendered.Objects) > 0 {
+		t.Errorf("a definition without workloads has %v, %v", rendered.Objects, err)
+	}
+}
