@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/render/workload"
 )
 
 // Wallets with a good checksum.
@@ -63,7 +64,7 @@ func TestExamplesBeginWithTwoLinesOfComment(t *testing.T) {
 	}
 	want := []string{
 		"examples/blog.yaml", "examples/deploy.yaml", "examples/live-routes.yaml", "examples/provider-config.yaml", "examples/routes.yaml",
-		"examples/shop.yaml", "examples/thief.yaml",
+		"examples/shop.yaml", "examples/thief.yaml", "examples/train.yaml", "examples/wiki.yaml",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
@@ -140,6 +141,39 @@ func TestExampleRoutes(t *testing.T) {
 	want := []string{"providerhost/docs.example.com", "ingress/docs.example.com", "ingress/" + lease.RouteName("docs.example.com", "/v2")}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What the examples run is rendered, with what the reservation beside them chose.
+func TestExamplesOfWorkloads(t *testing.T) {
+	params, problems, err := input.ReadScheduler(bytes.NewReader(example(t, "train-params.json")), "train-params.json")
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	id, err := lease.ParseID(tenantOne + "/8438030/1/1/" + provider)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		lease *lease.ID
+		opt   workload.Options
+		want  []string
+	}{
+		"train.yaml": {&id, workload.Options{Scheduler: params}, []string{"deployment/notebook", "deployment/trainer"}},
+		"wiki.yaml":  {nil, workload.Options{}, []string{"statefulset/db", "deployment/wiki"}},
+	} {
+		problems, err := input.Read(t.Context(), bytes.NewReader(example(t, name)), name, input.Options{Lease: c.lease, Workloads: true}, func(def *lease.Definition) error {
+			rendered, err := workload.Lease(def, config.Default(), c.opt)
+			for _, want := range c.want {
+				if !slices.ContainsFunc(rendered.Objects, func(o render.Object) bool { return o.String() == want }) {
+					t.Errorf("%s has no %s: %v", name, want, rendered.Objects)
+				}
+			}
+			return err
+		})
+		if err != nil || len(problems) > 0 {
+			t.Errorf("%s: %v %v", name, err, problems)
+		}
 	}
 }
 

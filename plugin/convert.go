@@ -16,12 +16,14 @@ import (
 func newConvert(c *cli) *cobra.Command {
 	var in inputFlags
 	var output string
+	var workloads, showSecrets bool
 	cmd := &cobra.Command{
 		Use:   "convert -f FILE [--lease LEASE]",
 		Short: "Turn an SDL or a manifest into a lease definition",
 		Long: `
 			Turn an Akash SDL, a manifest (as JSON or as an object of kind Manifest) or a lease definition
-			into lease definitions. Of an SDL's groups the one with the lease's gseq is taken.`,
+			into lease definitions. Of an SDL's groups the one with the lease's gseq is taken. With --workloads they
+			say what the leases run too.`,
 		Example: `
 			# An SDL, as the lease that was made of it
 			kubectl akash-net convert -f deploy.yaml --lease akash1…/8438017/1/1/akash1…
@@ -37,16 +39,22 @@ func newConvert(c *cli) *cobra.Command {
 			if output != "yaml" && output != "json" {
 				return usage("--output must be 'yaml' or 'json', not %q", output)
 			}
-			return c.convert(cmd.Context(), o, output)
+			if showSecrets && !workloads {
+				return usage("--show-secrets goes with --workloads")
+			}
+			o.workloads = workloads
+			return c.convert(cmd.Context(), o, output, showSecrets)
 		},
 	}
 	in.add(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "One of 'yaml' or 'json'")
 	completeFlag(cmd, "output", "json", "yaml")
+	cmd.Flags().BoolVar(&workloads, "workloads", false, "Write what the leases run too")
+	addShowSecrets(cmd, &showSecrets)
 	return c.setScope(cmd, scope{offline: func() bool { return !in.fromCluster }})
 }
 
-func (c *cli) convert(ctx context.Context, o *inputOptions, output string) error {
+func (c *cli) convert(ctx context.Context, o *inputOptions, output string, secrets bool) error {
 	var cluster *cluster.Cluster
 	if o.fromCluster {
 		var err error
@@ -64,22 +72,43 @@ func (c *cli) convert(ctx context.Context, o *inputOptions, output string) error
 	}
 	for _, def := range defs {
 		c.warn(lease.Warnings(def))
+		if !secrets {
+			c.warn(leftPasswords(def))
+		}
+	}
+	encode := input.Encode
+	if secrets {
+		encode = input.EncodeSecrets
 	}
 	var out bytes.Buffer
-	if err := writeDefinitions(&out, defs, output); err != nil {
+	if err := writeDefinitions(&out, defs, encode, output); err != nil {
 		return err
 	}
 	_, err = out.WriteTo(c.Out)
 	return err
 }
 
-func writeDefinitions(out *bytes.Buffer, defs []*lease.Definition, output string) error {
+// leftPasswords names the passwords that are not written.
+func leftPasswords(def *lease.Definition) lease.Problems {
+	var left lease.Problems
+	if def.Workloads == nil {
+		return nil
+	}
+	for _, w := range def.Workloads.Services {
+		if w.Credentials != nil && w.Credentials.Password != "" {
+			left.Warn(w.Credentials.At, "the password of service %q's registry is left out: --show-secrets writes it", w.Name)
+		}
+	}
+	return left
+}
+
+func writeDefinitions(out *bytes.Buffer, defs []*lease.Definition, encode func(*lease.Definition) *input.Document, output string) error {
 	if output == "yaml" {
 		for i, def := range defs {
 			if i > 0 {
 				out.WriteString("---\n")
 			}
-			if err := emit.WriteYAML(out, input.Encode(def)); err != nil {
+			if err := emit.WriteYAML(out, encode(def)); err != nil {
 				return err
 			}
 		}
@@ -87,7 +116,7 @@ func writeDefinitions(out *bytes.Buffer, defs []*lease.Definition, output string
 	}
 	documents := make([]*input.Document, len(defs))
 	for i, def := range defs {
-		documents[i] = input.Encode(def)
+		documents[i] = encode(def)
 	}
 	var value any = map[string]any{"apiVersion": "v1", "kind": "List", "items": documents}
 	if len(documents) == 1 {

@@ -69,10 +69,13 @@ func (f *functionCall) items(ctx context.Context, cfg *config.ProviderConfig, li
 		return nil, err
 	}
 	r := newRenderer(cfg)
+	if r.workloads, err = flags.workloads.options(ctx, cfg); err != nil {
+		return nil, err
+	}
 	if r.picker, err = functionLedger(ctx, items, flags.ledger, cfg.Limits); err != nil {
 		return nil, err
 	}
-	objects, err := f.render(r, f.definitions(ctx, items, cfg.Limits))
+	objects, err := f.render(r, f.definitions(ctx, items, cfg.Limits, r.workloads != nil))
 	if err != nil || f.problems.Failed() {
 		return nil, err
 	}
@@ -88,7 +91,7 @@ func (f *functionCall) items(ctx context.Context, cfg *config.ProviderConfig, li
 }
 
 // definitions are those among the items.
-func (f *functionCall) definitions(ctx context.Context, items []*kyaml.RNode, limits config.Limits) []*lease.Definition {
+func (f *functionCall) definitions(ctx context.Context, items []*kyaml.RNode, limits config.Limits, workloads bool) []*lease.Definition {
 	var defs []*lease.Definition
 	for i, item := range items {
 		if item.GetKind() != input.Kind || item.GetApiVersion() != input.APIVersion {
@@ -100,7 +103,7 @@ func (f *functionCall) definitions(ctx context.Context, items []*kyaml.RNode, li
 			f.problems.Add(lease.Place{File: name}, "%v", err)
 			continue
 		}
-		problems, err := input.Read(ctx, strings.NewReader(text), name, input.Options{DocumentSize: limits.DocumentSize}, func(def *lease.Definition) error {
+		problems, err := input.Read(ctx, strings.NewReader(text), name, input.Options{DocumentSize: limits.DocumentSize, Workloads: workloads}, func(def *lease.Definition) error {
 			defs = append(defs, def)
 			return nil
 		})
@@ -129,7 +132,7 @@ func (f *functionCall) render(r *renderer, defs []*lease.Definition) ([]render.O
 			return nil, err
 		}
 		objects = append(objects, rendered...)
-		f.problems = append(append(f.problems, r.problems...), render.Warnings(def, r.cfg)...)
+		f.problems = append(append(f.problems, r.problems...), r.warnings(def)...)
 		r.problems = nil
 	}
 	return objects, nil

@@ -31,6 +31,8 @@ func (f *inputFlags) add(cmd *cobra.Command) {
 type inputOptions struct {
 	inputFlags
 	id *lease.ID
+	// workloads is true where what the services run is read too.
+	workloads bool
 }
 
 func (f *inputFlags) toOptions(c *cli) (*inputOptions, error) {
@@ -77,7 +79,7 @@ func (o *inputOptions) read(ctx context.Context, c *cli, cluster *cluster.Cluste
 		}
 	}
 	err := o.eachFile(ctx, c, limit, func(r io.Reader, name string) error {
-		found, err := input.Read(ctx, r, name, input.Options{Lease: o.id, DocumentSize: cfg.Limits.DocumentSize}, func(def *lease.Definition) error {
+		found, err := input.Read(ctx, r, name, input.Options{Lease: o.id, DocumentSize: cfg.Limits.DocumentSize, Workloads: o.workloads}, func(def *lease.Definition) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -102,7 +104,7 @@ func (o *inputOptions) readCluster(ctx context.Context, cluster *cluster.Cluster
 			return nil
 		}
 		found = true
-		def, problems := input.ManifestObject(name, data)
+		def, problems := input.ManifestObject(name, data, input.Options{Workloads: o.workloads})
 		note(problems)
 		if def == nil {
 			return nil

@@ -28,6 +28,7 @@ type renderFlags struct {
 	allowEmpty bool
 	// withNamespace prints each lease's namespace before its objects.
 	withNamespace bool
+	workloads     workloadFlags
 	// pools prints the pools of addresses in place of the objects of leases.
 	pools bool
 }
@@ -67,6 +68,9 @@ func newRender(c *cli) *cobra.Command {
 			# The objects of an SDL and the lease's namespace, for kubectl
 			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… --with-namespace | kubectl apply --server-side -f -
 
+			# All that a lease is, its Deployments and Services too
+			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… --workloads --show-secrets
+
 			# All leases of a folder, for the Gateway API
 			kubectl akash-net render -R -f leases/ --target httproute
 
@@ -82,6 +86,9 @@ func newRender(c *cli) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.pools = len(args) == 1; f.pools && f.withNamespace {
 				return usage("--with-namespace goes with the objects of leases, not with %q", poolsArgument)
+			}
+			if f.pools && f.workloads.given() {
+				return usage("--workloads goes with the objects of leases, not with %q", poolsArgument)
 			}
 			if f.pools && len(f.input.files) == 0 && !f.input.fromCluster {
 				return c.renderRangePools(cmd.Context(), f)
@@ -100,6 +107,7 @@ func newRender(c *cli) *cobra.Command {
 		},
 	}
 	f.input.add(cmd)
+	f.workloads.add(cmd)
 	addTarget(cmd, &f.target)
 	cmd.Flags().StringVarP(&f.output, "output", "o", emit.YAML, "One of 'yaml', 'json' or 'kyaml'")
 	completeFlag(cmd, "output", emit.YAML, emit.JSON, emit.KYAML)
@@ -149,8 +157,8 @@ func (o *renderOptions) renderLeases(ctx context.Context, c *cli, r *renderer, e
 		if o.pools {
 			return nil
 		}
-		c.warn(render.Warnings(def, r.cfg))
-		if o.withNamespace && len(objects) > 0 {
+		c.warn(r.warnings(def))
+		if o.withNamespace && len(objects) > 0 && r.workloads == nil {
 			objects = slices.Insert(objects, 0, apply.NamespaceOf(def.Lease))
 		}
 		return emit(objects)
@@ -240,6 +248,12 @@ func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error)
 	}
 	if o.target != "" {
 		r.cfg.Target = o.target
+	}
+	if !o.pools {
+		if r.workloads, err = o.workloads.options(ctx, r.cfg); err != nil {
+			return nil, err
+		}
+		o.input.workloads = r.workloads != nil
 	}
 	if r.known, err = o.known(ctx, cluster, r.cfg); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/render/workload"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -24,6 +25,11 @@ type renderer struct {
 	// known is what the ledger says, nil where there is none.
 	known    *apply.Known
 	problems lease.Problems
+	// workloads say how what the leases run is rendered; nil where it is not. ran counts the leases of which
+	// it was, left are the Secrets that were left out of the last.
+	workloads *workload.Options
+	ran       int
+	left      lease.Problems
 	// claimed are the leases, hosts, paths, addresses and ports so far, with their holders; files are
 	// those that its entries name.
 	claimed *firstSeen
@@ -72,6 +78,9 @@ func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 	objects, err := render.Lease(def, r.cfg, addresses)
 	if err == nil {
 		objects, err = r.withRecords(objects, def, addresses)
+	}
+	if err == nil {
+		objects, err = r.withWorkloads(objects, def)
 	}
 	if wrong, ok := errors.AsType[lease.Problems](err); ok {
 		r.problems = append(r.problems, wrong...)

@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -32,7 +33,7 @@ func (f *stateFlags) showDefinitions(ctx context.Context, c *cli, from *cluster.
 	}
 	defs = slices.DeleteFunc(defs, func(d *lease.Definition) bool { return f.namespace != "" && d.Lease.Namespace() != f.namespace })
 	var out bytes.Buffer
-	if err := writeDefinitions(&out, defs, "yaml"); err != nil {
+	if err := writeDefinitions(&out, defs, input.Encode, "yaml"); err != nil {
 		return err
 	}
 	if _, err := out.WriteTo(c.Out); err != nil || f.ignoreMissing {

@@ -44,7 +44,7 @@ func TestDocuments(t *testing.T) {
 			var problems lease.Problems
 			if d.Cmd == "object" {
 				var def *lease.Definition
-				if def, problems = input.ManifestObject("a", []byte(short.Replace(line))); def != nil {
+				if def, problems = input.ManifestObject("a", []byte(short.Replace(line)), input.Options{}); def != nil {
 					_ = said(def) // it fails never
 				}
 			} else {

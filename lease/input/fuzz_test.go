@@ -85,7 +85,7 @@ func FuzzManifest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		holds(t, data, input.Options{Lease: &testLease})
 		holds(t, data, input.Options{})
-		if def, problems := input.ManifestObject("x", data); (def == nil) != problems.Failed() {
+		if def, problems := input.ManifestObject("x", data, input.Options{}); (def == nil) != problems.Failed() {
 			t.Errorf("definition %v with problems %v", def, problems)
 		}
 	})

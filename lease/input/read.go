@@ -77,9 +77,9 @@ type outcome struct {
 }
 
 // ManifestObject reads a Manifest object as the API server gives it, as JSON. The place of its
-// problems is manifests/NAME. The definition is nil when there are errors.
-func ManifestObject(name string, data []byte) (*lease.Definition, lease.Problems) {
-	return readObject(document.Parse(data, "manifests/"+name))
+// problems is manifests/NAME. The definition is nil when there are errors. Of the options only Workloads counts.
+func ManifestObject(name string, data []byte, opt Options) (*lease.Definition, lease.Problems) {
+	return readObject(document.Parse(data, "manifests/"+name), Options{Workloads: opt.Workloads})
 }
 
 // DefinitionObject reads a LeaseDefinition that an object of the cluster holds, as JSON. The place of its
@@ -90,12 +90,12 @@ func DefinitionObject(at string, data []byte) (*lease.Definition, lease.Problems
 		root.Errorf("it is no %s", Kind)
 		return nil, doc.Problems.Sorted()
 	}
-	return readObject(doc)
+	return readObject(doc, Options{})
 }
 
-func readObject(doc *document.Document) (*lease.Definition, lease.Problems) {
+func readObject(doc *document.Document, opt Options) (*lease.Definition, lease.Problems) {
 	var def *lease.Definition
-	problems, _ := readDocument(doc, Options{}, func(d *lease.Definition) error {
+	problems, _ := readDocument(doc, opt, func(d *lease.Definition) error {
 		def = d
 		return nil
 	})

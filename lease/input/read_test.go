@@ -163,11 +163,11 @@ func TestErrorsOfReaderAndYield(t *testing.T) {
 
 func TestManifestObject(t *testing.T) {
 	text := `{"apiVersion":"akash.network/v2beta2","kind":"Manifest","spec":{"lease_id":{"owner":"akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h","dseq":"8438017","gseq":1,"oseq":1,"provider":"akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"},"group":{"name":"g","services":[{"name":"web","expose":[{"port":PORT,"global":true}]}]}}}`
-	def, problems := input.ManifestObject("m", []byte(strings.Replace(text, "PORT", "80", 1)))
+	def, problems := input.ManifestObject("m", []byte(strings.Replace(text, "PORT", "80", 1)), input.Options{})
 	if len(problems) > 0 || def == nil || def.Lease != testLease {
 		t.Errorf("%v, problems %v", def, problems)
 	}
-	def, problems = input.ManifestObject("m", []byte(strings.Replace(text, "PORT", "0", 1)))
+	def, problems = input.ManifestObject("m", []byte(strings.Replace(text, "PORT", "0", 1)), input.Options{})
 	if want := "manifests/m: spec.group.services[0].expose[0].port: 0 is not a port (1 to 65535)"; def != nil || problems.Error() != want {
 		t.Errorf("%v, problems %v", def, problems)
 	}
