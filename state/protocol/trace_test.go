@@ -18,7 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
-// Traces of the protocol, line by line: testdata has one for every row of the table in docs/ledger.md that is about
+// Traces of the protocol of claims, line by line: testdata/claims has one for every row of the table in docs/ledger.md that is about
 // claims, for races and for crashes. `go test ./state/protocol -rewrite` writes what the protocol says now.
 //
 // A block is a story that begins with an empty ledger:
@@ -32,7 +32,7 @@ import (
 //
 // A run that crashes is one that is not named any more.
 func TestTraces(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/claims", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out strings.Builder
 			w := &world{now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), claims: map[string]*state.Claim{}, runs: map[string]*run{}, out: &out}
