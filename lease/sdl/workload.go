@@ -135,7 +135,16 @@ func ReadCredentials(c document.Cursor, needPassword bool) *lease.Credentials {
 		c.Errorf("credentials are a mapping with host, username and password")
 		return nil
 	}
-	m := c.Mapping(CredentialsKeys)
+	m := c.AnyMapping()
+	for key := range m.Entries() {
+		if word := key.Key(); !slices.Contains(CredentialsKeys, word) {
+			tell := c.Warnf
+			if c.Document().Strict {
+				tell = c.Errorf
+			}
+			tell("credentials have an unknown key%s; host, email, username and password are known", lease.Suggest(word, CredentialsKeys))
+		}
+	}
 	secret := func(key string) string {
 		v := m.Get(key)
 		if !v.IsNull() && !v.IsScalar() {
