@@ -62,19 +62,20 @@ func (f *folder) hosts(rows []HostRow, objects []state.HostObject) []HostRow {
 		}
 	}
 	slices.SortStableFunc(byHost, func(a, b *state.HostObject) int { return cmp.Compare(a.Host, b.Host) })
-	claimed := rows
+	var unclaimed []HostRow
 	for len(byHost) > 0 {
 		host := byHost[0].Host
 		n := leading(byHost, func(o *state.HostObject) bool { return o.Host == host })
-		first, found := slices.BinarySearchFunc(claimed, host, func(r HostRow, host string) int { return cmp.Compare(r.Host, host) })
+		first, found := slices.BinarySearchFunc(rows, host, func(r HostRow, host string) int { return cmp.Compare(r.Host, host) })
 		if found {
-			of := claimed[first:]
+			of := rows[first:]
 			serve(of[:leading(of, func(r HostRow) bool { return r.Host == host })], byHost[:n])
 		} else {
-			rows = append(rows, f.unclaimedHost(host, byHost[:n]))
+			unclaimed = append(unclaimed, f.unclaimedHost(host, byHost[:n]))
 		}
 		byHost = byHost[n:]
 	}
+	rows = append(rows, unclaimed...)
 	for i := range rows {
 		rows[i].complete()
 		if rows[i].held() && (state.Part{Expires: rows[i].Expires}).Ended(f.now) {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -143,6 +144,22 @@ func TestBookHosts(t *testing.T) {
 				t.Errorf("of claims that are added one by one the book is another (-whole +added):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A claimed host is shown as it is served also behind hosts that nobody has claimed, however many there are.
+func TestClaimedHostsAmongUnclaimedOnes(t *testing.T) {
+	for n := range 20 {
+		var in Contents
+		for i := range n {
+			in.Hosts = append(in.Hosts, state.HostObjectOf("Ingress", statetest.Meta(statetest.Blog, "default", fmt.Sprintf("a%d.example.com", i), 0)))
+		}
+		in.Hosts = append(in.Hosts, state.HostObjectOf("Ingress", statetest.Meta(statetest.Shop, statetest.Shop.Namespace(), "z.example.com", 0)))
+		in.Claims = []*state.Claim{claimtest.HostClaim("m.example.com", statetest.Shop, ""), claimtest.HostClaim("z.example.com", statetest.Shop, "")}
+		got := hostLines(NewBook(config.Default(), in, SubjectHosts))
+		if last := got[len(got)-1]; len(got) != n+2 || last.Host != "z.example.com/" && last.Host != "z.example.com" || last.State != StateActive {
+			t.Errorf("behind %d hosts without a claim: %+v", n, last)
+		}
 	}
 }
 
