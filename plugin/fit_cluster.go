@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/capacity"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -27,7 +28,7 @@ func (r *fitRun) documents(ctx context.Context, documents []source) error {
 	if err != nil {
 		return err
 	}
-	room, err := capacity.Read(ctx, to, cfg)
+	room, err := apply.ReadRoom(ctx, to, cfg)
 	if err != nil {
 		return err
 	}

@@ -159,6 +159,10 @@ func printNames(out io.Writer, b *view.Book, subjects []view.Subject) error {
 			for _, r := range b.DNS {
 				line("dns", r.Name+"/"+string(r.Type))
 			}
+		case view.SubjectResources:
+			for _, r := range b.Resources {
+				line(r.Of, strings.TrimPrefix(r.Name+"/"+r.Resource, "/"))
+			}
 		case view.SubjectProblems:
 			for _, r := range b.Problems {
 				line("problem", r.Problem+"/"+r.Thing)

@@ -46,11 +46,11 @@ type stateFlags struct {
 func newState(c *cli) *cobra.Command {
 	f := &stateFlags{print: newBookPrintFlags()}
 	cmd := &cobra.Command{
-		Use:   "state [hosts|ips|leases|pools|routes|dns]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
+		Use:   "state [hosts|ips|leases|pools|routes|dns|resources]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
 		Short: "Show who holds which hosts and addresses",
 		Long: `
 			Show who holds which hosts and addresses: the claims of the ledger, and what Akash's provider
-			has written without a claim. Without a subject all are shown but routes and dns.
+			has written without a claim. Without a subject all are shown but routes, dns and resources.
 
 			Names after the subjects choose rows: hosts and paths of them (for hosts, routes and dns), addresses
 			and IP endpoints (for ips), leases. Names with their kind need no subject: host/shop.example.com,
@@ -63,6 +63,9 @@ func newState(c *cli) *cobra.Command {
 			"state routes" tells of each host and path of all Ingresses, HTTPRoutes and OpenShift Routes
 			whether it is admitted, as OpenShift's router would: the claim's holder wins and, where there is no
 			claim, the oldest route.
+
+			"state resources" tells how much there is of CPU, memory, storage, GPUs and addresses, in the cluster, of
+			each storage class and on each node, and what of it is in use and reserved.
 
 			"state lease LEASE -o yaml" prints the definition that the lease was last applied with, as "apply -f -"
 			takes it.
@@ -137,6 +140,10 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return usage("--ignore-not-found is about names, and none is given")
 	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, view.SubjectPools):
 		return usage("pools belong to no lease: --namespace and --selector do not choose among them")
+	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, view.SubjectResources):
+		return usage("resources belong to no lease: --namespace and --selector do not choose among them")
+	case f.watch && slices.Contains(f.subjects, view.SubjectResources):
+		return usage("--watch does not follow resources")
 	case cmd.Flags().Changed("all-namespaces") && !f.allNamespaces && f.namespace == "":
 		return usage("--all-namespaces=false: name the namespace with --namespace")
 	case f.problems && (len(f.subjects) > 0 || f.watch || f.selector != ""):
@@ -282,6 +289,8 @@ var nothing = map[view.Subject]string{
 	view.SubjectPools:  "No pools.",
 	view.SubjectRoutes: "No routes.",
 	view.SubjectDNS:    "No DNS records.",
+
+	view.SubjectResources: "No resources.",
 }
 
 // tellEmpty says that there is nothing to show, where people look for rows.

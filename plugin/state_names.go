@@ -18,7 +18,8 @@ var subjectNames = map[string]view.Subject{
 	"leases": view.SubjectLeases, "lease": view.SubjectLeases,
 	"pools": view.SubjectPools, "pool": view.SubjectPools,
 	"routes": view.SubjectRoutes, "route": view.SubjectRoutes,
-	"dns": view.SubjectDNS,
+	"dns":       view.SubjectDNS,
+	"resources": view.SubjectResources, "resource": view.SubjectResources,
 }
 
 // parseSubjects reads subjects, separated by commas or given one by one; each is shown once.
@@ -28,7 +29,7 @@ func parseSubjects(args []string) ([]view.Subject, error) {
 		for _, word := range strings.Split(arg, ",") {
 			s, ok := subjectNames[strings.ToLower(word)]
 			if !ok {
-				return nil, usage("there is no subject %q; hosts, ips, leases, pools, routes and dns are known", word)
+				return nil, usage("there is no subject %q; hosts, ips, leases, pools, routes, dns and resources are known", word)
 			}
 			if !slices.Contains(subjects, s) {
 				subjects = append(subjects, s)
@@ -218,7 +219,7 @@ func completeSubjects(_ *cobra.Command, args []string, toComplete string) ([]str
 		named = append(named, more...)
 	}
 	var out []string
-	for _, s := range append(slices.Clone(view.Subjects), view.SubjectDNS) {
+	for _, s := range append(slices.Clone(view.Subjects), view.SubjectDNS, view.SubjectResources) {
 		if word := before + string(s); !slices.Contains(named, s) && strings.HasPrefix(word, toComplete) {
 			out = append(out, word)
 		}

@@ -50,6 +50,7 @@ func TestParseSubjects(t *testing.T) {
 		"":                        nil,
 		"hosts":                   {view.SubjectHosts},
 		"dns":                     {view.SubjectDNS},
+		"resources":               {view.SubjectResources},
 		"pool,Host ip host":       {view.SubjectPools, view.SubjectHosts, view.SubjectIPs},
 		"leases pools ips hosts ": {view.SubjectLeases, view.SubjectPools, view.SubjectIPs, view.SubjectHosts},
 		"route,routes":            {view.SubjectRoutes},
@@ -66,10 +67,10 @@ func TestParseSubjects(t *testing.T) {
 
 func TestCompleteSubjects(t *testing.T) {
 	for words, want := range map[string][]string{
-		"|":            {"hosts", "ips", "leases", "pools", "routes", "dns"},
-		"hosts ip|":    {"leases", "pools", "routes", "dns"},
+		"|":            {"hosts", "ips", "leases", "pools", "routes", "dns", "resources"},
+		"hosts ip|":    {"leases", "pools", "routes", "dns", "resources"},
 		"|l":           {"leases"},
-		"pools|hosts,": {"hosts,ips", "hosts,leases", "hosts,routes", "hosts,dns"},
+		"pools|hosts,": {"hosts,ips", "hosts,leases", "hosts,routes", "hosts,dns", "hosts,resources"},
 	} {
 		args, toComplete, _ := strings.Cut(words, "|")
 		got, _ := completeSubjects(nil, strings.Fields(args), toComplete)

@@ -71,6 +71,8 @@ func (t *tables) table(s view.Subject, b *view.Book) *metav1.Table {
 		return t.routes(b.Routes)
 	case view.SubjectDNS:
 		return t.records(b.DNS)
+	case view.SubjectResources:
+		return t.resources(b.Resources)
 	case view.SubjectProblems:
 		return t.problems(b.Problems)
 	}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/apply/capacity"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -44,6 +45,9 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s
 		}
 		group.Go(func() error { return r.listNamespaces(listCtx) })
 	}
+	if slices.Contains(subjects, view.SubjectResources) {
+		group.Go(func() error { return capacity.Read(listCtx, c, &r.contents.Capacity) })
+	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
@@ -72,6 +76,7 @@ func bookKinds(subjects []view.Subject) []kinds.Kind {
 	of(view.SubjectIPs, kinds.ProviderLeasedIP, kinds.Service, kinds.IPAddressPool)
 	of(view.SubjectLeases, slices.Concat(kinds.ServingKinds, kinds.ClaimLike)...)
 	of(view.SubjectPools, kinds.Service, kinds.IPAddressPool)
+	of(view.SubjectResources, kinds.Service, kinds.IPAddressPool)
 	of(view.SubjectDNS, kinds.Records...)
 	return all
 }

@@ -14,38 +14,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
-	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
-	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // Requests is how many requests a reader has under way at a time: more than it has lists.
 const Requests = 12
 
-// Capacity is what a cluster has to give.
-type Capacity struct {
-	observed.Capacity
-	// Addresses are those that can be leased; nil where the configuration has none.
-	Addresses *inventory.Addresses
-}
-
 // running selects the pods that request something of a node.
 const running = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 
-// Read reads nodes, pods, volumes and addresses, each list page by page. Of pods, which are many, only sums are kept.
-func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (Capacity, error) {
-	r := reader{cluster: c}
-	var pools *view.Book
+// Read adds to the fold the nodes, pods and volumes of a cluster, each list page by page. Of pods, which are many, only
+// sums are kept.
+func Read(ctx context.Context, c *cluster.Cluster, fold *observed.Fold) error {
+	r := reader{cluster: c, fold: fold}
 	group, ctx := parallel.WithContext(ctx)
-	group.Go(func() (err error) {
-		pools, err = book.Read(ctx, c, cfg, view.SubjectPools)
-		return err
-	})
 	group.Go(func() error { return r.namespaces(ctx) })
 	group.Go(func() error {
 		return list(ctx, &r, "nodes", observed.Nodes, "", func() *corev1.NodeList { return &corev1.NodeList{} }, func(l *corev1.NodeList) {
@@ -72,17 +57,14 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (
 			each(l.Items, r.fold.CSICapacity)
 		})
 	})
-	if err := group.Wait(); err != nil {
-		return Capacity{}, err
-	}
-	return Capacity{Capacity: r.fold.Capacity(), Addresses: addresses(pools.Pools)}, nil
+	return group.Wait()
 }
 
 // reader folds what comes of several lists at once.
 type reader struct {
 	cluster *cluster.Cluster
 	mu      sync.Mutex
-	fold    observed.Fold
+	fold    *observed.Fold
 }
 
 // forget begins a list anew.
@@ -96,19 +78,14 @@ func (r *reader) forget(k observed.Kind) func() {
 
 // namespaces says which namespaces are leases'; their metadata is enough.
 func (r *reader) namespaces(ctx context.Context) error {
-	opts := metav1.ListOptions{LabelSelector: book.OfLeases}
+	opts := metav1.ListOptions{LabelSelector: lease.LabelOwner}
 	return cluster.EachMeta(ctx, r.cluster, cluster.Namespaces, "", opts, func(m *metav1.ObjectMeta) {
 		if id, ok := lease.IDFromLabels(m.Labels); ok {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.fold.Namespace(m.Name, Order(id))
+			r.fold.Namespace(m.Name, id.Order())
 		}
 	}, r.forget(observed.Namespaces))
-}
-
-// Order is the order that a lease was made of: OWNER/DSEQ/GSEQ/OSEQ.
-func Order(id lease.ID) string {
-	return fmt.Sprintf("%s/%d/%d/%d", id.Owner, id.DSeq, id.GSeq, id.OSeq)
 }
 
 func each[T any](items []T, take func(*T)) {
@@ -133,28 +110,4 @@ func list[L cluster.List](ctx context.Context, r *reader, resource string, kind 
 			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-capacity --user=YOU", gvr.GroupResource(), status.Status().Message)
 	}
 	return err
-}
-
-// addresses adds up what pools have.
-func addresses(pools []view.PoolRow) *inventory.Addresses {
-	if len(pools) == 0 {
-		return nil
-	}
-	var a inventory.Addresses
-	for _, p := range pools {
-		a.Total, a.InUse = inventory.Sum(a.Total, uint64(max(p.Addresses, 0))), inventory.Sum(a.InUse, uint64(max(p.Used, 0)))
-	}
-	return &a
-}
-
-// Inventory is what can still be given out, with the configuration's commit levels.
-func (c Capacity) Inventory(cfg *config.ProviderConfig) *inventory.Inventory {
-	l := cfg.CommitLevels
-	addresses := c.Addresses
-	if addresses != nil {
-		taken := *addresses
-		taken.InUse = inventory.Sum(taken.InUse, c.Reserved)
-		addresses = &taken
-	}
-	return inventory.New(c.Cluster(), addresses, inventory.Levels{CPU: l.CPU, GPU: 1, Memory: l.Memory, Storage: l.Storage})
 }

@@ -72,6 +72,8 @@ type Book struct {
 	Pools  []PoolRow  `json:"pools,omitzero"`
 	Routes []RouteRow `json:"routes,omitzero"`
 	DNS    []DNSRow   `json:"dns,omitzero"`
+	// Resources are what there is to give out.
+	Resources []ResourceRow `json:"resources,omitzero"`
 	// Problems are what is not as it should be.
 	Problems []state.Problem `json:"problems,omitzero"`
 }
@@ -146,6 +148,8 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 			b.Routes = routeRows(cfg, in)
 		case SubjectDNS:
 			b.DNS = f.records(in.Records)
+		case SubjectResources:
+			b.Resources = f.resources(in.Capacity.Capacity(), f.pools(in.Claims, in.Services, in.Pools))
 		}
 	}
 	return b
@@ -250,7 +254,7 @@ func (b *Book) NextEnd(now time.Time) time.Time {
 
 // Empty is true for a book without rows.
 func (b *Book) Empty() bool {
-	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Routes)+len(b.DNS)+len(b.Problems) == 0
+	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Routes)+len(b.DNS)+len(b.Resources)+len(b.Problems) == 0
 }
 
 func changes[R any](before, now []R, key func(R) string, gone func(*R)) []R {

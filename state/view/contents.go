@@ -10,6 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/admission"
+	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 )
 
 // Contents is what the cluster, or a folder, holds of the things that the book is about. A list that
@@ -37,6 +38,8 @@ type Contents struct {
 	Records []RecordObject
 	// Routes are the hosts and paths of all live routes, whoever wrote them.
 	Routes []admission.Route
+	// Capacity is what there is to give out.
+	Capacity observed.Fold
 	// Namespaces are the labels of namespaces.
 	Namespaces map[string]map[string]string
 }
@@ -66,6 +69,7 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 			c.Records = append(c.Records, RecordObjectOf(o))
 		}
 	}
+	c.addCapacity(o)
 	c.Routes = append(c.Routes, RoutesOf(o)...)
 }
 

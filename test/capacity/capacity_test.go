@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,6 +127,17 @@ func TestFitInACluster(t *testing.T) {
 	if want := `"scheduler_params":{"1":{"runtime_class":"nvidia","resources":{"gpu":{"vendor":"nvidia","model":"rtx4090","memory_size":"","interface":""}}}}`; strings.Count(out.Stdout, "\n") != 1 || !strings.Contains(out.Stdout, want) ||
 		!strings.Contains(out.Stdout, `"leased_ip":{"allocatable":"2","allocated":"0","available":"2","capacity":"2"}`) {
 		t.Errorf("the answer is %s", out.Stdout)
+	}
+
+	rows := harness.Run(t.Context(), "state", "resources", "--config", config, "-o", "custom-columns=OF:.of,NAME:.name,RESOURCE:.resource,COMMITTED:.committed,USED:.inUse,LEFT:.available", "--no-headers").Exits(t, 0)
+	var lines []string
+	for line := range strings.Lines(rows.Stdout) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	for _, want := range []string{"cluster <none> memory 51539607552 1073741824 24696061952", "cluster <none> gpu 2 1 1", "cluster <none> addresses 2 0 2", "class beta2 storage 10737418240 0 10737418240", "node gpu-1 cpu 8000 1000 7000"} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("no row %q in\n%s", want, strings.Join(lines, "\n"))
+		}
 	}
 
 	// The viewer's role shows no pods; that of capacity does.

@@ -1,0 +1,68 @@
+package plugin
+
+import (
+	"math/bits"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+func (t *tables) resources(rows []view.ResourceRow) *metav1.Table {
+	table := newTable("Of", "Resource", "Allocatable", "Committed", "Reserved", "In-Use", "Available", "")
+	for _, r := range rows {
+		of := r.Of
+		if r.Name != "" {
+			of += "/" + r.Name
+		}
+		amount := amountText(r.Resource)
+		all, committed, available := amount(r.Allocatable), amount(r.Committed), amount(r.Available)
+		if r.Unlimited {
+			all, committed, available = "unlimited", "unlimited", "unlimited"
+		}
+		last := resourceBar(r)
+		if r.Message != "" {
+			last = r.Message
+		}
+		table.row("", of, r.Resource, all, committed, amount(r.Reserved), amount(r.InUse), available, last)
+	}
+	return table.done()
+}
+
+// amountText is how amounts of a resource are written.
+func amountText(resource string) func(uint64) string {
+	switch resource {
+	case "cpu":
+		return inventory.CPUs
+	case "memory", "ephemeral-storage", "storage":
+		return func(n uint64) string { return inventory.Bytes(n, false) }
+	}
+	return func(n uint64) string { return strconv.FormatUint(n, 10) }
+}
+
+// resourceSquares is how long a bar is.
+const resourceSquares = 20
+
+// resourceBar draws what of a resource is in use (■), reserved (▣) and available (□). Whatever is given out shows at least a square.
+func resourceBar(r view.ResourceRow) string {
+	if r.Unlimited || r.Allocatable == 0 {
+		return ""
+	}
+	used := squares(r.InUse, r.Allocatable)
+	reserved := min(squares(r.Reserved, r.Allocatable), resourceSquares-used)
+	return strings.Repeat("■", used) + strings.Repeat("▣", reserved) + strings.Repeat("□", resourceSquares-used-reserved)
+}
+
+// squares is how many squares a part of all takes, rounded up.
+func squares(part, all uint64) int {
+	part = min(part, all)
+	high, low := bits.Mul64(part, resourceSquares)
+	n, rest := bits.Div64(high, low, all)
+	if rest > 0 {
+		n++
+	}
+	return int(n)
+}
