@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plan"
@@ -118,7 +119,9 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 	}
 	return a.eachInTurn(ctx, runs, leaseWork{
 		read: func(ctx context.Context, runs []*run) (*snapshot, error) {
-			snapshot, err := a.read(ctx, withAddresses, groupsOf(runs)...)
+			snapshot, err := a.readWith(ctx, reading{
+				addresses: withAddresses, further: kinds.RecordsOf(a.opts.Config), definitions: groupsOf(runs), holders: !a.opts.heal,
+			})
 			if err == nil && a.opts.heal {
 				for _, r := range runs {
 					r.barred = cmp.Or(r.barred, r.narrow(snapshot))
@@ -126,8 +129,9 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 			}
 			return snapshot, err
 		},
-		do:  (*run).apply,
-		end: (*run).awaitLive,
+		claim: (*run).claim,
+		do:    (*run).applyClaimed,
+		end:   (*run).awaitLive,
 	})
 }
 

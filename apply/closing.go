@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -17,27 +18,25 @@ func (e *ClosingError) Error() string {
 	return fmt.Sprintf("the ledger in namespace %s is being uninstalled, and takes no claims; what this run took was given back. Let the uninstall end, or reopen the ledger with: kubectl akash-net install", e.Namespace)
 }
 
-// checkOpen refuses where an uninstall is removing the ledger. An uninstall marks the ledger's namespace and
-// then counts the claims; a run takes its claims and then looks for that mark. So one of them sees the
-// other.
+// checkOpen refuses where an uninstall is removing the ledger. An uninstall marks the ledger's namespace and then looks
+// for claims and for commands at work; a command announces itself, takes its first claim, and then looks for that mark,
+// once. So one of them sees the other.
 func (r *run) checkOpen(ctx context.Context) error {
-	took := false
-	for _, h := range r.holds {
-		took = took || h.took
-	}
-	if !took {
+	if !slices.ContainsFunc(r.sortedHolds(), func(h *held) bool { return h.took }) {
 		return nil
 	}
-	namespace := r.opts.Config.LedgerNamespace
-	_, was := r.snapshot.namespaces[namespace]
-	now, err := r.cluster.Get(ctx, kinds.Namespace, "", namespace)
-	if err != nil {
-		return err
-	}
-	if now == nil && was || now != nil && isClosing(now) {
-		return &ClosingError{Namespace: namespace}
-	}
-	return nil
+	return r.opts.turn.Once(func() error {
+		namespace := r.opts.Config.LedgerNamespace
+		_, was := r.snapshot.namespaces[namespace]
+		now, err := r.cluster.Get(ctx, kinds.Namespace, "", namespace)
+		if err != nil {
+			return err
+		}
+		if now == nil && was || now != nil && isClosing(now) {
+			return &ClosingError{Namespace: namespace}
+		}
+		return nil
+	})
 }
 
 // isClosing is true for the namespace of a ledger that is being uninstalled.

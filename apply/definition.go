@@ -84,9 +84,9 @@ func (r *run) keep(ctx context.Context) error {
 	if r.def == nil || r.opts.heal {
 		return nil
 	}
-	there := r.snapshot.definitions[kept.Name(r.group)]
-	if there.Says(r.def) && !r.claimedAnew() {
-		return nil
+	there, err := r.keptBefore(ctx)
+	if err != nil || there.Says(r.def) && !r.claimedAnew() {
+		return err
 	}
 	want, err := kept.New(r.def, r.nonce)
 	if tooLong, ok := errors.AsType[*kept.TooLongError](err); ok {
@@ -99,6 +99,15 @@ func (r *run) keep(ctx context.Context) error {
 	}
 	r.keeping, err = r.replace(ctx, there, want)
 	return err
+}
+
+// keptBefore is the definition that was kept before the run. A lease that held nothing has hardly ever one: it is read
+// only where the run has claimed nothing for it either.
+func (r *run) keptBefore(ctx context.Context) (*kept.Definition, error) {
+	if r.snapshot.holdersOnly && len(r.snapshot.held[r.group]) == 0 && !r.claimedAnew() {
+		return readDefinition(ctx, r.ledger, r.group)
+	}
+	return r.snapshot.definitions[kept.Name(r.group)], nil
 }
 
 // claimedAnew is true for a run that has claimed anything of which its lease held nothing.

@@ -16,6 +16,7 @@ import (
 // Works of which the progress is told.
 const (
 	workLeases = "leases"
+	workClaims = "leases (claims)"
 	// The steps of a migration.
 	workNewRoutes = "leases (new routes)"
 	workRecords   = "leases (DNS records)"
@@ -42,8 +43,9 @@ func (a *Applier) counter(what string, all int) (count func()) {
 type leaseWork struct {
 	// read reads what the work is decided by.
 	read func(context.Context, []*run) (*snapshot, error)
-	// do does the work on a lease that writes, end what comes once that is committed.
-	do, end func(*run, context.Context) error
+	// claim takes what a lease asks for. Do does the rest of the work that writes, once all leases have been claimed for;
+	// end does what comes when that is committed.
+	claim, do, end func(*run, context.Context) error
 }
 
 // eachInTurn does work on leases in turns of the command, each for as many leases as one announcement names. The
@@ -53,31 +55,24 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 	if err != nil {
 		return err
 	}
+	var errs []error // the end of a turn that changed nothing is no lease's
 	count := a.counter(workLeases, len(runs))
 	for part := range slices.Chunk(runs, state.MaxAnnounced) {
 		over := a.inTurn(ctx, groupsOf(part), func(ctx context.Context) ([]lease.Group, error) {
 			if snapshot == nil { // what was read before is old
-				for _, r := range part {
-					if !r.done {
-						r.err = nil
-					}
-				}
 				if snapshot, err = a.readFor(ctx, runs, work); err != nil {
 					return nil, err
 				}
 			}
-			pools := newPools(a, snapshot)
-			a.side(part, func(r *run) {
-				if r.err = r.begin(ctx, snapshot, pools, work); !errors.Is(r.err, turn.ErrAgain) {
-					count()
-				}
-			})
-			if slices.ContainsFunc(part, func(r *run) bool { return errors.Is(r.err, turn.ErrAgain) }) {
+			if err = a.workOn(ctx, part, snapshot, work, count); err != nil {
 				snapshot = nil
-				return nil, turn.ErrAgain
+				return nil, err
 			}
 			return unfinished(part), nil
 		})
+		if !slices.ContainsFunc(part, func(r *run) bool { return !r.done || r.err != nil || r.changed }) {
+			errs = append(errs, over)
+		}
 		a.side(part, func(r *run) {
 			if over != nil && (!r.done || r.err == nil && r.changed) {
 				r.err = r.loses(ctx, over)
@@ -88,11 +83,76 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 			r.err = r.failed(r.err)
 		})
 	}
-	errs := make([]error, len(runs))
-	for i, r := range runs {
-		errs[i] = r.err
+	for _, r := range runs {
+		errs = append(errs, r.err)
 	}
 	return failures(errs)
+}
+
+// workOn does work on leases by what was read. The error is turn.ErrAgain or nil; the runs keep those of their own.
+func (a *Applier) workOn(ctx context.Context, runs []*run, s *snapshot, work leaseWork, count func()) error {
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r *run) bool { return r.done })
+	pools := newPools(a, s)
+	for _, r := range runs {
+		r.begin(s, pools)
+	}
+	early := a.claimEarly(ctx, runs, work)
+	if !isOld(runs) {
+		a.side(runs, func(r *run) {
+			if !early[r] {
+				r.step(ctx, work.claim)
+			}
+			if r.err == nil {
+				r.step(ctx, work.do)
+				r.done = !errors.Is(r.err, turn.ErrAgain)
+			}
+			if r.done {
+				count()
+			}
+		})
+	}
+	if !isOld(runs) {
+		return nil
+	}
+	for _, r := range runs {
+		if !r.done {
+			r.forgetRound()
+		}
+	}
+	return turn.ErrAgain
+}
+
+// claimEarly takes what leases ask for before the work on the first of them goes on, so that one LIST of the wildcards
+// serves them all. It returns those leases: the others have to see how some lease ends.
+func (a *Applier) claimEarly(ctx context.Context, runs []*run, work leaseWork) map[*run]bool {
+	requests, early := make([]state.Request, len(runs)), map[*run]bool{}
+	for i, r := range runs {
+		requests[i] = r.req
+	}
+	var alone []*run
+	for i, is := range state.Alone(requests) {
+		if is {
+			alone = append(alone, runs[i])
+		}
+	}
+	if len(alone) < 2 {
+		return early
+	}
+	claimed := a.counter(workClaims, len(alone))
+	a.side(alone, func(r *run) {
+		r.step(ctx, work.claim)
+		claimed()
+	})
+	for _, r := range alone {
+		early[r] = true
+	}
+	a.lookAbove(ctx, alone)
+	return early
+}
+
+// isOld is true where what was read for the work on leases became old before its first write.
+func isOld(runs []*run) bool {
+	return slices.ContainsFunc(runs, func(r *run) bool { return errors.Is(r.err, turn.ErrAgain) })
 }
 
 // readFor reads what work on leases is decided by.
@@ -108,26 +168,28 @@ func (a *Applier) readFor(ctx context.Context, runs []*run, work leaseWork) (*sn
 	return snapshot, nil
 }
 
-// begin does the work on a lease. Work that was done before is not done again.
-func (r *run) begin(ctx context.Context, s *snapshot, p *pools, work leaseWork) error {
-	if r.done {
-		return r.err
-	}
+// begin prepares the work on a lease by what was read.
+func (r *run) begin(s *snapshot, p *pools) {
 	if r.nonce == "" {
 		r.nonce = r.opts.turn.Mark()
 	}
 	r.only = r.opts.changesOf(r.req.Lease)
-	r.snapshot, r.pools = s, p
-	err := r.barred
-	if err == nil || r.opts.Check { // a check tells all that is in the way
-		err = failures([]error{err, parallel.Guard(func() error { return work.do(r, ctx) })})
+	r.snapshot, r.pools, r.err = s, p, nil
+	if r.barred != nil && !r.opts.Check { // a check tells all that is in the way
+		r.err, r.done = r.barred, true
 	}
-	if errors.Is(err, turn.ErrAgain) {
-		r.forgetRound()
-		return err
+}
+
+// step does a step of the work on a lease, unless nothing is to be done for it. An error ends the work.
+func (r *run) step(ctx context.Context, do func(*run, context.Context) error) {
+	if r.done {
+		return
 	}
-	r.done = true
-	return err
+	r.err = parallel.Guard(func() error { return do(r, ctx) })
+	if r.opts.Check {
+		r.err = failures([]error{r.barred, r.err})
+	}
+	r.done = r.err != nil && !errors.Is(r.err, turn.ErrAgain)
 }
 
 // unfinished are the deployment groups of which something was changed and neither ended nor undone.

@@ -193,6 +193,35 @@ func TestFailingLeaseLeavesThePool(t *testing.T) {
 	}
 }
 
+// What was read while another command of the lease was at work is old once that has ended: a command that then fails
+// does not take what the other has left for what a crashed one had taken.
+func TestWhatIsReadBesideAnotherCommandIsReadAgain(t *testing.T) {
+	const host, other = "a.example.com", "b.example.com"
+	id := someLease(someOwner, 1)
+	s, c := newServer(t, 1)
+	s.claimed(t, id, host, "first")
+	ended := false
+	s.before = func(s *server, method, path string) (int, bool) {
+		switch {
+		case method == http.MethodPatch && strings.HasPrefix(path, claimPath+"run--") && !ended:
+			ended = true
+			delete(s.objects, claimPath+state.AnnouncementName("first"))
+		case method == http.MethodPatch && path == claimPath+other:
+			s.claimed(t, someLease(somebodyElses, 1), other, "")
+			return http.StatusConflict, true
+		}
+		return 0, false
+	}
+	a, _ := applier(t, c)
+	err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host, other)})
+	if _, ok := errors.AsType[*HeldError](err); !ok || !ended {
+		t.Fatalf("error %v (the other command has ended: %v)", err, ended)
+	}
+	if want := "leases/" + host; !slices.Contains(s.names(), want) {
+		t.Errorf("the cluster has %q, and no %s", s.names(), want)
+	}
+}
+
 // A command that was taken for dead while it stood still gives no claim back: another one works in its place. What it has
 // made for a host that another owner holds by now goes.
 func TestACommandThatCountsAsDeadGivesNoClaimBack(t *testing.T) {

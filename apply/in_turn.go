@@ -26,13 +26,11 @@ func (a *Applier) newTurn(groups []lease.Group) *turn.Turn {
 
 // tellWaiting tells of a command that is waited for.
 func (a *Applier) tellWaiting(other *state.Announcement) {
-	for _, g := range other.Groups {
-		a.send(Event{
-			Time: time.Now(), Action: Waiting, Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq},
-			Kind: "lease", Name: g.String(), Message: "another command is at work on it: " + other.String(),
-		})
-		return
-	}
+	g := other.Groups[0] // the reader of announcements takes none without a group
+	a.send(Event{
+		Time: time.Now(), Action: Waiting, Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq},
+		Kind: "lease", Name: g.String(), Message: "another command is at work on it: " + other.String(),
+	})
 }
 
 // whoRuns is who runs the command, as USER@HOST.
@@ -52,7 +50,8 @@ func whoRuns() string {
 // Where the work is a part of that of another verb it is done in that one's turn.
 func (a *Applier) inTurn(ctx context.Context, groups []lease.Group, work func(ctx context.Context) (unfinished []lease.Group, err error)) error {
 	if a.opts.turn != nil {
-		_, err := work(ctx)
+		unfinished, err := work(ctx)
+		a.opts.turn.Leave(unfinished...)
 		return err
 	}
 	a.opts.turn = a.newTurn(groups)
@@ -62,7 +61,8 @@ func (a *Applier) inTurn(ctx context.Context, groups []lease.Group, work func(ct
 		if errors.Is(err, turn.ErrAgain) {
 			continue
 		}
-		return errors.Join(err, a.opts.turn.Commit(ctx, unfinished))
+		a.opts.turn.Leave(unfinished...)
+		return errors.Join(err, a.opts.turn.Commit(ctx))
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 // that it is about to write or to delete. A run that changes nothing marks nothing.
 func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
 	relied := func(h *held) bool { return !h.took }
-	if !slices.ContainsFunc(r.sortedHolds(), relied) {
+	if !r.marks() || !slices.ContainsFunc(r.sortedHolds(), relied) {
 		return nil
 	}
 	written := map[string]bool{}
@@ -65,9 +65,15 @@ func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
 	return r.mark(ctx, func(name string) bool { return all || written[name] })
 }
 
-// mark puts the run's mark on claims that the run has only relied on so far. Where one has moved since it
-// was read it is decided on anew.
+// marks is true where the run has to mark what it relies on: it works in the place of a command that was taken for dead,
+// or its turn is over, as when it has waited for an address before it writes a record.
+func (r *run) marks() bool { return r.opts.turn == nil || r.opts.turn.Succeeds(r.group) }
+
+// mark puts the run's mark on claims that the run has only relied on so far, where it has to (marks). Where one has moved since it was read it is decided on anew.
 func (r *run) mark(ctx context.Context, named func(name string) bool) error {
+	if !r.marks() {
+		return nil
+	}
 	r.marking = true
 	defer func() { r.marking = false }()
 	for _, h := range r.sortedHolds() {

@@ -86,7 +86,7 @@ func (e *StayedError) Error() string {
 
 // PlanMigration reads the cluster and finds the chosen leases that have routes. It writes nothing.
 func (a *Applier) PlanMigration(ctx context.Context, choose func(lease.ID) bool, opts MigrateOptions) (*Migration, error) {
-	snapshot, err := a.read(ctx, true)
+	snapshot, err := a.read(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func (m *leaseMigration) whileMarked(ctx context.Context, routes []*crossing, do
 	if own == m.opts.turn {
 		return err
 	}
-	return errors.Join(err, own.Commit(ctx, nil))
+	return errors.Join(err, own.Commit(ctx))
 }
 
 // markRoutes marks the parts that the routes serve, as a run of apply does before it writes or deletes.

@@ -50,6 +50,9 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 		if releases == nil {
 			return failures(append(errs, over))
 		}
+		if !slices.ContainsFunc(releases, func(r *releasing) bool { return r.err != nil || r.changed }) {
+			errs = append(errs, over) // the end of a turn that changed nothing is no lease's
+		}
 		for _, r := range releases {
 			if r.err == nil && r.changed {
 				r.err = over

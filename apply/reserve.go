@@ -33,7 +33,8 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 			}
 			return snapshot, err
 		},
-		do: (*run).reserveOnly,
+		claim: (*run).reserve,
+		do:    (*run).reserveOnly,
 		end: func(r *run, _ context.Context) error {
 			if !r.opts.Check {
 				r.event(Done, "lease", "", r.req.Lease.String(), "reserved")
@@ -43,8 +44,9 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 	})
 }
 
+// reserveOnly ends the work on what was claimed: no object is written for it.
 func (r *run) reserveOnly(ctx context.Context) error {
-	if err := r.reserve(ctx); err != nil {
+	if err := r.confirm(ctx); err != nil {
 		return err
 	}
 	if r.opts.Prune {

@@ -31,6 +31,8 @@ type run struct {
 
 	// holds are the claims that the run relies on, by name.
 	holds map[string]*held
+	// above are the wildcards as they were listed after the run had taken its hosts; nil where they are yet to be read.
+	above *[]*state.Claim
 	// unclear are the claims that the run has tried to take by a write whose answer was lost.
 	unclear map[string]*held
 	// before is what the group had written on claims that the run has changed.
@@ -77,17 +79,31 @@ type run struct {
 	routed  *lease.Definition
 }
 
+// apply does the whole work on a lease: it claims, writes and prunes.
 func (r *run) apply(ctx context.Context) error {
+	if err := r.claim(ctx); err != nil {
+		return err
+	}
+	return r.applyClaimed(ctx)
+}
+
+// claim takes what the definition asks for.
+func (r *run) claim(ctx context.Context) error {
 	if err := r.fitsOperators(); err != nil {
 		return err
 	}
-	if err := r.reserve(ctx); err != nil {
+	return r.reserve(ctx)
+}
+
+// applyClaimed confirms what was claimed, writes the objects of it, and prunes.
+func (r *run) applyClaimed(ctx context.Context) error {
+	if err := r.confirm(ctx); err != nil {
 		return err
 	}
 	granted := state.Granted(r.def, r.withheldHosts, r.withheldPorts)
 	desired, err := render.Lease(granted, r.opts.Config, r.addresses)
 	rest, moved := r.splitMoved(desired)
-	if err == nil && r.opts.turn.Succeeds(r.group) {
+	if err == nil {
 		err = r.markWritten(ctx, desired)
 	}
 	if err == nil {

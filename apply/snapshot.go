@@ -57,6 +57,8 @@ type snapshot struct {
 	manifests map[string]*unstructured.Unstructured
 	// definitions are those that are kept, by the names of their objects, as far as they were asked for.
 	definitions map[string]*kept.Definition
+	// holdersOnly is true where the definitions were read only of groups that held something.
+	holdersOnly bool
 	// runs are the announcements of commands, where those were asked for.
 	runs    []*state.Announcement
 	gateway published.Gateway
@@ -84,6 +86,9 @@ type reading struct {
 	// definitions are the deployment groups whose kept definitions are read too; allDefinitions reads those of all.
 	definitions    []lease.Group
 	allDefinitions bool
+	// holders reads the definitions only of groups that hold or note something on a claim: of the others there is
+	// hardly ever one.
+	holders bool
 	// runs reads the announcements of commands.
 	runs bool
 }
@@ -99,11 +104,21 @@ func (how reading) selector() string {
 }
 
 // kept reads the definitions that are kept.
-func (how reading) kept(ctx context.Context, l ledger.Ledger) (map[string]*kept.Definition, error) {
+func (how reading) kept(ctx context.Context, l ledger.Ledger, claims []*state.Claim) (map[string]*kept.Definition, error) {
 	if how.allDefinitions {
 		return listDefinitions(ctx, l, "", func(string) bool { return true })
 	}
-	return readDefinitions(ctx, l, how.definitions)
+	groups := how.definitions
+	if how.holders {
+		holders := map[lease.Group]bool{}
+		for _, c := range claims {
+			for _, g := range c.Writers() {
+				holders[g] = true
+			}
+		}
+		groups = slices.DeleteFunc(slices.Clone(groups), func(g lease.Group) bool { return !holders[g] })
+	}
+	return readDefinitions(ctx, l, groups)
 }
 
 // claims reads the claims, of one owner where the reading is of one group.
@@ -116,7 +131,8 @@ func (how reading) claims(ctx context.Context, l ledger.Ledger) ([]*state.Claim,
 
 func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how reading) (*snapshot, error) {
 	s := &snapshot{
-		claims: map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
+		holdersOnly: how.holders,
+		claims:      map[string]*state.Claim{}, namespaces: map[string]bool{}, tenants: map[string]lease.ID{},
 		hostUses: map[string][]state.Use{}, addressUses: map[netip.Addr][]state.Use{}, ports: map[string]state.PortObject{},
 		shared: map[lease.Group][]owned{}, written: map[lease.Group][]owned{}, theirs: map[lease.Group][]owned{}, serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, live: map[string]map[string]*unstructured.Unstructured{}, lacks: map[kinds.Kind]bool{},
 	}
@@ -131,14 +147,13 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 		}
 	}
 	group, ctx := parallel.WithContext(ctx)
-	if !how.claimsFirst {
-		group.Go(func() (err error) {
-			claims, err = how.claims(ctx, l)
-			return err
-		})
-	}
 	group.Go(func() (err error) {
-		s.definitions, err = how.kept(ctx, l)
+		if !how.claimsFirst {
+			if claims, err = how.claims(ctx, l); err != nil {
+				return err
+			}
+		}
+		s.definitions, err = how.kept(ctx, l, claims)
 		return err
 	})
 	if how.runs {
@@ -213,8 +228,8 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 
 // read takes the snapshot, and finds the operators and what they go by: the Manifests of Akash's
 // provider.
-func (a *Applier) read(ctx context.Context, withAddresses bool, definitions ...lease.Group) (*snapshot, error) {
-	return a.readWith(ctx, reading{addresses: withAddresses, further: kinds.RecordsOf(a.opts.Config), definitions: definitions})
+func (a *Applier) read(ctx context.Context, definitions ...lease.Group) (*snapshot, error) {
+	return a.readWith(ctx, reading{addresses: true, further: kinds.RecordsOf(a.opts.Config), definitions: definitions})
 }
 
 func (a *Applier) readWith(ctx context.Context, how reading) (*snapshot, error) {

@@ -33,7 +33,7 @@ type held struct {
 }
 
 // reserve takes all that the lease must hold, or nothing: where others hold something it gives
-// back what it took and says who they are.
+// back what it took and says who they are. What was taken has yet to be confirmed.
 func (r *run) reserve(ctx context.Context) error {
 	if r.snapshot.closing {
 		return &ClosingError{Namespace: r.opts.Config.LedgerNamespace}
@@ -207,10 +207,23 @@ func (r *run) takeAll(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.checkWildcards(ctx); err != nil {
-		return err
+	return r.bindAll(ctx)
+}
+
+// confirm completes what reserve has taken: it compares the hosts with the wildcards above them, and looks whether the
+// ledger is being removed. Where it may not be held all of it is given back.
+func (r *run) confirm(ctx context.Context) error {
+	if r.opts.Check {
+		return nil
 	}
-	return r.checkOpen(ctx)
+	err := r.checkWildcards(ctx)
+	if err == nil {
+		err = r.checkOpen(ctx)
+	}
+	if err != nil {
+		return r.giveUp(ctx, err)
+	}
+	return nil
 }
 
 // take takes one thing. Where another run holds it that has not ended, it asks again for a while.

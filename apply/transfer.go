@@ -26,15 +26,16 @@ const KindThing = "thing"
 // the ledger keeps for it, or by the notes of what was withheld from it. A definition (def, may be nil) is applied instead
 // where one is given. Otherwise the old routes stay until the lease's next apply.
 func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, def *lease.Definition) error {
-	snapshot, err := a.read(ctx, true, to.Group())
+	snapshot, err := a.read(ctx, to.Group())
 	if err != nil {
 		return err
 	}
 	var r *run
 	over := a.inTurn(ctx, a.transferring(to, things, snapshot), func(ctx context.Context) (unfinished []lease.Group, err error) {
 		if snapshot == nil { // what was read before is old
-			if snapshot, err = a.read(ctx, true, to.Group()); err != nil {
-				return nil, err
+			if snapshot, err = a.read(ctx, to.Group()); err != nil {
+				r.err = err
+				return nil, nil //nolint:nilerr // the run keeps its error
 			}
 		}
 		r = a.newRun(nil, state.Request{Lease: to})

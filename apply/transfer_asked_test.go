@@ -55,7 +55,7 @@ func TestDefinitionOfAnotherOrder(t *testing.T) {
 	for of, want := range map[lease.ID]bool{id: true, next: false} {
 		r := a.newRun(nil, state.Request{Lease: of})
 		var err error
-		if r.snapshot, err = a.read(t.Context(), true, of.Group()); err != nil {
+		if r.snapshot, err = a.read(t.Context(), of.Group()); err != nil {
 			t.Fatal(err)
 		}
 		if asked := r.askedFor(); (asked != nil) != want {

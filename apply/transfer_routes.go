@@ -19,7 +19,7 @@ func (r *run) moveRoutes(ctx context.Context, moves []*move, def *lease.Definiti
 		next.req, _ = state.NewRequest(def, r.opts.Config)
 		next.group, next.routesOnly = def.Lease.Group(), true
 		// What was read is older than what was moved.
-		snapshot, err := r.read(ctx, true, r.group)
+		snapshot, err := r.read(ctx, r.group)
 		if err != nil {
 			return r.keepMoved(ctx, moves, err)
 		}

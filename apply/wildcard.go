@@ -34,17 +34,10 @@ func (r *run) pendingUntil() string {
 
 // checkWildcards completes the claims on hosts and wildcards that this run has taken.
 func (r *run) checkWildcards(ctx context.Context) error {
-	var hosts []*held
-	for _, h := range r.sortedHolds() {
-		switch {
-		case h.want.Kind == state.Host && h.anew:
-			hosts = append(hosts, h)
-		case h.want.Kind == state.Wildcard && !protocol.IsBound(h.claim, r.group):
-			if err := r.bind(ctx, h); err != nil {
-				return err
-			}
-		}
+	if err := r.bindAll(ctx); err != nil {
+		return err
 	}
+	hosts := r.hostsAnew()
 	if err := r.below(ctx, hosts); err != nil {
 		return err
 	}
@@ -52,6 +45,48 @@ func (r *run) checkWildcards(ctx context.Context) error {
 		h.anew = false
 	}
 	return nil
+}
+
+// bindAll binds the wildcards that are pending.
+func (r *run) bindAll(ctx context.Context) error {
+	for _, h := range r.sortedHolds() {
+		if h.want.Kind == state.Wildcard && !protocol.IsBound(h.claim, r.group) {
+			if err := r.bind(ctx, h); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hostsAnew are the hosts that have yet to be compared with the wildcards above them.
+func (r *run) hostsAnew() (hosts []*held) {
+	for _, h := range r.sortedHolds() {
+		if h.want.Kind == state.Host && h.anew {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
+}
+
+// lookAbove lists the wildcards once for all leases that have taken hosts, after the last of these was written.
+func (a *Applier) lookAbove(ctx context.Context, runs []*run) {
+	var looking []*run
+	for _, r := range runs {
+		if r.err == nil && len(r.hostsAnew()) > 0 {
+			looking = append(looking, r)
+		}
+	}
+	if len(looking) < 2 {
+		return
+	}
+	claims, err := a.ledger.List(ctx, state.Wildcard)
+	if err != nil {
+		return // each lease looks for itself, and meets what is wrong
+	}
+	for _, r := range looking {
+		r.above = &claims
+	}
 }
 
 // looks is how often a wildcard looks again while runs under way have hosts below it: they may fail, and
@@ -213,7 +248,12 @@ func (r *run) below(ctx context.Context, hosts []*held) error {
 	return err
 }
 
+// wildcards are those above hosts: as they were listed for all leases, at the first look, or as they are now.
 func (r *run) wildcards(ctx context.Context, over map[string][]*held) ([]*state.Claim, error) {
+	if listed := r.above; listed != nil {
+		r.above = nil
+		return *listed, nil
+	}
 	if len(over) > 1 {
 		return r.ledger.List(ctx, state.Wildcard)
 	}

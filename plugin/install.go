@@ -84,7 +84,8 @@ func newUninstall(c *cli) *cobra.Command {
 		Short: "Remove what install brought",
 		Long: `
 			Remove what install brought. While claims exist it refuses, unless it is forced: the ledger goes
-			with its namespace. Resource definitions of which objects exist stay.`,
+			with its namespace. While another command is at work it always refuses. Resource definitions of
+			which objects exist stay.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkDryRun(&dryRun); err != nil {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -95,4 +96,21 @@ func (r *rivalFinder) host(hold Hold, me asker) (asker, bool) {
 	}
 	other, known := r.first[HostName(over)]
 	return other, known && other.lease.Owner != me.lease.Owner
+}
+
+// Alone says of each request of one run whether what becomes of it changes nothing for the others: it asks for hosts
+// only, and no other request asks for one of them, of whichever owner. A lease that fails gives back what another of its
+// owner would get, and an address that any other could be given.
+func Alone(requests []Request) []bool {
+	asked := map[string]int{}
+	for _, req := range requests {
+		for _, hold := range req.HostHolds() {
+			asked[hold.Name()]++
+		}
+	}
+	alone := make([]bool, len(requests))
+	for i, req := range requests {
+		alone[i] = len(req.Endpoints) == 0 && !slices.ContainsFunc(req.HostHolds(), func(h Hold) bool { return asked[h.Name()] > 1 })
+	}
+	return alone
 }

@@ -57,3 +57,33 @@ func TestRivals(t *testing.T) {
 		}
 	}
 }
+
+// A lease may be claimed for before the others are done with where nothing that becomes of it changes anything for them.
+func TestAlone(t *testing.T) {
+	hosts := func(owner string, hosts ...string) Request {
+		req := Request{Lease: lease.ID{Owner: owner, DSeq: 1, GSeq: 1, OSeq: 1}}
+		for _, host := range hosts {
+			req.Hosts = append(req.Hosts, HostWant{Host: host, Path: "/"})
+		}
+		return req
+	}
+	leased := hosts("a", "x.example.com")
+	leased.Endpoints = []EndpointWant{{Name: "public", SharingKey: "a-ip-public"}}
+	for name, tt := range map[string]struct {
+		requests []Request
+		want     []bool
+	}{
+		"nothing":                   {nil, []bool{}},
+		"one":                       {[]Request{hosts("a", "x.example.com", "y.example.com")}, []bool{true}},
+		"hosts of their own":        {[]Request{hosts("a", "x.example.com"), hosts("a", "y.example.com"), hosts("b", "z.example.com")}, []bool{true, true, true}},
+		"the same host":             {[]Request{hosts("a", "x.example.com"), hosts("a", "y.example.com", "x.example.com"), hosts("b", "z.example.com")}, []bool{false, false, true}},
+		"the same host, two owners": {[]Request{hosts("a", "x.example.com"), hosts("b", "x.example.com")}, []bool{false, false}},
+		"the same wildcard":         {[]Request{hosts("a", "*.example.com"), hosts("a", "*.example.com")}, []bool{false, false}},
+		"a wildcard and a host":     {[]Request{hosts("a", "*.example.com"), hosts("b", "x.example.com")}, []bool{true, true}},
+		"an address":                {[]Request{leased, hosts("b", "z.example.com")}, []bool{false, true}},
+	} {
+		if got := Alone(tt.requests); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // ClaimsExistError says why nothing was uninstalled.
@@ -29,21 +31,33 @@ func (e *ClaimsExistError) Error() string {
 	return fmt.Sprintf("%s, and the ledger would go with it: nothing was removed. Release them first (kubectl akash-net state leases shows them), or use --force", what)
 }
 
+// AtWorkError says that a command is at work on the ledger, or has crashed: nothing was uninstalled.
+type AtWorkError struct {
+	// Run says who is at work, and since when.
+	Run     string
+	Crashed bool
+}
+
+func (e *AtWorkError) Error() string {
+	next := "Wait until it has ended"
+	if e.Crashed {
+		next = "Mend what it has left (kubectl akash-net repair), or use --force"
+	}
+	return e.Run + ": nothing was removed. " + next
+}
+
 // Uninstall removes what Install made. Resource definitions of which objects exist stay, and so
-// does Akash's manifest namespace. While there are claims it refuses, unless it is forced.
+// does Akash's manifest namespace. While there are claims it refuses, unless it is forced; while a command is at work
+// it always does.
 //
-// The ledger is closed before its claims are counted: a run that takes one meanwhile gives it back. Where the
-// namespace stays the ledger is opened again.
+// The ledger is closed before it is looked at: a command that takes its first claim later gives it back, and one that
+// has taken it before is seen. Where the namespace stays the ledger is opened again.
 func (i *Installer) Uninstall(ctx context.Context, force bool) error {
 	if err := i.close(ctx); err != nil {
 		return err
 	}
-	claims, err := ledger.New(i.Cluster, i.Config.LedgerNamespace).List(ctx)
-	if err != nil {
-		return err
-	}
-	if len(claims) > 0 && !force {
-		return errors.Join(&ClaimsExistError{Claims: len(claims)}, i.reopen(ctx))
+	if refused, err := i.inUse(ctx, force); err != nil || refused != nil {
+		return cmp.Or(err, errors.Join(refused, i.reopen(ctx)))
 	}
 	objects, err := manifests.All(i.Config, "")
 	if err != nil {
@@ -60,6 +74,26 @@ func (i *Installer) Uninstall(ctx context.Context, force bool) error {
 		}
 	}
 	return i.reopen(ctx)
+}
+
+// inUse is why the ledger cannot be removed; nil where it can.
+func (i *Installer) inUse(ctx context.Context, force bool) (refused, err error) {
+	book := ledger.New(i.Cluster, i.Config.LedgerNamespace)
+	runs, err := book.Announcements(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := i.Cluster.Now()
+	for _, run := range runs {
+		if crashed := run.Over(now); run.Phase != state.Fenced && (!crashed || !force) {
+			return &AtWorkError{Run: run.Stands(now), Crashed: crashed}, nil
+		}
+	}
+	claims, err := book.List(ctx)
+	if err == nil && len(claims) > 0 && !force {
+		refused = &ClaimsExistError{Claims: len(claims)}
+	}
+	return refused, err
 }
 
 // uninstallObject deletes an object, or tells why it stays. One that has changed since it was read is read

@@ -108,10 +108,25 @@ type runs struct {
 	gone map[string]bool
 	// ended are marks of the command's own runs that have ended without an error.
 	ended map[string]bool
+	// met are the deployment groups of which claims were read that another command was at work on.
+	met map[lease.Group]bool
 }
 
 func newRuns() *runs {
-	return &runs{own: map[string]bool{}, gone: map[string]bool{}, ended: map[string]bool{}}
+	return &runs{own: map[string]bool{}, gone: map[string]bool{}, ended: map[string]bool{}, met: map[lease.Group]bool{}}
+}
+
+// Met says, once, whether claims of one of the deployment groups were read while another command was at work on them, or
+// had crashed: what it has done since is not in what was read.
+func (l Ledger) Met(groups []lease.Group) bool {
+	l.runs.mu.Lock()
+	defer l.runs.mu.Unlock()
+	met := false
+	for _, g := range groups {
+		met = met || l.runs.met[g]
+		delete(l.runs.met, g)
+	}
+	return met
 }
 
 // Own says that a nonce is that of the command itself.
@@ -178,8 +193,20 @@ func (l Ledger) settle(ctx context.Context, claims []*state.Claim, there map[str
 	l.runs.mu.Unlock()
 	for _, c := range claims {
 		c.Settle(l.runs.hasEnded)
+		l.runs.meet(c)
 	}
 	return nil
+}
+
+// meet notes of which deployment groups a claim carries marks of other commands that have not ended.
+func (r *runs) meet(c *state.Claim) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range c.Parts {
+		if p.Run != "" && !r.own[state.NonceOf(p.Run)] {
+			r.met[p.Lease.Group()] = true
+		}
+	}
 }
 
 // eachAnnounced finds the nonces of all announcements.

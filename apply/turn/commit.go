@@ -26,9 +26,20 @@ func (t *Turn) Undo(ctx context.Context) error {
 	})
 }
 
+// Leave notes that the work for some of the groups is unfinished.
+func (t *Turn) Leave(groups ...lease.Group) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, g := range groups {
+		if !slices.Contains(t.unfinished, g) {
+			t.unfinished = append(t.unfinished, g)
+		}
+	}
+}
+
 // Commit ends the turn. Of the groups that are unfinished it leaves an announcement: whoever comes next for them need
 // not wait. The error says that the command was taken for dead, or that the API server did not take its end.
-func (t *Turn) Commit(ctx context.Context, unfinished []lease.Group) error {
+func (t *Turn) Commit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(cluster.WithGate(context.WithoutCancel(ctx), nil), commitTime)
 	defer cancel()
 	if err := t.opening.Acquire(ctx, 1); err != nil {
@@ -45,6 +56,7 @@ func (t *Turn) Commit(ctx context.Context, unfinished []lease.Group) error {
 	if t.lost != nil || t.own == nil {
 		return t.lost
 	}
+	unfinished := t.unfinished
 	if err := t.bury(ctx, unfinished); err != nil {
 		return err
 	}

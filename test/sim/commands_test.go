@@ -24,12 +24,16 @@ type command struct {
 	expires  time.Duration
 	// began and ended are the moments between which it ran; ended is 0 while it does.
 	began, ended int
-	err          error
+	// wrote is the moment of its last write to a claim before it counted as dead.
+	wrote int
+	err   error
 	// had are the things of the lease when it began, withheld those that it was not given.
 	had, hadForGood []string
 	withheld        map[string]bool
-	// crashedAfter is that of a repair, defs are its definitions.
+	// defs are the definitions of a repair.
 	defs []*lease.Definition
+	// beside are those for other leases that the same call of the program does.
+	beside []*command
 }
 
 func (c *command) String() string {
@@ -75,9 +79,24 @@ func allLeases() (ids []lease.ID) {
 	return ids
 }
 
-// draw draws a command.
+// draw draws a command; some are for several leases.
 func (w *world) draw(leases []lease.ID) *command {
-	c := &command{id: leases[w.Intn(len(leases))], withheld: map[string]bool{}}
+	c := w.drawFor(leases[w.Intn(len(leases))])
+	if c.verb != "apply" && c.verb != "reserve" || w.Intn(4) > 0 {
+		return c
+	}
+	for _, i := range w.Perm(len(leases)) {
+		if other := w.drawFor(leases[i]); other.id != c.id && len(c.beside) < 2 && (other.verb == "apply" || other.verb == "reserve") {
+			other.verb, other.expires = c.verb, c.expires
+			c.beside = append(c.beside, other)
+		}
+	}
+	return c
+}
+
+// drawFor draws a command for a lease.
+func (w *world) drawFor(id lease.ID) *command {
+	c := &command{id: id, withheld: map[string]bool{}}
 	for _, i := range w.Perm(len(allHosts))[:1+w.Intn(3)] {
 		c.hosts = append(c.hosts, allHosts[i])
 	}
@@ -120,31 +139,44 @@ func (c *command) definition() *lease.Definition {
 	return d
 }
 
+// all are the command and those for the other leases.
+func (c *command) all() []*command { return append([]*command{c}, c.beside...) }
+
+// request is what the command reserves.
+func (c *command) request(cfg *config.ProviderConfig) (state.Request, lease.Problems) {
+	if !c.endpoint {
+		return state.NamedRequest(c.id, c.hosts, nil, "", cfg)
+	}
+	return state.NamedRequest(c.id, c.hosts, []string{state.AutoAddress}, "public", cfg)
+}
+
 // do does the command.
 func (c *command) do(ctx context.Context, p *process) error {
 	opts := apply.Options{Config: settings(), Prune: true, Concurrency: 1, Expires: c.expires, AssumeServing: true, Report: func(e apply.Event) {
-		if e.Action == apply.Withheld {
-			c.withheld[e.Name] = true
+		for _, d := range c.all() {
+			if e.Action == apply.Withheld && e.Lease.Group() == d.id.Group() {
+				d.withheld[e.Name] = true
+			}
 		}
 	}}
 	a := apply.New(p.cluster, opts)
 	switch c.verb {
 	case "apply":
-		return a.Apply(ctx, []*lease.Definition{c.definition()})
+		var defs []*lease.Definition
+		for _, d := range c.all() {
+			defs = append(defs, d.definition())
+		}
+		return a.Apply(ctx, defs)
 	case "reserve":
-		var wanted []string
-		if c.endpoint {
-			wanted = []string{state.AutoAddress}
+		var requests []state.Request
+		for _, d := range c.all() {
+			req, problems := d.request(opts.Config)
+			if len(problems) > 0 {
+				return problems
+			}
+			requests = append(requests, req)
 		}
-		endpoint := ""
-		if c.endpoint {
-			endpoint = "public"
-		}
-		req, problems := state.NamedRequest(c.id, c.hosts, wanted, endpoint, opts.Config)
-		if len(problems) > 0 {
-			return problems
-		}
-		return a.Reserve(ctx, []state.Request{req})
+		return a.Reserve(ctx, requests)
 	case "release":
 		return a.Release(ctx, []lease.Group{c.id.Group()}, c.hosts...)
 	case "transfer":
@@ -153,6 +185,21 @@ func (c *command) do(ctx context.Context, p *process) error {
 		return a.Repair(ctx, apply.RepairOptions{CrashedAfter: crash, Definitions: c.defs})
 	}
 	panic(c.verb)
+}
+
+// errorOf is what of the error of a command is that of a lease.
+func errorOf(err error, g lease.Group) error {
+	all, ok := errors.AsType[apply.Failures](err)
+	if !ok {
+		return err
+	}
+	var own []error
+	for _, e := range all {
+		if of, ok := errors.AsType[*apply.LeaseError](e); !ok || of.Lease == g {
+			own = append(own, e)
+		}
+	}
+	return errors.Join(own...)
 }
 
 // refused is true for an error with which a command says that it has changed nothing.
@@ -165,20 +212,28 @@ func refused(err error) bool {
 
 // begin and end note a command's beginning and end.
 func (p *process) begin(c *command) {
-	p.note("%s: %s begins", p.name, c)
-	p.mu.Lock()
-	p.commands, p.now = append(p.commands, c), c
-	c.began = len(p.trace)
-	p.mu.Unlock()
-	c.had, c.hadForGood = p.things(c.id.Group(), false), p.things(c.id.Group(), true)
+	for _, d := range c.all() {
+		p.note("%s: %s begins", p.name, d)
+		p.mu.Lock()
+		p.commands, p.now = append(p.commands, d), c
+		d.began = len(p.trace)
+		p.mu.Unlock()
+		d.had, d.hadForGood = p.things(d.id.Group(), false), p.things(d.id.Group(), true)
+	}
 }
 
 func (p *process) end(c *command, err error) {
-	how := "done"
-	if err != nil {
-		how = strings.Join(strings.Fields(err.Error()), " ")
+	for _, d := range c.all() {
+		d.err = errorOf(err, d.id.Group())
+		how := "done"
+		if d.err != nil {
+			how = strings.Join(strings.Fields(d.err.Error()), " ")
+		}
+		p.note("%s: %s: %s", p.name, d, how)
+		d.ended = len(p.trace)
 	}
-	p.note("%s: %s: %s", p.name, c, how)
-	c.err, c.ended, p.now = err, len(p.trace), nil
-	p.judgeCommand(c, c.ended)
+	p.now, p.announced = nil, ""
+	for _, d := range c.all() {
+		p.judgeCommand(d, d.ended)
+	}
 }

@@ -85,6 +85,21 @@ func (w *world) judgeWrite(q *request, deleted *unstructured.Unstructured) {
 	if deleted != nil && q.of.now != nil {
 		w.judgeDelete(q.of.now, deleted, claims)
 	}
+	w.notice(q)
+}
+
+// notice notes what a command has written in its turn.
+func (w *world) notice(q *request) {
+	if strings.Contains(q.http.URL.Path, "/leases/run--") && q.of.announced == "" {
+		q.of.announced = q.http.URL.Path
+	}
+	own := w.server.objects[q.of.announced]
+	if q.of.now == nil || own == nil || own.object.GetAnnotations()[state.AnnotationPhase] == string(state.Fenced) || !strings.Contains(q.http.URL.Path, "/leases/") {
+		return
+	}
+	for _, d := range q.of.now.all() {
+		d.wrote = len(w.trace)
+	}
 }
 
 // before is the route or ProviderHost that a request is about to delete.
@@ -104,7 +119,8 @@ func (w *world) before(q *request) *unstructured.Unstructured {
 func (w *world) judgeDelete(c *command, o *unstructured.Unstructured, claims []*state.Claim) {
 	id, _ := lease.IDFromLabels(o.GetLabels())
 	given := slices.ContainsFunc(c.defs, func(d *lease.Definition) bool { return d.Lease.Group() == id.Group() })
-	if given || id.Group() == c.id.Group() && c.verb != "repair" || c.verb == "transfer" && c.id.Owner == id.Owner {
+	own := slices.ContainsFunc(c.all(), func(d *command) bool { return d.id.Group() == id.Group() })
+	if given || own && c.verb != "repair" || c.verb == "transfer" && c.id.Owner == id.Owner {
 		return
 	}
 	for _, u := range state.HostUses(o) {
@@ -121,10 +137,12 @@ func (w *world) judgeDelete(c *command, o *unstructured.Unstructured, claims []*
 func (c *command) meets(other *command) bool { return c.ended == 0 || c.ended >= other.began }
 
 // follows is true for a command that may have had its turn after the other: it ended later, or was killed. One that
-// counted as dead has had none.
+// counted as dead had its turn until then.
 func (c *command) follows(other *command) bool {
-	var lost *turn.LostError
-	return c.ended == 0 || c.ended > other.ended && !errors.As(c.err, &lost)
+	if _, lost := errors.AsType[*turn.LostError](c.err); lost {
+		return c.wrote > other.ended
+	}
+	return c.ended == 0 || c.ended > other.ended
 }
 
 // judgeEnd: what serves rests on a claim of its lease, and of what was just applied everything serves.

@@ -47,6 +47,9 @@ func (broken rule) instead(w *world, q *request) (answer, bool) {
 	case broken == noYield && strings.Contains(q.http.URL.RawQuery, "%28host"):
 		text := `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[]}`
 		return answer{response: w.server.reply(q.http, http.StatusOK, []byte(text))}, true //nolint:bodyclose // the client closes it
+	case broken == noSecondRead && strings.Contains(q.http.URL.RawQuery, "%28wildcard"):
+		text := `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[]}`
+		return answer{response: w.server.reply(q.http, http.StatusOK, []byte(text))}, true //nolint:bodyclose // the client closes it
 	case broken == noSecondRead && q.http.Method == http.MethodGet && strings.Contains(q.http.URL.Path, "/leases/wc--") && !q.of.now.wants("*.example.com"):
 		text := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","details":{"name":"x"},"code":404}`
 		return answer{response: w.server.reply(q.http, http.StatusNotFound, []byte(text))}, true //nolint:bodyclose // the client closes it

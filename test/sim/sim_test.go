@@ -189,7 +189,7 @@ func (w *world) problems(ctx context.Context) (found []state.Problem) {
 func (w *world) alone(ctx context.Context, commands ...*command) {
 	p := w.process("alone" + fmt.Sprint(len(w.processes)))
 	for _, c := range commands {
-		c.withheld, c.ended, c.err = map[string]bool{}, 0, nil
+		c.withheld, c.ended, c.err, c.beside = map[string]bool{}, 0, nil, nil
 	}
 	p.run(ctx, commands...)
 	w.schedule()

@@ -58,6 +58,8 @@ type process struct {
 	dead   bool
 	ended  bool
 	now    *command
+	// announced is the path of its announcement.
+	announced string
 }
 
 // request is one that waits for its turn. Without an HTTP request it is the begin of a command.

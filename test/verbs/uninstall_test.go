@@ -30,7 +30,7 @@ func TestUninstallBesideApply(t *testing.T) {
 	apply.before = func(request string) {
 		if strings.HasPrefix(request, "PATCH providerhosts/") {
 			once.Do(func() {
-				if r := runAs(t.Context(), bare.Kubeconfig, "uninstall"); r.Code != 1 || !strings.Contains(r.Stderr, "1 claim exists") {
+				if r := runAs(t.Context(), bare.Kubeconfig, "uninstall"); r.Code != 1 || !strings.Contains(r.Stderr, "is at work: nothing was removed") {
 					t.Errorf("beside a run that has taken a claim: %s", r)
 				}
 			})
@@ -64,7 +64,20 @@ func TestUninstallBesideApply(t *testing.T) {
 		do(0, bare.Kubeconfig, "release", id.Group().String())
 	}
 
-	// The run has read everything, and the uninstall has counted, before the claim is taken.
+	// A command that is announced and about to take its first claim is seen: the uninstall refuses, also by force.
+	var refused sync.Once
+	early := startProxyOf(t, bare.Config, nil)
+	early.before = func(request string) {
+		if request == "PATCH leases/"+host {
+			refused.Do(func() {
+				do(1, bare.Kubeconfig, "uninstall", "--force").Says(t, "is at work: nothing was removed", "Wait until it has ended")
+			})
+		}
+	}
+	do(0, early.kubeconfig, "apply", "-f", definition)
+	do(0, bare.Kubeconfig, "release", id.Group().String())
+
+	// The run has read everything, and the uninstall has counted, before the run is announced.
 	counted, ended := make(chan struct{}), make(chan struct{})
 	var removing, taking sync.Once
 	uninstall := startProxyOf(t, bare.Config, nil)
@@ -80,7 +93,7 @@ func TestUninstallBesideApply(t *testing.T) {
 	var work sync.WaitGroup
 	late := startProxyOf(t, bare.Config, nil)
 	late.before = func(request string) {
-		if request == "PATCH leases/"+host {
+		if strings.HasPrefix(request, "PATCH leases/run--") {
 			taking.Do(func() {
 				work.Go(func() { uninstalled = runAs(t.Context(), uninstall.kubeconfig, "uninstall") })
 				<-counted

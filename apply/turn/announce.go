@@ -1,0 +1,190 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
+)
+
+// announced is the own announcement; nil where there is none.
+func (t *Turn) announced() *state.Announcement {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.own
+}
+
+// announce writes the announcement unless it is there, and renews it from then on.
+func (t *Turn) announce(ctx context.Context) error {
+	if err := t.writing.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer t.writing.Release(1)
+	if t.announced() != nil {
+		return nil
+	}
+	now := t.cluster.Now()
+	want := &state.Announcement{
+		Nonce: t.nonce, Groups: t.groups, By: t.opts.By, Version: t.opts.Version,
+		Begun: now, Renewed: now, Lasts: Lasts, Phase: state.Active,
+	}
+	if err := t.put(ctx, want); err != nil {
+		return fmt.Errorf("the command could not be announced: %w", err)
+	}
+	t.stop = t.keepRenewing(ctx)
+	return nil
+}
+
+// put writes the own announcement, also where the answer to an earlier write was lost. It waits for no other request
+// of the command: one that takes long must not make the command count as dead. The caller holds writing.
+func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
+	sent, ctx := time.Now(), cluster.Apart(ctx)
+	return t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		conflicts := t.cluster.Conflicts()
+		now, err := t.ledger.Announce(ctx, want)
+		if errors.Is(err, ledger.ErrAgain) {
+			there, unread := t.ledger.Announcement(ctx, t.nonce)
+			switch {
+			case unread != nil:
+				return ledger.Retry(unread)
+			case there == nil && want.UID == "":
+				return false, nil
+			case protocol.Lost(there):
+				return false, t.lose(there)
+			case !saysTheSame(there, want):
+				want.UID, want.ResourceVersion = there.UID, there.ResourceVersion
+				return false, nil
+			}
+			now, err = there, nil // the answer was lost
+		}
+		if err != nil {
+			return false, err
+		}
+		t.mu.Lock()
+		t.own, t.renewed, t.conflicts = now, sent, conflicts
+		t.mu.Unlock()
+		return true, nil
+	})
+}
+
+// saysTheSame is true for the own announcement, as it is read, where it is as it was to be written.
+func saysTheSame(there, want *state.Announcement) bool {
+	return there.Phase == want.Phase && there.Renewed.Equal(want.Renewed.Truncate(time.Microsecond))
+}
+
+// renew says that the command is at work.
+func (t *Turn) renew(ctx context.Context) error {
+	return t.say(ctx, func(*state.Announcement) {})
+}
+
+// say changes the own announcement, and renews it.
+func (t *Turn) say(ctx context.Context, change func(*state.Announcement)) error {
+	if err := t.writing.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer t.writing.Release(1)
+	t.mu.Lock()
+	own, lost := t.own, t.lost
+	t.mu.Unlock()
+	if lost != nil || own == nil {
+		return lost
+	}
+	want := *own
+	want.Renewed = t.cluster.Now()
+	change(&want)
+	return t.put(cluster.WithGate(ctx, nil), &want)
+}
+
+// keepRenewing renews the announcement until it is stopped. A renewal that fails is tried again by the next.
+func (t *Turn) keepRenewing(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(Lasts / 3)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				_ = t.renew(ctx)
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// lose notes that the command was taken for dead.
+func (t *Turn) lose(now *state.Announcement) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lost == nil {
+		lost := &LostError{}
+		if now != nil {
+			lost.By = now.FencedBy
+		}
+		t.lost = lost
+	}
+	return t.lost
+}
+
+// fence takes a command for dead, as its announcement was read. Where that has changed the announcements are listed again.
+func (t *Turn) fence(ctx context.Context, dead *state.Announcement) error {
+	fenced := *dead
+	fenced.Phase, fenced.FencedBy = state.Fenced, t.nonce
+	_, err := t.ledger.Announce(ctx, &fenced)
+	if errors.Is(err, ledger.ErrAgain) {
+		return nil
+	}
+	return err
+}
+
+// takeBack takes the own announcement back while another command is at work.
+func (t *Turn) takeBack(ctx context.Context) error {
+	t.stop()
+	if err := t.writing.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer t.writing.Release(1)
+	return t.remove(ctx)
+}
+
+// remove deletes the own announcement. The caller holds writing.
+func (t *Turn) remove(ctx context.Context) error {
+	unclear := false // an earlier answer was lost
+	return t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		err := t.ledger.Unannounce(ctx, t.announced())
+		if errors.Is(err, ledger.ErrAgain) {
+			unclear = unclear || cluster.IsUnclear(err)
+			there, unread := t.ledger.Announcement(ctx, t.nonce)
+			switch {
+			case unread != nil:
+				return ledger.Retry(unread)
+			case there == nil && unclear:
+				err = nil
+			case protocol.Lost(there):
+				return false, t.lose(there)
+			default:
+				t.mu.Lock()
+				t.own = there
+				t.mu.Unlock()
+				return false, nil
+			}
+		}
+		if err == nil {
+			t.mu.Lock()
+			t.own = nil
+			t.mu.Unlock()
+		}
+		return err == nil, err
+	})
+}
