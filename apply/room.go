@@ -57,5 +57,5 @@ func (r Room) Inventory(cfg *config.ProviderConfig) *inventory.Inventory {
 		addresses = &taken
 	}
 	l := cfg.CommitLevels
-	return inventory.New(r.Cluster(), addresses, inventory.Levels{CPU: l.CPU, GPU: 1, Memory: l.Memory, Storage: l.Storage})
+	return inventory.New(r.Cluster(), addresses, inventory.Levels{CPU: l.CPU, GPU: l.GPU, Memory: l.Memory, Storage: l.Storage})
 }

@@ -115,7 +115,7 @@ func (f *folder) node(of string, n observed.Node) []ResourceRow {
 		row("memory", levels.Memory, func(a inventory.Amounts) uint64 { return a.Memory }),
 		row("ephemeral-storage", levels.Storage, func(a inventory.Amounts) uint64 { return a.EphemeralStorage }),
 	}
-	if gpu := row("gpu", 1, func(a inventory.Amounts) uint64 { return a.GPU }); gpu.Allocatable > 0 || gpu.InUse > 0 || of == OfCluster {
+	if gpu := row("gpu", levels.GPU, func(a inventory.Amounts) uint64 { return a.GPU }); gpu.Allocatable > 0 || gpu.InUse > 0 || of == OfCluster {
 		rows = append(rows, gpu)
 	}
 	return rows

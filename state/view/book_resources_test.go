@@ -29,20 +29,20 @@ func TestResources(t *testing.T) {
 	}
 	c.Capacity.Reserve("akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/7/1/1", inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 3000}}, Addresses: 1})
 	cfg := config.Default()
-	cfg.CommitLevels.CPU, cfg.CommitLevels.Memory = 1.5, math.MaxFloat64
+	cfg.CommitLevels.CPU, cfg.CommitLevels.GPU, cfg.CommitLevels.Memory = 1.5, 2, math.MaxFloat64
 	const gi = 1 << 30
 	want := []ResourceRow{
 		{Of: "cluster", Resource: "cpu", Allocatable: 4000, Committed: 6000, InUse: 1000, Reserved: 2000, Available: 1000},
 		{Of: "cluster", Resource: "memory", Allocatable: 8 * gi, Committed: math.MaxUint64, Available: 8 * gi},
 		{Of: "cluster", Resource: "ephemeral-storage", Allocatable: 10 * gi, Committed: 10 * gi, Available: 10 * gi},
-		{Of: "cluster", Resource: "gpu", Allocatable: 2, Committed: 2, InUse: 1, Available: 1},
+		{Of: "cluster", Resource: "gpu", Allocatable: 2, Committed: 4, InUse: 1, Available: 1},
 		{Of: "cluster", Resource: "addresses", Allocatable: 4, Committed: 4, Reserved: 1, Available: 3},
 		{Of: "class", Name: "beta2", Resource: "storage", Allocatable: 4 * gi, Committed: 4 * gi, InUse: gi, Available: 3 * gi},
 		{Of: "class", Name: "fast", Resource: "storage", Allocatable: math.MaxUint64, Committed: math.MaxUint64, Available: math.MaxUint64, Unlimited: true},
 		{Of: "node", Name: "n1", Resource: "cpu", Allocatable: 4000, Committed: 6000, InUse: 1000, Reserved: 2000, Available: 1000},
 		{Of: "node", Name: "n1", Resource: "memory", Allocatable: 8 * gi, Committed: math.MaxUint64, Available: 8 * gi},
 		{Of: "node", Name: "n1", Resource: "ephemeral-storage", Allocatable: 10 * gi, Committed: 10 * gi, Available: 10 * gi},
-		{Of: "node", Name: "n1", Resource: "gpu", Allocatable: 2, Committed: 2, InUse: 1, Available: 1},
+		{Of: "node", Name: "n1", Resource: "gpu", Allocatable: 2, Committed: 4, InUse: 1, Available: 1},
 		{Of: "node", Name: "n2", Resource: "cpu", Allocatable: 64000, Committed: 96000, Message: "takes no leases: it is cordoned"},
 		{Of: "node", Name: "n2", Resource: "memory", Message: "takes no leases: it is cordoned"},
 		{Of: "node", Name: "n2", Resource: "ephemeral-storage", Message: "takes no leases: it is cordoned"},
