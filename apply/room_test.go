@@ -15,7 +15,7 @@ func TestRoom(t *testing.T) {
 	cfg := config.Default()
 	cfg.CommitLevels = config.CommitLevels{CPU: 2, GPU: 4, Memory: 2, Storage: 2}
 	room := Room{Capacity: observed.Capacity{Reserved: 1, Nodes: []observed.Node{{Name: "n1", Allocatable: inventory.Amounts{CPU: 1000, GPU: 1, Memory: 10, EphemeralStorage: 10},
-		Cards: []inventory.Card{{Vendor: "nvidia", Name: "t4"}}}}}, Addresses: addressRoom([]view.PoolRow{{Addresses: 2, Used: 1}, {Addresses: 1}})}
+		Cards: []inventory.Card{{Vendor: "nvidia", Name: "t4"}}}}}, Addresses: addressRoom([]view.PoolRow{{Addresses: 2, Used: 1}, {Addresses: 2}})}
 	asked := inventory.Resource{ID: 1, Count: 1, CPU: 2000, Memory: 20, GPU: inventory.GPU{Units: 4, Attributes: []string{"vendor/nvidia/model/*"}},
 		Storage: []inventory.Volume{{Size: 20}}, Endpoints: []inventory.Endpoint{{Kind: inventory.LeasedIP, Sequence: 1}}}
 	left := room.Inventory(cfg)
