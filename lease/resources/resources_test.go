@@ -63,21 +63,6 @@ func TestAmountsAreReadAsWritten(t *testing.T) {
 	})
 }
 
-// Akash's commit levels: the figures are its provider's.
-func TestCommit(t *testing.T) {
-	for _, c := range []struct {
-		level        float64
-		amount, want uint64
-	}{
-		{1, 100, 100}, {0.5, 100, 100}, {0, 100, 100}, {math.NaN(), 100, 100}, {2, 100, 50}, {2, 1001, 501}, {2, 1, 1}, {2, 0, 0},
-		{1.5, 1 << 30, 715827883}, {1.2, 1 << 30, 894784853}, {100, 10, 1}, {1e9, 5, 1}, {3, 10, 3}, {1.2, 5750000, 4791667},
-	} {
-		if got := resources.Commit(c.level, c.amount); got != c.want {
-			t.Errorf("%d at level %v is %d, want %d", c.amount, c.level, got, c.want)
-		}
-	}
-}
-
 func TestLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		check func(uint64) error

@@ -1,6 +1,6 @@
 package inventory
 
-import "math"
+import "github.com/akash-net/kubectl-akash-net/lease/resources"
 
 // Levels say how much may be leased out for each unit that there is: with 2, twice as much. Levels up to 1 change
 // nothing.
@@ -11,36 +11,19 @@ type Levels struct {
 	Storage float64 `json:"storage"`
 }
 
-// Commit is what of an amount is taken from a node at a level: the amount divided by the level, rounded half away
-// from zero, and at least 1 of what is more than nothing. Both steps are in float64, as Akash's provider does them, so
-// large amounts lose their low bits. Nothing stays nothing (there it becomes 1).
-func Commit(level float64, amount uint64) uint64 {
-	if !(level > 1) || amount == 0 {
-		return amount
-	}
-	x := math.Round(float64(amount) * (1 / level))
-	if x < 1 {
-		return 1
-	}
-	if x >= math.MaxUint64 {
-		return amount
-	}
-	return uint64(x)
-}
-
 // commit is a group as it is taken from nodes.
 func (l Levels) commit(g Group) Group {
-	resources := make([]Resource, len(g.Resources))
+	units := make([]Resource, len(g.Resources))
 	for i, r := range g.Resources {
-		r.CPU, r.Memory, r.GPU.Units = Commit(l.CPU, r.CPU), Commit(l.Memory, r.Memory), Commit(l.GPU, r.GPU.Units)
+		r.CPU, r.Memory, r.GPU.Units = resources.Commit(l.CPU, r.CPU), resources.Commit(l.Memory, r.Memory), resources.Commit(l.GPU, r.GPU.Units)
 		volumes := make([]Volume, len(r.Storage))
 		for k, v := range r.Storage {
-			v.Size = Commit(l.Storage, v.Size)
+			v.Size = resources.Commit(l.Storage, v.Size)
 			volumes[k] = v
 		}
 		r.Storage = volumes
-		resources[i] = r
+		units[i] = r
 	}
-	g.Resources = resources
+	g.Resources = units
 	return g
 }
