@@ -50,6 +50,7 @@ var points = []point{
 	{"state", (*bench).state, false},
 	{"admission", (*bench).admission, false},
 	{"claims", (*bench).contend, false},
+	{"resources", (*bench).resources, false},
 }
 
 func main() {
