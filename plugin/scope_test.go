@@ -53,6 +53,7 @@ var commandLines = map[string]string{
 	"state pools":                         "connection config",
 	"state -f a.yaml":                     "config namespace",
 	"state pools -f a.yaml":               "config",
+	"status GROUP":                        "connection config",
 	"transfer a.example.com --to LEASE":   "connection config",
 	"uninstall":                           "connection config",
 	"version":                             "",

@@ -1,0 +1,131 @@
+// Package leasestatus reads from the cluster what a lease's status rests on. What is told of it is pure
+// (state/status).
+package leasestatus
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state/status"
+)
+
+// Find are the leases of a deployment group that have a namespace: more than one where its order was won by several
+// providers, or anew.
+func Find(ctx context.Context, c *cluster.Cluster, g lease.Group) ([]lease.ID, error) {
+	var found []lease.ID
+	selector := labels.Set{lease.LabelOwner: g.Owner, lease.LabelDSeq: fmt.Sprint(g.DSeq), lease.LabelGSeq: fmt.Sprint(g.GSeq)}.String()
+	err := cluster.EachMeta(ctx, c, cluster.Namespaces, "", metav1.ListOptions{LabelSelector: selector}, func(m *metav1.ObjectMeta) {
+		if id, ok := lease.IDFromLabels(m.Labels); ok && m.Name == id.Namespace() {
+			found = append(found, id)
+		}
+	}, func() { found = nil })
+	return found, err
+}
+
+// Read reads the objects of a lease: those of its namespace, and the ProviderHosts and the Manifest in the namespace
+// where Akash's provider keeps them.
+func Read(ctx context.Context, c *cluster.Cluster, manifestNamespace string, id lease.ID) (*status.Objects, error) {
+	var out status.Objects
+	group, ctx := parallel.WithContext(ctx)
+	group.Go(func() (err error) {
+		out.Manifest, err = manifest(ctx, c, manifestNamespace, id)
+		return err
+	})
+	group.Go(func() (err error) {
+		out.Deployments, err = list[appsv1.Deployment](ctx, c, kinds.Deployment, id.Namespace(), nil)
+		return err
+	})
+	group.Go(func() (err error) {
+		out.StatefulSets, err = list[appsv1.StatefulSet](ctx, c, kinds.StatefulSet, id.Namespace(), nil)
+		return err
+	})
+	group.Go(func() (err error) {
+		out.Services, err = list[corev1.Service](ctx, c, kinds.Service, id.Namespace(), nil)
+		return err
+	})
+	group.Go(func() (err error) {
+		out.Hosts, err = hosts(ctx, c, manifestNamespace, id)
+		return err
+	})
+	return &out, group.Wait()
+}
+
+func manifest(ctx context.Context, c *cluster.Cluster, namespace string, id lease.ID) (*status.Manifest, error) {
+	o, err := c.Get(ctx, kinds.Manifest, namespace, id.Namespace())
+	switch {
+	case cluster.IsMissingKind(err):
+		return nil, nil //nolint:nilnil // absence is an answer
+	case err != nil:
+		return nil, allowed(err, kinds.Manifest)
+	case o == nil:
+		return nil, nil //nolint:nilnil // as above
+	}
+	return convert[status.Manifest](o)
+}
+
+func hosts(ctx context.Context, c *cluster.Cluster, namespace string, id lease.ID) ([]status.Host, error) {
+	found, err := list[providerHost](ctx, c, kinds.ProviderHost, namespace, id.Labels())
+	if cluster.IsMissingKind(err) {
+		return nil, nil
+	}
+	out := make([]status.Host, len(found))
+	for i, h := range found {
+		out[i].Name, out[i].Spec = h.Name, h.Spec
+	}
+	return out, err
+}
+
+type providerHost struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Hostname string `json:"hostname"`
+		Service  string `json:"service_name"`
+	} `json:"spec"`
+}
+
+// list are the objects of a kind in a namespace that have the labels.
+func list[T any](ctx context.Context, c *cluster.Cluster, kind kinds.Kind, namespace string, with map[string]string) ([]T, error) {
+	found, err := c.Objects(ctx, kind.Resource(), namespace, metav1.ListOptions{LabelSelector: labels.Set(with).String()})
+	if err != nil {
+		return nil, allowed(err, kind)
+	}
+	out := make([]T, 0, len(found))
+	for _, o := range found {
+		typed, err := convert[T](o)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, *typed)
+	}
+	return out, nil
+}
+
+func convert[T any](o *unstructured.Unstructured) (*T, error) {
+	typed := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, typed); err != nil {
+		return nil, fmt.Errorf("%s %s/%s cannot be read: %w", strings.ToLower(o.GetKind()), o.GetNamespace(), o.GetName(), err)
+	}
+	return typed, nil
+}
+
+// allowed adds to a refusal which role would allow it.
+func allowed(err error, kind kinds.Kind) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	return fmt.Errorf("not allowed to read %s: %w\nAsk an administrator to bind you the role for status as well:\n"+
+		"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-status --user=YOU", kind.Resource().GroupResource(), err)
+}
