@@ -17,11 +17,22 @@ func ranged() string { return fmt.Sprintf("{ip: {ranges: [10.79.%d.0/28]}}", har
 // IP operator runs, whose Update of the whole Service takes the address out. Both repair and apply mend it, and
 // the next apply writes nothing.
 func TestServicesThatAskForNothing(t *testing.T) {
-	for name, mend := range map[string]func(w *world, d operators.Deployment, address string) result{
-		"by repair": func(w *world, _ operators.Deployment, address string) result {
-			return w.run("repair", "--operators=off", "--crashed-after=0s", "--assume-crashed", "AsksForNothing/"+address, "LostMarks/service/web-ip-443-tcp", "LostMarks/service/web-ip-53-udp")
+	for name, mend := range map[string]func(w *world, d operators.Deployment, address string){
+		// MetalLB may write a Service meanwhile: what has changed is left, and the same command mends it.
+		"by repair": func(w *world, _ operators.Deployment, address string) {
+			names := []string{"AsksForNothing/" + address, "LostMarks/service/web-ip-443-tcp", "LostMarks/service/web-ip-53-udp"}
+			for tries := 0; len(names) > 0; tries++ {
+				r := w.run(append([]string{"repair", "--operators=off", "--crashed-after=0s", "--assume-crashed"}, names...)...)
+				if tries == 5 {
+					w.Fatalf("%q are not mended: %s", names, r)
+				}
+				shown := w.problems()
+				names = slices.DeleteFunc(names, func(name string) bool {
+					return !slices.ContainsFunc(shown, func(p string) bool { return strings.HasPrefix(p, strings.Replace(name, "/", " ", 1)) })
+				})
+			}
 		},
-		"by apply": func(w *world, d operators.Deployment, _ string) result { return w.apply(d) },
+		"by apply": func(w *world, d operators.Deployment, _ string) { w.apply(d).Exits(w.T, 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, operators.Options{}, ranged(), "--operators=off")
@@ -45,7 +56,7 @@ func TestServicesThatAskForNothing(t *testing.T) {
 			if shown := w.problems(); !slices.ContainsFunc(shown, func(p string) bool { return strings.HasPrefix(p, "AsksForNothing "+address) }) {
 				t.Errorf("the problems are %q", shown)
 			}
-			mend(w, d, address).Exits(t, 0)
+			mend(w, d, address)
 			w.settled("mended", []string{"ip"}, d)
 		})
 	}
