@@ -91,8 +91,12 @@ func TestFactsOfALeaseWithoutManifest(t *testing.T) {
 	id := leaseOf(owner, 1)
 	o, akash := start(t, operators.Options{Owner: owner})
 	must(t, akash.DeclareHostname(t.Context(), id, host, "web", 80))
-	eventually(t, "the lease is ignored", func() bool { return slices.Contains(o.Ignored(), id) && len(o.Errors()) >= 3 })
-	if errs := o.Errors(); len(errs) != 3 || !strings.Contains(errs[0].Error(), "resource not found: manifest") {
+	var errs []error
+	eventually(t, "the lease is ignored and the loop has ended three times", func() bool {
+		errs = append(errs, o.Errors()...)
+		return slices.Contains(o.Ignored(), id) && len(errs) >= 3
+	})
+	if len(errs) != 3 || !strings.Contains(errs[0].Error(), "resource not found: manifest") {
 		t.Errorf("the loop ended with %v", errs)
 	}
 	must(t, akash.Deploy(t.Context(), workload(id, []string{host})))
