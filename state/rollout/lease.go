@@ -1,0 +1,193 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// Lease is what the cluster shows of what one lease runs. Of the objects that are added it keeps what is told of them.
+type Lease struct {
+	// closing is true while the namespace is being deleted.
+	closing bool
+	// recorded is true where there is a Manifest, and wanted what it asks for: replicas by service.
+	recorded  bool
+	wanted    map[string]int32
+	workloads map[string]*workload
+	pods      map[string][]pod
+	// warnings are the newest of each object.
+	warnings map[object]event
+}
+
+// workload is a Deployment or a StatefulSet.
+type workload struct {
+	kind                string
+	replicas, available int32
+	status              kstatus.Status
+	// message says in words how far it is.
+	message string
+	// failure is why the controller cannot make pods, empty where it can.
+	failure string
+}
+
+// object names an object of the namespace.
+type object struct{ kind, name string }
+
+type event struct {
+	reason, message string
+	at              time.Time
+}
+
+// Add adds an object of the lease: its Namespace, its Manifest, and of its namespace Deployments, StatefulSets, Pods
+// and Events. Others are passed over, and what is not Akash's. It fails for an object that cannot be read.
+func (l *Lease) Add(o *unstructured.Unstructured) error {
+	ours := o.GetLabels()[lease.LabelManaged] == "true"
+	var err error
+	switch group := o.GroupVersionKind().Group; group + "/" + o.GetKind() {
+	case "/Namespace":
+		l.AddNamespace(o.GetDeletionTimestamp() != nil)
+	case "akash.network/Manifest":
+		err = l.addManifest(o)
+	case "apps/Deployment", "apps/StatefulSet":
+		if ours {
+			err = l.addWorkload(o)
+		}
+	case "/Pod":
+		if ours {
+			err = l.addPod(o)
+		}
+	case "/Event":
+		err = l.addEvent(o)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s/%s cannot be read: %w", strings.ToLower(o.GetKind()), o.GetNamespace(), o.GetName(), err)
+	}
+	return nil
+}
+
+// AddNamespace adds the namespace, of which no more counts than whether it is being deleted.
+func (l *Lease) AddNamespace(closing bool) { l.closing = closing }
+
+// addManifest adds Akash's record of what the lease runs (provider: pkg/apis/akash.network/v2beta2).
+func (l *Lease) addManifest(o *unstructured.Unstructured) error {
+	var m struct {
+		Spec struct {
+			Group struct {
+				Services []struct {
+					Name  string `json:"name"`
+					Count int32  `json:"count"`
+				} `json:"services"`
+			} `json:"group"`
+		} `json:"spec"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &m); err != nil {
+		return err
+	}
+	l.recorded, l.wanted = true, map[string]int32{}
+	for _, s := range m.Spec.Group.Services {
+		l.wanted[s.Name] = s.Count
+	}
+	return nil
+}
+
+// addWorkload adds a Deployment or a StatefulSet. Of both with one name the StatefulSet counts, as for Akash's status.
+func (l *Lease) addWorkload(o *unstructured.Unstructured) error {
+	if had := l.workloads[o.GetName()]; had != nil && had.kind == "StatefulSet" {
+		return nil
+	}
+	var fields struct {
+		Spec struct {
+			Replicas *int32 `json:"replicas"`
+		} `json:"spec"`
+		Status struct {
+			AvailableReplicas int32                        `json:"availableReplicas"`
+			Conditions        []appsv1.DeploymentCondition `json:"conditions"`
+		} `json:"status"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &fields); err != nil {
+		return err
+	}
+	w := &workload{kind: o.GetKind(), replicas: 1, available: fields.Status.AvailableReplicas}
+	if fields.Spec.Replicas != nil {
+		w.replicas = *fields.Spec.Replicas
+	}
+	for _, c := range fields.Status.Conditions {
+		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
+			w.failure = clip(c.Message)
+		}
+	}
+	r, err := kstatus.Compute(o)
+	if err != nil {
+		return err
+	}
+	w.status, w.message = r.Status, clip(r.Message)
+	if l.workloads == nil {
+		l.workloads = map[string]*workload{}
+	}
+	l.workloads[o.GetName()] = w
+	return nil
+}
+
+// Unsettled is true where a service is not rolled out: its pods tell why.
+func (l *Lease) Unsettled() bool {
+	r, runs := l.Of()
+	return runs && r.State != Complete && len(l.workloads) > 0
+}
+
+// addEvent keeps the newest warning about an object.
+func (l *Lease) addEvent(o *unstructured.Unstructured) error {
+	var e corev1.Event
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &e); err != nil {
+		return err
+	}
+	if e.Type != corev1.EventTypeWarning {
+		return nil
+	}
+	about := object{e.InvolvedObject.Kind, e.InvolvedObject.Name}
+	at := lastSeen(&e)
+	if had, ok := l.warnings[about]; ok && !at.After(had.at) {
+		return nil
+	}
+	if l.warnings == nil {
+		l.warnings = map[object]event{}
+	}
+	l.warnings[about] = event{reason: clip(e.Reason), message: clip(e.Message), at: at}
+	return nil
+}
+
+// lastSeen is when an event was last noted: writers of the old and of the new API fill different fields.
+func lastSeen(e *corev1.Event) time.Time {
+	at := e.CreationTimestamp.Time
+	for _, t := range []time.Time{e.FirstTimestamp.Time, e.LastTimestamp.Time, e.EventTime.Time} {
+		if t.After(at) {
+			at = t
+		}
+	}
+	if e.Series != nil && e.Series.LastObservedTime.After(at) {
+		at = e.Series.LastObservedTime.Time
+	}
+	return at
+}
+
+// clip makes one short line of a text that somebody else wrote.
+func clip(s string) string {
+	if len(s) > 4*maxText {
+		s = s[:4*maxText]
+	}
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText], "") + "…"
+	}
+	return s
+}
+
+// maxText is the longest text of another's that a reason repeats, in bytes.
+const maxText = 300

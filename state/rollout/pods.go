@@ -1,0 +1,165 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// pod is what counts of a pod that is not ready.
+type pod struct {
+	name string
+	made time.Time
+	// ended is true for a pod whose phase is Failed or Succeeded.
+	ended bool
+	// leaving is true for a pod that is being deleted.
+	leaving bool
+	// failed tells that what keeps it does not pass by itself.
+	failed bool
+	text   string
+}
+
+// trouble is what keeps a service from being rolled out.
+type trouble struct {
+	failed bool
+	text   string
+}
+
+// addPod adds a pod of a service, if it is not ready.
+func (l *Lease) addPod(o *unstructured.Unstructured) error {
+	var p corev1.Pod
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &p); err != nil {
+		return err
+	}
+	if isTrue(&p, corev1.PodReady) && p.DeletionTimestamp == nil {
+		return nil
+	}
+	found := pod{
+		name: p.Name, made: p.CreationTimestamp.Time, leaving: p.DeletionTimestamp != nil,
+		ended: p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded,
+	}
+	found.failed, found.text = keeps(&p)
+	if l.pods == nil {
+		l.pods = map[string][]pod{}
+	}
+	service := p.Labels[lease.LabelService]
+	l.pods[service] = append(l.pods[service], found)
+	return nil
+}
+
+// troubles are what keeps a service, the worst first: what does not pass by itself, then what passes, of each the
+// newest pod first.
+func (l *Lease) troubles(service string, w *workload) []trouble {
+	var found []trouble
+	pods := slices.Clone(l.pods[service])
+	slices.SortFunc(pods, func(a, b pod) int {
+		return cmp.Or(rank(a)-rank(b), b.made.Compare(a.made), cmp.Compare(a.name, b.name))
+	})
+	for _, p := range pods {
+		text := fmt.Sprintf("pod %s %s", p.name, p.text)
+		if e, ok := l.warnings[object{"Pod", p.name}]; ok && !p.failed && !p.leaving && !p.ended && !e.at.Before(p.made) { // db-0 may have been another pod
+			text += fmt.Sprintf(": %s: %s", e.reason, e.message)
+		}
+		found = append(found, trouble{p.failed, text})
+	}
+	if e, ok := l.warnings[object{w.kind, service}]; ok && e.reason == "FailedCreate" && len(pods) == 0 {
+		found = append(found, trouble{true, "no pod can be made: " + e.message})
+	}
+	return found
+}
+
+// rank orders pods: those that fail, those on their way, those that are leaving, those that have ended.
+func rank(p pod) int {
+	switch {
+	case p.failed:
+		return 0
+	case p.leaving:
+		return 2
+	case p.ended:
+		return 3
+	}
+	return 1
+}
+
+// keeps says what keeps a pod from being ready, and whether it does not pass by itself. In place of a pod that has ended
+// its controller makes another.
+func keeps(p *corev1.Pod) (failed bool, text string) {
+	if p.DeletionTimestamp != nil {
+		return false, "is being deleted"
+	}
+	switch p.Status.Phase {
+	case corev1.PodFailed:
+		return false, "has failed" + words(p.Status.Reason, p.Status.Message)
+	case corev1.PodSucceeded:
+		return false, "has ended"
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			if c.Reason == corev1.PodReasonUnschedulable {
+				return true, "is unschedulable" + words("", c.Message)
+			}
+			return false, "is not scheduled" + words(c.Reason, c.Message)
+		}
+	}
+	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if failed, text := keepsContainer(s); text != "" {
+			return failed, text
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status != corev1.ConditionTrue {
+			return false, "is not ready" + words(c.Reason, c.Message)
+		}
+	}
+	return false, "is starting"
+}
+
+// keepsContainer says what a container waits for, or how it ended; nothing of one that runs, or of an init container
+// that has done its work.
+func keepsContainer(s corev1.ContainerStatus) (failed bool, text string) {
+	switch {
+	case s.State.Waiting != nil:
+		w := s.State.Waiting
+		// kubelet waits for these two as a matter of course, and for all others because something has failed.
+		starting := w.Reason == "" || w.Reason == "ContainerCreating" || w.Reason == "PodInitializing"
+		return !starting, "is waiting" + words(w.Reason, w.Message) + ended(s.LastTerminationState.Terminated)
+	case s.State.Terminated != nil && (s.State.Terminated.ExitCode != 0 || !s.Ready):
+		return true, "does not run" + ended(s.State.Terminated)
+	}
+	return false, ""
+}
+
+// ended says how a container ended.
+func ended(t *corev1.ContainerStateTerminated) string {
+	if t == nil {
+		return ""
+	}
+	return fmt.Sprintf("; its container ended with exit code %d%s", t.ExitCode, words(t.Reason, t.Message))
+}
+
+// words are a reason and its message as others wrote them: ": REASON (MESSAGE)".
+func words(reason, message string) string {
+	reason, message = clip(reason), clip(message)
+	switch {
+	case reason == "" && message == "":
+		return ""
+	case reason == "":
+		return ": " + message
+	case message == "":
+		return ": " + reason
+	}
+	return fmt.Sprintf(": %s (%s)", reason, message)
+}
+
+func isTrue(p *corev1.Pod, condition corev1.PodConditionType) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == condition && c.Status == corev1.ConditionTrue
+	})
+}
