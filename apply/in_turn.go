@@ -16,7 +16,7 @@ import (
 // newTurn is a turn of the command to write for deployment groups.
 func (a *Applier) newTurn(groups []lease.Group) *turn.Turn {
 	return turn.New(a.cluster, a.ledger, groups, turn.Options{
-		By: whoRuns(), Version: a.opts.Version,
+		By: WhoRuns(), Version: a.opts.Version,
 		Dead: func(other *state.Announcement, now time.Time) bool {
 			return a.opts.AssumeCrashed || other.Over(now) || a.opts.crashedAfter > 0 && other.Dead(now, a.opts.crashedAfter)
 		},
@@ -33,8 +33,8 @@ func (a *Applier) tellWaiting(other *state.Announcement) {
 	})
 }
 
-// whoRuns is who runs the command, as USER@HOST.
-func whoRuns() string {
+// WhoRuns is who runs the command, as USER@HOST.
+func WhoRuns() string {
 	name, host := "unknown", "unknown"
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		name = u.Username

@@ -90,7 +90,7 @@ func (r *run) mark(ctx context.Context, named func(name string) bool) error {
 	if err := r.checkWildcards(ctx); err != nil { // of what was lost and taken anew
 		return err
 	}
-	return r.checkOpen(ctx)
+	return r.checkOpen()
 }
 
 // restsOn are the names of the claims on which a rendered object rests, as far as the run holds them.

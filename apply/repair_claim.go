@@ -168,7 +168,7 @@ func (r *run) takeServed(ctx context.Context, m state.Mend) error {
 		err = r.checkWildcards(ctx)
 	}
 	if err == nil {
-		err = r.checkOpen(ctx)
+		err = r.checkOpen()
 	}
 	if h := r.holds[want.Name()]; err == nil && (h == nil || !h.took) {
 		return errChanged // somebody of the same owner was first

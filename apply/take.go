@@ -218,7 +218,7 @@ func (r *run) confirm(ctx context.Context) error {
 	}
 	err := r.checkWildcards(ctx)
 	if err == nil {
-		err = r.checkOpen(ctx)
+		err = r.checkOpen()
 	}
 	if err != nil {
 		return r.giveUp(ctx, err)

@@ -44,6 +44,9 @@ const (
 	Undoing Phase = "undoing"
 	// Fenced commands count as dead: another one has taken over their work. They write no more.
 	Fenced Phase = "fenced"
+	// Closing is the phase of an uninstall, which is removing the ledger. It names no groups: nobody waits for it, and
+	// nobody who sees it takes a claim. It is not renewed, and is over when install or uninstall deletes it.
+	Closing Phase = "closing"
 )
 
 // Announcement says that a command is at work, and for which deployment groups it writes. It is an object of kind
@@ -87,11 +90,13 @@ func (a *Announcement) Names(groups ...lease.Group) bool {
 }
 
 // Over is true where the command has not renewed its announcement in time, at the moment now by the API server's clock.
-func (a *Announcement) Over(now time.Time) bool { return now.After(a.Renewed.Add(a.Lasts + Margin)) }
+func (a *Announcement) Over(now time.Time) bool {
+	return a.Phase != Closing && now.After(a.Renewed.Add(a.Lasts+Margin))
+}
 
 // Dead is true where it is over, or was not renewed for a shorter time that is given; 0 is for all.
 func (a *Announcement) Dead(now time.Time, after time.Duration) bool {
-	return after <= 0 || a.Over(now) || now.Sub(a.Renewed) > after
+	return a.Phase != Closing && (after <= 0 || a.Over(now) || now.Sub(a.Renewed) > after)
 }
 
 // String says who is at work, and since when.
@@ -108,6 +113,8 @@ func (a *Announcement) Stands(now time.Time) string {
 		return a.String() + ", has crashed; run " + a.FencedBy + " works in its place"
 	case a.Over(now):
 		return a.String() + ", has crashed: it has said nothing since " + a.Renewed.UTC().Format(time.RFC3339)
+	case a.Phase == Closing:
+		return a.String() + ", is uninstalling the ledger"
 	case a.Phase == Undoing:
 		return a.String() + ", gives back what it took"
 	}
@@ -132,17 +139,19 @@ func ReadAnnouncement(o *unstructured.Unstructured) (*Announcement, error) {
 		return nil, fail(fmt.Errorf("its label %s is not %s", LabelKind, KindRun))
 	case annotations[AnnotationLedger] != ledgerVersion:
 		return nil, fail(fmt.Errorf("it was written for version %q of the ledger", annotations[AnnotationLedger]))
-	case !slices.Contains([]Phase{Active, Undoing, Fenced}, a.Phase):
+	case !slices.Contains([]Phase{Active, Undoing, Fenced, Closing}, a.Phase):
 		return nil, fail(fmt.Errorf("there is no phase %q", a.Phase))
 	case (a.Phase == Fenced) != (a.FencedBy != ""):
 		return nil, fail(errors.New("it is not fenced and said by whom, or neither"))
 	}
-	for text := range strings.SplitSeq(annotations[AnnotationGroups], " ") {
-		g, err := lease.ParseGroup(text)
-		if err != nil {
-			return nil, fail(err)
+	if groups := annotations[AnnotationGroups]; a.Phase != Closing || groups != "" {
+		for text := range strings.SplitSeq(groups, " ") {
+			g, err := lease.ParseGroup(text)
+			if err != nil {
+				return nil, fail(err)
+			}
+			a.Groups = append(a.Groups, g)
 		}
-		a.Groups = append(a.Groups, g)
 	}
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	a.By, _ = spec["holderIdentity"].(string)

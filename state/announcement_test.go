@@ -48,6 +48,7 @@ func TestAnnouncementRoundTrip(t *testing.T) {
 		"undoing": func(a *Announcement) { a.Phase = Undoing },
 		"fenced":  func(a *Announcement) { a.Phase, a.FencedBy = Fenced, "another" },
 		"pinned":  func(a *Announcement) { a.UID, a.ResourceVersion = "u", "7" },
+		"closing": func(a *Announcement) { a.Phase, a.Groups = Closing, nil },
 		"of one":  func(a *Announcement) { a.Groups = a.Groups[:1] },
 	} {
 		t.Run(name, func(t *testing.T) {

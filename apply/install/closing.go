@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,27 +14,73 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// close marks the ledger's namespace, so that no run takes a claim from now on. The mark of an uninstall
-// that has crashed, or that goes on beside this one, is replaced.
+// close marks the ledger's namespace and announces the uninstall, so that no command whose turn begins from now on takes
+// a claim. An uninstall that has crashed, or that goes on beside this one, has lost its mark then: what it has announced
+// is taken away. The mark comes first and goes last, so whoever deletes a namespace with its own mark is announced.
 func (i *Installer) close(ctx context.Context) error {
-	i.nonce = rand.Text()
-	return i.mark(ctx, i.nonce, func(string) bool { return true })
+	i.nonce = strings.ToLower(rand.Text()[:13])
+	marked, err := i.mark(ctx, i.nonce, func(string) bool { return true })
+	if err != nil || !marked {
+		return err
+	}
+	now := i.Cluster.Now()
+	own := &state.Announcement{Nonce: i.nonce, By: apply.WhoRuns(), Version: i.Version, Begun: now, Renewed: now, Lasts: turn.Lasts, Phase: state.Closing}
+	if _, err := i.book().Announce(ctx, own); err != nil {
+		return err
+	}
+	return i.unannounce(ctx, func(nonce string) bool { return nonce != i.nonce })
 }
 
-// reopen takes the mark back that this uninstall has made. That of another one stays.
+// reopen takes back what this uninstall has announced, and its mark. Those of another one stay.
 func (i *Installer) reopen(ctx context.Context) error {
-	return i.mark(context.WithoutCancel(ctx), nil, func(now string) bool { return now == i.nonce })
+	ctx = context.WithoutCancel(ctx)
+	own := func(nonce string) bool { return nonce == i.nonce }
+	_, err := i.mark(ctx, nil, own)
+	return errors.Join(i.unannounce(ctx, own), err)
 }
 
-// mark sets the mark to a value, nil for none, where it may replace the one that is there. The write is
-// pinned to the namespace as it was read. A namespace that is gone or going needs no mark.
-func (i *Installer) mark(ctx context.Context, value any, may func(now string) bool) error {
+// open takes back what uninstalls have announced and marked, and says whether there was a mark.
+func (i *Installer) open(ctx context.Context) (opened bool, err error) {
+	opened, err = i.mark(ctx, nil, func(now string) bool { return now != "" })
+	if err != nil {
+		return false, err
+	}
+	return opened, i.unannounce(ctx, func(string) bool { return true })
+}
+
+func (i *Installer) book() ledger.Ledger { return ledger.New(i.Cluster, i.Config.LedgerNamespace) }
+
+// unannounce deletes the announcements of uninstalls.
+func (i *Installer) unannounce(ctx context.Context, of func(nonce string) bool) error {
+	runs, err := i.book().Announcements(ctx)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		if run.Phase != state.Closing || !of(run.Nonce) {
+			continue
+		}
+		// Nobody changes one: where it cannot be deleted as it was read it has gone.
+		if err := i.book().Unannounce(ctx, run); err != nil && (!errors.Is(err, ledger.ErrAgain) || cluster.IsUnclear(err)) {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark sets the mark to a value, nil for none, where it may replace the one that is there, and says whether it did. The
+// write is pinned to the namespace as it was read. A namespace that is gone or going needs no mark.
+func (i *Installer) mark(ctx context.Context, value any, may func(now string) bool) (marked bool, err error) {
 	client := i.Cluster.Dynamic.Resource(cluster.Namespaces)
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		live, err := client.Get(ctx, i.Config.LedgerNamespace, metav1.GetOptions{})
 		if err != nil || live.GetDeletionTimestamp() != nil || !may(live.GetAnnotations()[lease.AnnotationClosing]) {
 			return err
@@ -45,12 +93,13 @@ func (i *Installer) mark(ctx context.Context, value any, may func(now string) bo
 			return err
 		}
 		_, err = client.Patch(ctx, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
+		marked = err == nil
 		return err
 	})
 	if apierrors.IsNotFound(err) {
-		return nil
+		return false, nil
 	}
-	return i.Cluster.Explain(err, "patch", cluster.Namespaces)
+	return marked, i.Cluster.Explain(err, "patch", cluster.Namespaces)
 }
 
 // isLedger is true for the namespace of the ledger.

@@ -42,10 +42,12 @@ var plurals = map[string]string{
 type Installer struct {
 	Cluster *cluster.Cluster
 	Config  *config.ProviderConfig
+	// Version is that of the program, for what an uninstall announces.
+	Version string
 	// Report receives the events.
 	Report func(apply.Event)
 
-	// nonce is the mark of this uninstall on the ledger's namespace.
+	// nonce is that of what this uninstall announces, and its mark on the ledger's namespace.
 	nonce string
 }
 
@@ -111,11 +113,14 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 	if exists && now.GetResourceVersion() == live.GetResourceVersion() {
 		action = apply.Unchanged
 	}
-	if i.isLedger(o) && now.GetAnnotations()[lease.AnnotationClosing] != "" {
-		if err := i.mark(ctx, nil, func(string) bool { return true }); err != nil {
+	if i.isLedger(o) {
+		opened, err := i.open(ctx)
+		if err != nil {
 			return err
 		}
-		action = apply.Configured
+		if opened {
+			action = apply.Configured
+		}
 	}
 	i.tell(action, o, "")
 	if o.GetKind() == "CustomResourceDefinition" && i.Cluster.Waits() {

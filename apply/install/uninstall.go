@@ -14,7 +14,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -69,7 +68,11 @@ func (i *Installer) Uninstall(ctx context.Context, force bool) error {
 	}
 	slices.Reverse(objects)
 	for _, o := range append(policies, objects...) {
-		if err := i.uninstallObject(ctx, o); err != nil {
+		err := i.uninstallObject(ctx, o)
+		if _, ok := errors.AsType[*ReopenedError](err); ok {
+			err = errors.Join(err, i.reopen(ctx))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -78,14 +81,17 @@ func (i *Installer) Uninstall(ctx context.Context, force bool) error {
 
 // inUse is why the ledger cannot be removed; nil where it can.
 func (i *Installer) inUse(ctx context.Context, force bool) (refused, err error) {
-	book := ledger.New(i.Cluster, i.Config.LedgerNamespace)
+	book := i.book()
 	runs, err := book.Announcements(ctx)
 	if err != nil {
 		return nil, err
 	}
 	now := i.Cluster.Now()
 	for _, run := range runs {
-		if crashed := run.Over(now); run.Phase != state.Fenced && (!crashed || !force) {
+		if run.Phase == state.Fenced || run.Phase == state.Closing {
+			continue
+		}
+		if crashed := run.Over(now); !crashed || !force {
 			return &AtWorkError{Run: run.Stands(now), Crashed: crashed}, nil
 		}
 	}

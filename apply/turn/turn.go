@@ -79,9 +79,8 @@ type Turn struct {
 	// conflicts is how many of the command's writes had been refused by then.
 	conflicts int64
 	lost      error
-	// checking is held by who looks for what is looked for once; checked is true when that was seen.
-	checking sync.Mutex
-	checked  bool
+	// closing is true where an uninstall was removing the ledger when the command's turn came.
+	closing bool
 	// fenced are the announcements of dead commands in whose place this one works.
 	fenced []*state.Announcement
 	// unfinished are the groups for which something was changed that was neither ended nor undone.
@@ -176,20 +175,15 @@ func (t *Turn) Succeeds(g lease.Group) bool {
 	return slices.ContainsFunc(t.fenced, func(a *state.Announcement) bool { return a.Names(g) })
 }
 
-// Once looks, for all the work of the turn together, whether something is as it has to be. An error is that of the one
-// who met it; the next looks again. Without a turn it looks each time.
-func (t *Turn) Once(look func() error) error {
+// Closing is true where an uninstall was removing the ledger when the command's turn came. One that begins later sees the
+// command, and refuses.
+func (t *Turn) Closing() bool {
 	if t == nil {
-		return look()
+		return false
 	}
-	t.checking.Lock()
-	defer t.checking.Unlock()
-	if t.checked {
-		return nil
-	}
-	err := look()
-	t.checked = err == nil
-	return err
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closing
 }
 
 // begin announces the command and waits until it is its turn.
@@ -216,10 +210,11 @@ func (t *Turn) begin(ctx context.Context) error {
 		next, other := protocol.NextTurn(own, all, func(a *state.Announcement) bool { return t.opts.Dead(a, now) })
 		switch next {
 		case protocol.Work:
+			closing := slices.ContainsFunc(all, func(a *state.Announcement) bool { return a.Phase == state.Closing })
 			fenced := slices.DeleteFunc(all, func(a *state.Announcement) bool { return a.Phase != state.Fenced || !a.Names(t.groups...) })
 			met := t.ledger.Met(t.groups)
 			t.mu.Lock()
-			t.open, t.fenced = true, fenced
+			t.open, t.fenced, t.closing = true, fenced, closing
 			if waited || met || len(fenced) > 0 {
 				t.round++
 			}

@@ -330,6 +330,7 @@ func runBreaches() []breach {
 		b("a run with a part", "has no parts", update(aliceRun, annotate(rootPath, part(aliceLease, "")))),
 		b("no groups", "must name deployment groups", update(aliceRun, annotate(state.AnnotationGroups, ""))),
 		b("groups that are none", "must name deployment groups", create(aliceRun, another, annotate(state.AnnotationGroups, "everybody"))),
+		b("a command that names no groups, as an uninstall does", "must name deployment groups", create(aliceRun, another, annotate(state.AnnotationGroups, ""))),
 		b("another phase", "phase must be", update(aliceRun, annotate(state.AnnotationPhase, "asleep"))),
 		b("fenced by nobody", "phase must be", update(aliceRun, annotate(state.AnnotationPhase, "fenced"))),
 		b("active, and fenced by another", "phase must be", update(aliceRun, annotate(state.AnnotationFencedBy, "bbbbbbbbbbbbb"))),
