@@ -54,6 +54,10 @@ var (
 	Deployment     = kind("apps", "v1", "Deployment", "deployments")
 	StatefulSet    = kind("apps", "v1", "StatefulSet", "statefulsets")
 
+	// What controllers make of it, and what is noted.
+	Pod   = kind("", "v1", "Pod", "pods")
+	Event = kind("", "v1", "Event", "events")
+
 	// The kinds that NGINX Gateway Fabric reads beside the Gateway API's.
 	SnippetsFilter       = kind("gateway.nginx.org", "v1alpha1", "SnippetsFilter", "snippetsfilters")
 	ClientSettingsPolicy = kind("gateway.nginx.org", "v1alpha1", "ClientSettingsPolicy", "clientsettingspolicies")

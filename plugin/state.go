@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -41,6 +40,7 @@ type stateFlags struct {
 	// problems asks for what is wrong instead of who holds what.
 	problems     bool
 	crashedAfter time.Duration
+	workloads    runsFlag
 }
 
 func newState(c *cli) *cobra.Command {
@@ -64,6 +64,9 @@ func newState(c *cli) *cobra.Command {
 			whether it is admitted, as OpenShift's router would: the claim's holder wins and, where there is no
 			claim, the oldest route.
 
+			With --workloads the leases tell how far what they run is: pending, active, complete or error, as Akash's
+			provider has it, how many of how many replicas are ready, and what keeps the others.
+
 			"state resources" tells how much there is of CPU, memory, storage, GPUs and addresses, in the cluster, of
 			each storage class and on each node, and what of it is in use and reserved.
 
@@ -85,6 +88,10 @@ func newState(c *cli) *cobra.Command {
 
 			# What changes, as it changes
 			kubectl akash-net state leases --watch
+
+			# How far what leases run is, and what is in error
+			kubectl akash-net state leases --workloads
+			kubectl akash-net state leases --workloads -o jsonpath='{range .leases[?(@.workloads.state=="error")]}{.lease}: {.workloads.reason}{"\n"}{end}'
 
 			# Which routes are not admitted, and why
 			kubectl akash-net state routes
@@ -113,6 +120,7 @@ func newState(c *cli) *cobra.Command {
 	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Rows of all leases; --namespace shows those of one lease's namespace, or the routes in it")
 	cmd.Flags().BoolVar(&f.problems, "problems", false, "Show what is not as it should be, and what mends it; exit code 1 when there is anything")
 	addCrashedAfter(cmd, &f.crashedAfter)
+	f.workloads.add(cmd)
 	addIgnoreMissing(cmd, &f.ignoreMissing)
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After the rows of one subject, show each that changes")
 	return c.setScope(cmd, scope{namespace: f.namespaceUse, offline: func() bool { return len(f.files.files) > 0 }})
@@ -142,6 +150,10 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return usage("pools belong to no lease: --namespace and --selector do not choose among them")
 	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, view.SubjectResources):
 		return usage("resources belong to no lease: --namespace and --selector do not choose among them")
+	case f.workloads.asked && len(f.subjects) > 0 && !slices.Contains(f.subjects, view.SubjectLeases):
+		return usage("--workloads is about leases: kubectl akash-net state leases --workloads")
+	case f.workloads.asked && f.problems:
+		return usage("--workloads is about leases, not about --problems")
 	case f.watch && slices.Contains(f.subjects, view.SubjectResources):
 		return usage("--watch does not follow resources")
 	case cmd.Flags().Changed("all-namespaces") && !f.allNamespaces && f.namespace == "":
@@ -191,14 +203,16 @@ func (f *stateFlags) run(ctx context.Context, c *cli) error {
 	if f.problems {
 		return f.showProblems(ctx, c, cluster, cfg, show)
 	}
-	if f.watch {
-		return f.showChanges(ctx, cluster, cfg, show)
-	}
-	book, err := book.Read(ctx, cluster, cfg, f.subjects...)
-	if err != nil {
-		return err
-	}
-	return f.show(c, book, show)
+	return f.withWorkloads(c, cfg, func(subjects []view.Subject) error {
+		if f.watch {
+			return f.showChanges(ctx, cluster, cfg, subjects, show)
+		}
+		book, err := book.Read(ctx, cluster, cfg, subjects...)
+		if err != nil {
+			return err
+		}
+		return f.show(c, book, show)
+	})
 }
 
 // configuration is the provider's, which has to know the shard that is asked for.
@@ -235,7 +249,9 @@ func (f *stateFlags) offline(ctx context.Context, c *cli, show bookPrinter) erro
 		return err
 	}
 	contents.Now = time.Now()
-	return f.show(c, view.NewBook(cfg, contents, f.subjects...), show)
+	return f.withWorkloads(c, cfg, func(subjects []view.Subject) error {
+		return f.show(c, view.NewBook(cfg, contents, subjects...), show)
+	})
 }
 
 func (f *stateFlags) show(c *cli, book *view.Book, show bookPrinter) error {
@@ -248,9 +264,9 @@ func (f *stateFlags) show(c *cli, book *view.Book, show bookPrinter) error {
 }
 
 // showChanges shows the rows, then each that changes, until it is interrupted.
-func (f *stateFlags) showChanges(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, show bookPrinter) error {
+func (f *stateFlags) showChanges(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show bookPrinter) error {
 	var earlier *view.Book
-	err := book.Watch(ctx, cluster, cfg, f.subjects, func(book *view.Book) error {
+	err := book.Watch(ctx, cluster, cfg, subjects, func(book *view.Book) error {
 		f.filter(book)
 		changed := book
 		if earlier != nil {
@@ -268,38 +284,4 @@ func (f *stateFlags) showChanges(ctx context.Context, cluster *cluster.Cluster, 
 		return nil //nolint:nilerr // a watch has no other end
 	}
 	return err
-}
-
-// filter keeps the rows that --selector, --namespace, --shard and names choose.
-func (f *stateFlags) filter(book *view.Book) {
-	if !f.matches.Empty() || f.namespace != "" {
-		book.Select(f.matches, f.namespace)
-	}
-	if f.shard != "" {
-		book.SelectShard(f.shard)
-	}
-	f.choose(book)
-}
-
-// nothing says of a subject that its table would be empty.
-var nothing = map[view.Subject]string{
-	view.SubjectHosts:  "No hosts held.",
-	view.SubjectIPs:    "No addresses leased.",
-	view.SubjectLeases: "No leases hold anything.",
-	view.SubjectPools:  "No pools.",
-	view.SubjectRoutes: "No routes.",
-	view.SubjectDNS:    "No DNS records.",
-
-	view.SubjectResources: "No resources.",
-}
-
-// tellEmpty says that there is nothing to show, where people look for rows.
-func (f *stateFlags) tellEmpty(c *cli, book *view.Book) {
-	switch {
-	case !book.Empty() || !f.print.isTable() || len(f.things) > 0:
-	case len(f.subjects) == 1:
-		fmt.Fprintln(c.ErrOut, nothing[f.subjects[0]])
-	default:
-		fmt.Fprintln(c.ErrOut, "Nothing is held.")
-	}
 }

@@ -66,7 +66,7 @@ func (t *tables) table(s view.Subject, b *view.Book) *metav1.Table {
 	case view.SubjectIPs:
 		return t.ips(b.IPs)
 	case view.SubjectLeases:
-		return t.leases(b.Leases)
+		return t.leases(b.Leases, b.WithWorkloads)
 	case view.SubjectRoutes:
 		return t.routes(b.Routes)
 	case view.SubjectDNS:
@@ -116,17 +116,6 @@ func (t *tables) ips(rows []view.IPRow) *metav1.Table {
 		table.row(r.Message,
 			address, t.owner(r.Owner), number(r.DSeq), portText(r), backend(r.Service, r.ContainerPort), dash(r.Pool), r.State, t.age(r.Since),
 			number(r.GSeq), number(r.OSeq), dash(r.Provider), dash(r.Namespace), dash(r.SharingKey), moment(r.Since), dash(r.Expires), r.Claimed)
-	}
-	return table.done()
-}
-
-func (t *tables) leases(rows []view.LeaseRow) *metav1.Table {
-	table := newTable("Owner", "DSeq", "GSeq", "OSeq", "Hosts", "Addresses", "State", "Age").
-		wide("Provider", "Namespace", "Since", "Host-Names")
-	for _, r := range rows {
-		table.row("",
-			t.owner(r.Owner), number(r.DSeq), number(r.GSeq), number(r.OSeq), len(r.Hosts), some(r.Addresses), r.State, t.age(r.Since),
-			dash(r.Provider), dash(r.Namespace), moment(r.Since), some(r.Hosts))
 	}
 	return table.done()
 }

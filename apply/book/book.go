@@ -45,6 +45,9 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s
 		}
 		group.Go(func() error { return r.listNamespaces(listCtx) })
 	}
+	if slices.Contains(subjects, view.SubjectWorkloads) {
+		group.Go(func() error { return r.workloads(listCtx) })
+	}
 	if slices.Contains(subjects, view.SubjectResources) {
 		group.Go(func() error { return capacity.Read(listCtx, c, &r.contents.Capacity) })
 	}

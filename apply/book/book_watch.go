@@ -54,10 +54,20 @@ func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 		}
 		resources = append(resources, watched{resource: cluster.Namespaces})
 	}
-	for _, w := range resources {
+	named := len(resources)
+	if slices.Contains(subjects, view.SubjectWorkloads) {
+		resources = append(resources, workloadKinds(cfg.ManifestNamespace)...)
+	}
+	for i, w := range resources {
 		begun, err := begin(ctx, c, w)
+		if i >= named {
+			err = cluster.NeedsRole(unlessMissing(err, kinds.Manifest), statusRole)
+		}
 		if err != nil {
 			return nil, err
+		}
+		if begun == nil {
+			continue
 		}
 		go report(ctx, c, w, begun, changed, again)
 	}

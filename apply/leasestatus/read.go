@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -69,7 +68,7 @@ func manifest(ctx context.Context, c *cluster.Cluster, namespace string, id leas
 	case cluster.IsMissingKind(err):
 		return nil, nil //nolint:nilnil // absence is an answer
 	case err != nil:
-		return nil, allowed(err, kinds.Manifest)
+		return nil, allowed(err)
 	case o == nil:
 		return nil, nil //nolint:nilnil // as above
 	}
@@ -100,7 +99,7 @@ type providerHost struct {
 func list[T any](ctx context.Context, c *cluster.Cluster, kind kinds.Kind, namespace string, with map[string]string) ([]T, error) {
 	found, err := c.Objects(ctx, kind.Resource(), namespace, metav1.ListOptions{LabelSelector: labels.Set(with).String()})
 	if err != nil {
-		return nil, allowed(err, kind)
+		return nil, allowed(err)
 	}
 	out := make([]T, 0, len(found))
 	for _, o := range found {
@@ -122,10 +121,4 @@ func convert[T any](o *unstructured.Unstructured) (*T, error) {
 }
 
 // allowed adds to a refusal which role would allow it.
-func allowed(err error, kind kinds.Kind) error {
-	if !apierrors.IsForbidden(err) {
-		return err
-	}
-	return fmt.Errorf("not allowed to read %s: %w\nAsk an administrator to bind you the role for status as well:\n"+
-		"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-status --user=YOU", kind.Resource().GroupResource(), err)
-}
+func allowed(err error) error { return cluster.NeedsRole(err, "akash-net-status") }

@@ -22,7 +22,8 @@ type Lease struct {
 	recorded  bool
 	wanted    map[string]int32
 	workloads map[string]*workload
-	pods      map[string][]pod
+	// pods are those that are not ready, by name.
+	pods map[string]pod
 	// warnings are the newest of each object.
 	warnings map[object]event
 }
@@ -47,7 +48,8 @@ type event struct {
 }
 
 // Add adds an object of the lease: its Namespace, its Manifest, and of its namespace Deployments, StatefulSets, Pods
-// and Events. Others are passed over, and what is not Akash's. It fails for an object that cannot be read.
+// and Events. Others are passed over, and what is not Akash's. An object that is added again counts as it is then. It fails
+// for an object that cannot be read.
 func (l *Lease) Add(o *unstructured.Unstructured) error {
 	ours := o.GetLabels()[lease.LabelManaged] == "true"
 	var err error
@@ -100,7 +102,7 @@ func (l *Lease) addManifest(o *unstructured.Unstructured) error {
 
 // addWorkload adds a Deployment or a StatefulSet. Of both with one name the StatefulSet counts, as for Akash's status.
 func (l *Lease) addWorkload(o *unstructured.Unstructured) error {
-	if had := l.workloads[o.GetName()]; had != nil && had.kind == "StatefulSet" {
+	if had := l.workloads[o.GetName()]; had != nil && had.kind == "StatefulSet" && o.GetKind() != had.kind {
 		return nil
 	}
 	var fields struct {
@@ -140,6 +142,16 @@ func (l *Lease) addWorkload(o *unstructured.Unstructured) error {
 func (l *Lease) Unsettled() bool {
 	r, runs := l.Of()
 	return runs && r.State != Complete && len(l.workloads) > 0
+}
+
+// LacksPods is true where a StatefulSet has fewer pods than it should, none of which is on its way: only events tell why.
+func (l *Lease) LacksPods() bool {
+	for name, w := range l.workloads {
+		if w.kind == "StatefulSet" && w.status == kstatus.InProgressStatus && len(l.podsOf(name)) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // addEvent keeps the newest warning about an object.

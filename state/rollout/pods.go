@@ -15,8 +15,8 @@ import (
 
 // pod is what counts of a pod that is not ready.
 type pod struct {
-	name string
-	made time.Time
+	name, service string
+	made          time.Time
 	// ended is true for a pod whose phase is Failed or Succeeded.
 	ended bool
 	// leaving is true for a pod that is being deleted.
@@ -38,19 +38,19 @@ func (l *Lease) addPod(o *unstructured.Unstructured) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &p); err != nil {
 		return err
 	}
+	delete(l.pods, p.Name) // as it was
 	if isTrue(&p, corev1.PodReady) && p.DeletionTimestamp == nil {
 		return nil
 	}
 	found := pod{
-		name: p.Name, made: p.CreationTimestamp.Time, leaving: p.DeletionTimestamp != nil,
+		name: p.Name, service: p.Labels[lease.LabelService], made: p.CreationTimestamp.Time, leaving: p.DeletionTimestamp != nil,
 		ended: p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded,
 	}
 	found.failed, found.text = keeps(&p)
 	if l.pods == nil {
-		l.pods = map[string][]pod{}
+		l.pods = map[string]pod{}
 	}
-	service := p.Labels[lease.LabelService]
-	l.pods[service] = append(l.pods[service], found)
+	l.pods[p.Name] = found
 	return nil
 }
 
@@ -58,7 +58,7 @@ func (l *Lease) addPod(o *unstructured.Unstructured) error {
 // newest pod first.
 func (l *Lease) troubles(service string, w *workload) []trouble {
 	var found []trouble
-	pods := slices.Clone(l.pods[service])
+	pods := l.podsOf(service)
 	slices.SortFunc(pods, func(a, b pod) int {
 		return cmp.Or(rank(a)-rank(b), b.made.Compare(a.made), cmp.Compare(a.name, b.name))
 	})
@@ -73,6 +73,17 @@ func (l *Lease) troubles(service string, w *workload) []trouble {
 		found = append(found, trouble{true, "no pod can be made: " + e.message})
 	}
 	return found
+}
+
+// podsOf are the pods of a service that are not ready.
+func (l *Lease) podsOf(service string) []pod {
+	var out []pod
+	for _, p := range l.pods {
+		if p.service == service {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // rank orders pods: those that fail, those on their way, those that are leaving, those that have ended.

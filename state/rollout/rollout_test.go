@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
@@ -220,6 +221,54 @@ func TestUnsettled(t *testing.T) {
 			}
 		}
 		if l.Unsettled() != want {
+			t.Errorf("%q: %t", lines, !want)
+		}
+	}
+}
+
+// What is added again counts as it is then: a list that is read twice, or a watch.
+func TestAddedAgain(t *testing.T) {
+	var l rollout.Lease
+	add := func(lines ...string) string {
+		for _, line := range lines {
+			if err := l.Add(wordObject(t, line)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, _ := l.Of()
+		return string(r.State)
+	}
+	const sts = "statefulset db {spec: {replicas: 1}, status: {replicas: 1}}"
+	got := []string{
+		add("statefulset db rolled=1"),
+		add(sts),
+		add(sts, "pod db-0 of=db {status: {containerStatuses: [{state: {waiting: {reason: ErrImagePull}}}]}}"),
+		add(`pod db-0 of=db {status: {conditions: [{type: Ready, status: "True"}]}}`),
+		add("statefulset db rolled=1"),
+	}
+	if diff := cmp.Diff([]string{"complete", "active", "error", "active", "complete"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Events are read where nothing else tells why pods are missing.
+func TestLacksPods(t *testing.T) {
+	for lines, want := range map[string]bool{
+		"":                  false,
+		"deployment web {}": false, // a Deployment says so itself
+		"statefulset db {}": true,
+		"statefulset db {spec: {replicas: 2}, status: {replicas: 1, readyReplicas: 1}}": true,
+		"statefulset db rolled=1":                          false,
+		"statefulset db {}\npod db-0 of=db {status: {}}":   false,
+		"statefulset db {}\npod web-0 of=web {status: {}}": true,
+	} {
+		var l rollout.Lease
+		for _, line := range strings.FieldsFunc(lines, func(r rune) bool { return r == '\n' }) {
+			if err := l.Add(wordObject(t, line)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if l.LacksPods() != want {
 			t.Errorf("%q: %t", lines, !want)
 		}
 	}

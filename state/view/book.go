@@ -76,6 +76,9 @@ type Book struct {
 	Resources []ResourceRow `json:"resources,omitzero"`
 	// Problems are what is not as it should be.
 	Problems []state.Problem `json:"problems,omitzero"`
+
+	// WithWorkloads is true where leases tell how far what they run is.
+	WithWorkloads bool `json:"-"`
 }
 
 // Tenant is the lease that a row belongs to. Only Owner may be known: the labels of foreign
@@ -142,6 +145,9 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 			b.IPs = ips
 		case SubjectLeases:
 			b.Leases = leaseRows(hosts, ips)
+			if slices.Contains(subjects, SubjectWorkloads) {
+				b.Leases, b.WithWorkloads = f.withWorkloads(b.Leases, &in.Workloads), true
+			}
 		case SubjectPools:
 			b.Pools = f.pools(in.Claims, in.Services, in.Pools)
 		case SubjectRoutes:
@@ -220,7 +226,7 @@ func (b *Book) Select(selector labels.Selector, namespace string) {
 // the address it waited for.
 func (b *Book) Changes(earlier *Book) *Book {
 	out := &Book{
-		APIVersion: b.APIVersion, Kind: b.Kind,
+		APIVersion: b.APIVersion, Kind: b.Kind, WithWorkloads: b.WithWorkloads,
 		Hosts:  changes(earlier.Hosts, b.Hosts, HostRow.key, func(r *HostRow) { r.State = StateReleased }),
 		IPs:    changes(earlier.IPs, b.IPs, IPRow.key, func(r *IPRow) { r.State = StateReleased }),
 		Leases: changes(earlier.Leases, b.Leases, LeaseRow.key, func(r *LeaseRow) { r.State = StateReleased }),

@@ -6,19 +6,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/rollout"
 )
 
-// LeaseRow is one lease that holds a host or an address.
+// LeaseRow is one lease that holds a host or an address, or runs something.
 type LeaseRow struct {
 	*Tenant `json:",inline"`
 	Hosts   []string `json:"hosts"`
 	// Addresses are in order; an address that is yet to be granted is not among them.
 	Addresses []string `json:"addresses"`
 	// State is that of all it holds, where that is one; else Claiming while a run is under way,
-	// Partial where a part is Active, and Pending where none is.
+	// Partial where a part is Active, and Pending where none is. It is empty for a lease that holds nothing
+	// and only runs.
 	State string `json:"state"`
-	// Since is when it took the first of what it holds.
+	// Since is when it took the first of what it holds, or has been there.
 	Since metav1.Time `json:"since"`
+	// Workloads is how far what it runs is; nil where that was not asked for, and where it runs nothing.
+	Workloads *rollout.Rollout `json:"workloads,omitempty"`
 }
 
 func (r LeaseRow) key() string { return r.Lease }
@@ -59,8 +63,12 @@ func leaseRows(hosts []HostRow, ips []IPRow) []LeaseRow {
 		row.State = together(states[id])
 		rows = append(rows, *row)
 	}
-	slices.SortFunc(rows, func(a, b LeaseRow) int { return a.ID().Compare(b.ID()) })
+	sortLeases(rows)
 	return rows
+}
+
+func sortLeases(rows []LeaseRow) {
+	slices.SortFunc(rows, func(a, b LeaseRow) int { return a.ID().Compare(b.ID()) })
 }
 
 // appendNew adds to a list that is in order, and so has what it has already at its end.

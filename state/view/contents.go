@@ -40,6 +40,8 @@ type Contents struct {
 	Routes []admission.Route
 	// Capacity is what there is to give out.
 	Capacity observed.Fold
+	// Workloads are what leases run.
+	Workloads Workloads
 	// Namespaces are the labels of namespaces.
 	Namespaces map[string]map[string]string
 }
@@ -70,6 +72,7 @@ func (c *Contents) Add(o *unstructured.Unstructured, ledgerNamespace string) {
 		}
 	}
 	c.addCapacity(o)
+	c.Workloads.Add(o)
 	c.Routes = append(c.Routes, RoutesOf(o)...)
 }
 

@@ -32,6 +32,8 @@ var (
 type Setup struct {
 	// Controllers starts kube-controller-manager, MetalLB MetalLB's controller. Pools installs MetalLB's kinds alone.
 	Controllers, MetalLB, Pools bool
+	// Workloads starts kube-controller-manager with the controllers that make pods as well.
+	Workloads bool
 	// Gateways, Routes and Records install the kinds of the Gateway API, of OpenShift's routes, and of DNS records.
 	Gateways, Routes, Records bool
 	// CRDs are folders with further kinds.
@@ -76,7 +78,12 @@ func (s Setup) start(ctx context.Context) error {
 	if s.Binary {
 		group.Go(func() error { return build(started) })
 	}
-	if s.Controllers {
+	switch {
+	case s.Workloads:
+		group.Go(func() error {
+			return Plane.StartControllerManager(ctx, "deployment-controller", "replicaset-controller", "statefulset-controller")
+		})
+	case s.Controllers:
 		group.Go(func() error { return Plane.StartControllerManager(ctx) })
 	}
 	group.Go(func() error {

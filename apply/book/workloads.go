@@ -1,0 +1,89 @@
+package book
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+)
+
+const (
+	// ours selects the objects of Akash's leases.
+	ours = lease.LabelManaged + "=true"
+	// fewNamespaces is how many namespaces a selector names; where more are wanted, all are read.
+	fewNamespaces = 50
+	// statusRole allows to read what leases run.
+	statusRole = "akash-net-status"
+)
+
+// workloadKinds are the kinds that tell how far what leases run is, as they are read and watched.
+func workloadKinds(manifestNamespace string) []watched {
+	return []watched{
+		{resource: cluster.Namespaces, selector: OfLeases},
+		{resource: kinds.Manifest.Resource(), namespace: manifestNamespace},
+		{resource: kinds.Deployment.Resource(), selector: ours},
+		{resource: kinds.StatefulSet.Resource(), selector: ours},
+		{resource: kinds.Pod.Resource(), selector: ours},
+	}
+}
+
+// workloads reads what leases run: a LIST of each kind, and then, of those that are not rolled out, their pods, which
+// tell why. Where that is not told by pods either events are read. It fails with a cluster.RoleError.
+func (r *bookReader) workloads(ctx context.Context) error {
+	all := workloadKinds(r.cfg.ManifestNamespace)
+	group, listCtx := parallel.WithContext(ctx)
+	for _, w := range all[:len(all)-1] {
+		group.Go(func() error { return r.listWorkloads(listCtx, w, "") })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if of := r.contents.Workloads.Unsettled(); len(of) > 0 {
+		pods := all[len(all)-1]
+		if len(of) <= fewNamespaces {
+			pods.selector += fmt.Sprintf(",%s in (%s)", lease.LabelNamespace, strings.Join(of, ","))
+		}
+		if err := r.listWorkloads(ctx, pods, ""); err != nil {
+			return err
+		}
+	}
+	of := r.contents.Workloads.LackPods()
+	if len(of) == 0 {
+		return nil
+	}
+	events := watched{resource: kinds.Event.Resource()}
+	if len(of) == 1 {
+		events.namespace = of[0]
+	}
+	return r.listWorkloads(ctx, events, "type=Warning,reason=FailedCreate,involvedObject.kind=StatefulSet")
+}
+
+func (r *bookReader) listWorkloads(ctx context.Context, w watched, fields string) error {
+	var err error
+	opts := metav1.ListOptions{LabelSelector: w.selector, FieldSelector: fields}
+	if w.resource == cluster.Namespaces {
+		err = cluster.EachMeta(ctx, r.cluster, w.resource, "", opts, func(m *metav1.ObjectMeta) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.contents.Workloads.AddNamespace(m)
+		}, func() {})
+	} else {
+		_, err = cluster.ListObjects(ctx, r.cluster, w.resource, w.namespace, opts, func(o *unstructured.Unstructured) []struct{} {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.contents.Workloads.Add(o)
+			return nil
+		})
+	}
+	if w.resource == kinds.Manifest.Resource() {
+		err = unlessMissing(err, kinds.Manifest)
+	}
+	return cluster.NeedsRole(err, statusRole)
+}
