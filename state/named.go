@@ -37,6 +37,9 @@ func NamedRequest(id lease.ID, hosts, addresses []string, endpoint string, cfg *
 		for _, text := range addresses {
 			problems = append(problems, want.address(text, cfg)...)
 		}
+		if len(want.Addresses) > 0 && len(want.Families) > 0 {
+			problems.Add(lease.Place{Path: "--address"}, "%s stands for an address of each family: name addresses, or %s alone", AutoAddress, AutoAddress)
+		}
 		req.Endpoints = []EndpointWant{want}
 	}
 	slices.SortFunc(req.Hosts, func(a, b HostWant) int {

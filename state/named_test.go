@@ -41,3 +41,34 @@ func TestParseHostWant(t *testing.T) {
 		}
 	}
 }
+
+// TestNamedAddresses: what is named for an IP endpoint is one address of each family, or left to the provider.
+func TestNamedAddresses(t *testing.T) {
+	cfg, pool := config.Default(), config.Default()
+	cfg.IP.Ranges.Include, cfg.IP.Families = wordRanges(t, "203.0.113.0/28 2001:db8::/124"), []config.Family{config.IPv4, config.IPv6}
+	pool.IP.Mode = config.ModePool
+	for _, c := range []struct {
+		addresses string
+		cfg       *config.ProviderConfig
+		want      string
+	}{
+		{"203.0.113.3", cfg, ""},
+		{"203.0.113.3 2001:db8::1", cfg, ""},
+		{"auto", cfg, ""},
+		{"auto auto", cfg, ""},
+		{"auto 203.0.113.3", cfg, "name addresses, or auto alone"},
+		{"2001:db8::1 auto", cfg, "name addresses, or auto alone"},
+		{"203.0.113.3 203.0.113.4", cfg, "one address of each family"},
+		{"203.0.113.3 203.0.113.3", cfg, "one address of each family"},
+		{"198.51.100.1", cfg, "in none of the provider's ranges"},
+		{"shop.example.com", cfg, "shop.example.com"},
+		{"auto", config.Default(), "no address can be leased"},
+		{"203.0.113.3", pool, "MetalLB chooses"},
+		{"auto", pool, "MetalLB chooses"},
+	} {
+		_, problems := NamedRequest(runShop, nil, strings.Fields(c.addresses), "public", c.cfg)
+		if problems.Failed() != (c.want != "") || !strings.Contains(problems.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.addresses, problems, c.want)
+		}
+	}
+}

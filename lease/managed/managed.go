@@ -147,7 +147,7 @@ func AppliedBy(o *metav1.ObjectMeta, g lease.Group) bool {
 		m := &o.ManagedFields[i]
 		text, ours := strings.CutPrefix(m.Manager, lease.FieldManager+"/")
 		rest, same := strings.CutPrefix(text, g.Owner+"/")
-		if !ours || !same || m.Operation != metav1.ManagedFieldsOperationApply {
+		if !ours || !same || m.Operation != metav1.ManagedFieldsOperationApply || m.Subresource != "" {
 			continue
 		}
 		dseq, gseq, _ := strings.Cut(rest, "/")
