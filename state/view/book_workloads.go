@@ -77,7 +77,7 @@ func (w *Workloads) Add(o *unstructured.Unstructured) {
 	if r == nil {
 		return
 	}
-	if err := r.Lease.Add(o); err != nil {
+	if err := r.Add(o); err != nil {
 		r.unreadable = err.Error()
 	}
 }

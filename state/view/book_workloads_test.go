@@ -94,14 +94,14 @@ func TestLeasesWithWorkloads(t *testing.T) {
 		ranObjects(t, "A/5", "namespace"),
 		ranObjects(t, "A/6", "namespace"),                     // holds nothing and runs nothing
 		ranObjects(t, "A/7", rolled, "Secret s"+` "data":{}`), // whose it is, nothing says
-		ranObjects(t, "A/8", "namespace", `Deployment web "spec":{"replicas":"x"}`),
+		ranObjects(t, "A/8", "namespace", `Deployment web "spec":"x"`),
 	)
 	want := `1 "Reserved" hosts [a.example.com] complete 1/1 
 2 "" hosts [] error 0/1 service web: 0 of 1 ready: pod web-1 is waiting: CrashLoopBackOff
 3 "" hosts [] error 0/1 service web: 0 of 1 ready: no pod can be made: exceeded quota
 4 "" hosts [] pending 0/2 service web: 0 of 2 ready: it has no Deployment and no StatefulSet yet
 5 "Reserved" hosts [b.example.com]
-8 "" hosts [] error 0/0 it cannot be told: deployment ` + claimtest.WordLease(t, "A/8").Namespace() + `/web cannot be read: unrecognized type: int32
+8 "" hosts [] error 0/0 it cannot be told: deployment ` + claimtest.WordLease(t, "A/8").Namespace() + `/web cannot be read: cannot restore struct from: string
 `
 	if diff := cmp.Diff(want, sayLeases(b)); diff != "" {
 		t.Error(diff)
