@@ -30,6 +30,7 @@ func TestAllInInstallOrder(t *testing.T) {
 		"ClusterRole akash-net-grants",
 		"ClusterRole akash-net-capacity",
 		"ClusterRole akash-net-status",
+		"ClusterRole akash-net-logs",
 		"ClusterRole akash-net-viewer",
 		"Role ledger/akash-net-operator",
 		"Role ledger/akash-net-viewer",

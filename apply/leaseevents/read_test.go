@@ -1,0 +1,51 @@
+package leaseevents
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// When an event was noted first and last, and how often: of both forms of the API, and of what is missing.
+func TestCount(t *testing.T) {
+	const at = "2026-01-01T00:0%d:00Z"
+	for name, tt := range map[string]struct{ fields, want string }{
+		"once":        {`"firstTimestamp":"1","lastTimestamp":"1"`, "1 1 x1"},
+		"often":       {`"firstTimestamp":"1","lastTimestamp":"5","count":7`, "1 5 x7"},
+		"new":         {`"eventTime":"2"`, "2 2 x1"},
+		"new, often":  {`"eventTime":"2","series":{"count":3,"lastObservedTime":"6"}`, "2 6 x3"},
+		"no times":    {``, "9 9 x1"},
+		"last before": {`"firstTimestamp":"4","lastTimestamp":"1"`, "4 4 x1"},
+		"no count":    {`"eventTime":"2","series":{"lastObservedTime":"6"}`, "2 6 x1"},
+	} {
+		fields := tt.fields
+		for n := range 10 {
+			fields = strings.ReplaceAll(fields, fmt.Sprintf(`"eventTime":"%d"`, n), `"eventTime":"`+strings.Replace(fmt.Sprintf(at, n), "Z", ".000000Z", 1)+`"`)
+			fields = strings.ReplaceAll(fields, fmt.Sprintf(`ObservedTime":"%d"`, n), `ObservedTime":"`+strings.Replace(fmt.Sprintf(at, n), "Z", ".000000Z", 1)+`"`)
+			fields = strings.ReplaceAll(fields, fmt.Sprintf(`Timestamp":"%d"`, n), `Timestamp":"`+fmt.Sprintf(at, n)+`"`)
+		}
+		o := &unstructured.Unstructured{}
+		text := `{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","creationTimestamp":"` + fmt.Sprintf(at, 9) + `"},"involvedObject":{"kind":"Pod","name":"web-0"}`
+		if fields != "" {
+			text += "," + fields
+		}
+		if err := o.UnmarshalJSON([]byte(text + "}")); err != nil {
+			t.Fatal(err)
+		}
+		got, err := eventsOf([]*unstructured.Unstructured{o}, "web")
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%s: %v, %v", name, got, err)
+		}
+		if said := fmt.Sprintf("%d %d x%d", got[0].First.Minute(), got[0].Last.Minute(), got[0].Times); said != tt.want {
+			t.Errorf("%s: %s, want %s", name, said, tt.want)
+		}
+		if others, _ := eventsOf([]*unstructured.Unstructured{o}, "db"); len(others) > 0 {
+			t.Errorf("%s: is of another service too", name)
+		}
+	}
+	if _, err := eventsOf([]*unstructured.Unstructured{{Object: map[string]any{"message": 7}}}, ""); err == nil {
+		t.Error("an event that cannot be read is read")
+	}
+}

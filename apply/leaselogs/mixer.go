@@ -1,0 +1,80 @@
+package leaselogs
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"sync"
+)
+
+// mixer writes the lines of several sources to one stream. A line that does not fit the buffer is written in pieces,
+// so that no line is ever held whole; where another source writes in between, it is broken there.
+type mixer struct {
+	out io.Writer
+	// prefix says whether lines begin with their source.
+	prefix func() bool
+
+	mu sync.Mutex
+	// open is the source whose line is unfinished; empty where none is.
+	open string
+	// failed is why nothing can be written any more.
+	failed error
+}
+
+// maxPiece is how much of a line is held, in bytes.
+const maxPiece = 32 << 10
+
+// errOut says that the output cannot be written: whoever read it has gone, or its disk is full.
+type errOut struct{ err error }
+
+func (e *errOut) Error() string { return "the output cannot be written: " + e.err.Error() }
+func (e *errOut) Unwrap() error { return e.err }
+
+// copy writes what a source gives until its end.
+func (m *mixer) copy(source string, in io.Reader) error {
+	r := bufio.NewReaderSize(in, maxPiece)
+	for {
+		piece, err := r.ReadSlice('\n')
+		if len(piece) > 0 {
+			if err := m.write(source, piece); err != nil {
+				return err
+			}
+		}
+		switch {
+		case err == nil, errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// write writes a line of a source, or a piece of one.
+func (m *mixer) write(source string, piece []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failed != nil {
+		return m.failed
+	}
+	var text []byte
+	if m.open != "" && m.open != source {
+		text = append(text, '\n')
+		m.open = ""
+	}
+	if m.open == "" && m.prefix() {
+		text = append(append(append(text, '['), source...), "] "...)
+	}
+	if len(text) > 0 {
+		piece = append(text, piece...)
+	}
+	if _, err := m.out.Write(piece); err != nil {
+		m.failed = &errOut{err}
+		return m.failed
+	}
+	m.open = source
+	if piece[len(piece)-1] == '\n' {
+		m.open = ""
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package workload
+
+import (
+	"regexp"
+	"strings"
+)
+
+// What Kubernetes' controllers name after a workload: a ReplicaSet and a Pod end with hashes in an alphabet without vowels
+// (apimachinery: util/rand), a Pod of a StatefulSet with its number.
+var (
+	replicaSet  = regexp.MustCompile(`^-[b-df-hj-np-tv-xz0-9]{1,10}$`)
+	pod         = regexp.MustCompile(`^(-[b-df-hj-np-tv-xz0-9]{1,10}-[b-df-hj-np-tv-xz2-9]{5}|-\d{1,10})$`)
+	volumeClaim = regexp.MustCompile(`-\d{1,10}$`)
+	onAddress   = regexp.MustCompile(`^-ip-\d{1,5}-(tcp|udp)$`)
+)
+
+// Made is true for an object of a lease's namespace that stands for a service or was made of it, by its kind and name.
+// Events name objects alone, which may be gone.
+func Made(service, kind, name string) bool {
+	rest, after := strings.CutPrefix(name, service)
+	if kind == "PersistentVolumeClaim" { // SERVICE-VOLUME-SERVICE-NUMBER
+		number := volumeClaim.FindString(name)
+		return number != "" && strings.HasPrefix(name, service+"-") && strings.HasSuffix(strings.TrimSuffix(name, number), "-"+service)
+	}
+	if !after {
+		return false
+	}
+	switch kind {
+	case "Deployment", "StatefulSet", "Ingress", "ServiceAccount", "HTTPRoute":
+		return rest == ""
+	case "Service", "Endpoints":
+		return rest == "" || rest == NodePortSuffix || onAddress.MatchString(rest)
+	case "ReplicaSet":
+		return replicaSet.MatchString(rest)
+	case "Pod":
+		return pod.MatchString(rest)
+	}
+	return false
+}
