@@ -67,7 +67,7 @@ func runExternalDiff(ctx context.Context, c *cli, program []string, p plan.Plan)
 		}
 	}
 	cmd := exec.CommandContext(ctx, program[0], append(program[1:], folders...)...) //nolint:gosec // the user names the program
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, c.Out, c.ErrOut
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, plainOutput(c.Out), c.ErrOut
 	err = cmd.Run()
 	ended, ok := errors.AsType[*exec.ExitError](err)
 	if ok && ended.ExitCode() == 1 || err == nil && p.Differs() {

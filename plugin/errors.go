@@ -40,6 +40,9 @@ func usage(format string, args ...any) error { return &usageError{fmt.Errorf(for
 func (c *cli) end(ctx context.Context, err error) int {
 	c.view.flush()
 	if err == nil {
+		err = c.out.lost()
+	}
+	if err == nil {
 		return exitDone
 	}
 	code := exitFailed

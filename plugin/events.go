@@ -160,9 +160,7 @@ func (e *events) json(event apply.Event) {
 	if s := event.Summary; s != nil {
 		l.Hosts, l.Addresses, l.Withheld, l.Unrouted, l.Changed, l.Seconds = s.Hosts, s.Addresses, s.Withheld, s.Unrouted, &s.Changed, s.Took.Seconds()
 	}
-	if err := json.NewEncoder(e.c.Out).Encode(l); err != nil {
-		fmt.Fprintf(e.c.ErrOut, "Error: %v\n", err)
-	}
+	_ = json.NewEncoder(e.c.Out).Encode(l) // what cannot be written is told in the end: the work goes on
 }
 
 // summary is the last line of a lease.

@@ -73,7 +73,7 @@ func (c *cli) install(ctx context.Context, dryRun string, guard install.Guard) e
 		return err
 	}
 	events := newEvents(c, "", dryRun)
-	return (&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version, Report: events.report}).Install(ctx, document, guard)
+	return install.Refused((&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version, Report: events.report}).Install(ctx, document, guard))
 }
 
 func newUninstall(c *cli) *cobra.Command {
@@ -97,7 +97,7 @@ func newUninstall(c *cli) *cobra.Command {
 				return err
 			}
 			events := newEvents(c, "", dryRun)
-			return (&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version, Report: events.report}).Uninstall(ctx, force)
+			return install.Refused((&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version, Report: events.report}).Uninstall(ctx, force))
 		},
 	}
 	addDryRun(cmd, &dryRun)

@@ -28,10 +28,10 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	klog.SetLogger(logr.Discard()) // what client-go logs is told in errors
 	ctx, stop := notified(ctx)
 	defer stop()
-	status := newStatus(streams)
+	status, out := newStatus(streams), &output{out: streams.Out}
 	c := &cli{
-		IOStreams: genericiooptions.IOStreams{In: interruptible(ctx, streams.In), Out: streams.Out, ErrOut: &forPeople{out: status.before(streams.ErrOut)}},
-		stdin:     streams.In, people: &forPeople{out: status.before(streams.Out)},
+		IOStreams: genericiooptions.IOStreams{In: interruptible(ctx, streams.In), Out: out, ErrOut: &forPeople{out: status.before(streams.ErrOut)}},
+		stdin:     streams.In, people: &forPeople{out: status.before(out)}, out: out,
 		terminal: isTerminal(streams.Out), status: status,
 	}
 	defer func() {

@@ -18,7 +18,9 @@ type cli struct {
 	// stdin is standard input itself, which may be a terminal; In reads it until the command is interrupted.
 	stdin io.Reader
 	// people is standard output where it is for people, and not data.
-	people     io.Writer
+	people io.Writer
+	// out is standard output, which remembers why it could not be written.
+	out        *output
 	connection *genericclioptions.ConfigFlags
 	// configFile is the provider's configuration, where it does not come from the cluster.
 	configFile string
@@ -56,6 +58,9 @@ func newRoot(c *cli) *cobra.Command {
 			c.running = true
 			dry := cmd.Flags().Lookup("dry-run") // of each command that writes
 			c.keepsNothing = dry == nil || dry.Value.String() != "none"
+			if !c.keepsNothing {
+				outliveReaders()
+			}
 			c.claims = cmd.Name() == "apply" || cmd.Name() == "reserve"
 			return c.checkScope(cmd, args)
 		},

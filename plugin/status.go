@@ -13,6 +13,9 @@ import (
 
 // isTerminal is true for a stream that a person looks on.
 func isTerminal(stream any) bool {
+	if out, ok := stream.(*output); ok {
+		stream = out.out
+	}
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
