@@ -33,6 +33,11 @@ var (
 	Stages = [][]Kind{ClaimLike, Filters, ServingKinds, Policies}
 	// OfLease are the same in the order in which they are deleted.
 	OfLease = slices.Concat(Policies, ServingKinds, Filters, ClaimLike)
+	// Running are the kinds of what a lease runs, in the order in which they are written: the Manifest, which says that
+	// there is more; roles before what binds them; what serves before what leads to it.
+	Running = [][]Kind{{Manifest}, {NetworkPolicy, ServiceAccount, Role, Secret}, {RoleBinding}, {Deployment, StatefulSet}, {Service}}
+	// RunningEnds are the same in the order in which they are deleted.
+	RunningEnds = []Kind{Service, Deployment, StatefulSet, RoleBinding, Role, ServiceAccount, NetworkPolicy, Secret, Manifest}
 	// Reporting are the kinds of route in whose status routers report.
 	Reporting = []Kind{HTTPRoute, TLSRoute, Route}
 )

@@ -59,7 +59,7 @@ func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 	}
 	annotated := o.GetAnnotations()[lease.AnnotationDefinition] != ""
 	applied := w.writers(o)
-	w.Ours = w.HasLease && len(w.MovedFrom) == 0 && (applied || annotated)
+	w.Ours = w.HasLease && len(w.MovedFrom) == 0 && (applied || annotated) && !ofWorkload(o)
 	if !w.Ours {
 		return w
 	}
@@ -73,6 +73,17 @@ func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 		w.Lost = append(w.Lost, MarkFields)
 	}
 	return w
+}
+
+// ofWorkload is true for the Service of something that a lease runs. It rests on no claim: what it is and whose is the
+// business of package deployed. A Service of a leased port is a LoadBalancer with a label of its own, and is written under
+// this program's manager, not the lease's.
+func ofWorkload(o *unstructured.Unstructured) bool {
+	if o.GetKind() != "Service" || o.GetLabels()[lease.LabelServiceTarget] != "" || Field(o.Object, "spec", "type") == "LoadBalancer" {
+		return false
+	}
+	_, applied := managed.Applied(o, lease.FieldManager)
+	return !applied
 }
 
 // writers reads the managed fields. applied is true where this program has applied what the object says.
