@@ -86,6 +86,11 @@ type Settings struct {
 	Operators     string `json:"operators"`
 	Prune         bool   `json:"prune"`
 	AssumeServing bool   `json:"assumeServing"`
+	// Workloads is true where what the leases run is applied too; Adopt where what stands for a lease without a claim, or
+	// was deployed by Akash's provider, is taken over. Scheduler is what a reservation chose for the one lease.
+	Workloads bool            `json:"workloads,omitempty"`
+	Adopt     bool            `json:"adopt,omitempty"`
+	Scheduler json.RawMessage `json:"scheduler,omitempty"`
 	// Kept is true for a plan of the definitions that the ledger keeps, as far as their leases hold what they name.
 	Kept bool `json:"kept,omitempty"`
 }
@@ -186,9 +191,10 @@ func (p Plan) Differs() bool { return slices.ContainsFunc(p.Leases, Lease.Differ
 
 // Write is the change that an apply of an object under a field manager makes. live is the object as it
 // was read, nil where there is none.
-func Write(kind string, want map[string]any, live *unstructured.Unstructured, manager string) Change {
+func Write(kind string, want map[string]any, live *unstructured.Unstructured, manager string) (c Change) {
 	name := unstructured.Unstructured{Object: want}
-	c := Change{Action: Create, Kind: kind, Namespace: name.GetNamespace(), Name: name.GetName()}
+	c = Change{Action: Create, Kind: kind, Namespace: name.GetNamespace(), Name: name.GetName()}
+	defer func() { c.hide() }()
 	if live == nil {
 		c.After = shown(want)
 		return c
@@ -205,10 +211,12 @@ func Write(kind string, want map[string]any, live *unstructured.Unstructured, ma
 
 // Remove is the change that deletes an object.
 func Remove(kind string, live *unstructured.Unstructured, why string) Change {
-	return Change{
+	c := Change{
 		Action: Delete, Kind: kind, Namespace: live.GetNamespace(), Name: live.GetName(),
 		UID: live.GetUID(), ResourceVersion: live.GetResourceVersion(), Before: shown(live.Object), Why: why,
 	}
+	c.hide()
+	return c
 }
 
 // shown is an object without what the API server and controllers keep for themselves.

@@ -1,0 +1,112 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// What a Secret holds is in no part of its change, whether it is made, changed or deleted; that it changes is told.
+func TestSecretsAreHidden(t *testing.T) {
+	const old, now = "b2xk", "bm93"
+	secret := func(data string) *unstructured.Unstructured {
+		return object(t, `{kind: Secret, metadata: {name: s, uid: u, annotations: {kubectl.kubernetes.io/last-applied-configuration: "`+data+`"}}, type: t, data: {a: `+data+`, same: c2FtZQ==}, stringData: {b: `+data+`}}`, nil)
+	}
+	for name, tt := range map[string]struct {
+		change        Change
+		before, after any
+	}{
+		"made":      {Write("secret", secret(now).Object, nil, ours), nil, "***"},
+		"changed":   {Write("secret", secret(now).Object, secret(old), ours), "*** (before)", "*** (after)"},
+		"unchanged": {Write("secret", secret(now).Object, secret(now), ours), "***", "***"},
+		"deleted":   {Remove("secret", secret(old), ""), "***", nil},
+	} {
+		text, err := json.Marshal(tt.change)
+		if err != nil || strings.Contains(string(text), old) || strings.Contains(string(text), now) || strings.Contains(string(text), "c2FtZQ") {
+			t.Errorf("%s: %v %s", name, err, text)
+		}
+		for side, want := range map[string]any{"before": tt.before, "after": tt.after} {
+			object := tt.change.Before
+			if side == "after" {
+				object = tt.change.After
+			}
+			if got, _ := at(object, Path{"data", "a"}); got != want {
+				t.Errorf("%s, %s: %v, want %v", name, side, got, want)
+			}
+		}
+		if tt.change.Kind != "secret" || tt.change.Name != "s" {
+			t.Errorf("%s: %s", name, tt.change.ID())
+		}
+	}
+	fields := Write("secret", secret(now).Object, secret(old), ours).Fields
+	var got []string
+	for _, f := range fields {
+		got = append(got, fmt.Sprint(f.Path, " ", f.Before, " -> ", f.After))
+	}
+	want := []string{
+		"data.a *** (before) -> *** (after)", "metadata.annotations.kubectl.kubernetes.io/last-applied-configuration *** (before) -> *** (after)", "stringData.b *** (before) -> *** (after)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+}
+
+// Two plans of two new passwords are the same change: what they would write is in neither.
+func TestHiddenChangesAreAlike(t *testing.T) {
+	secret := func(data string) *unstructured.Unstructured {
+		return object(t, `{kind: Secret, metadata: {name: s, uid: u}, data: {a: `+data+`}}`, nil)
+	}
+	one, two := Write("secret", secret("b25l").Object, secret("b2xk"), ours), Write("secret", secret("dHdv").Object, secret("b2xk"), ours)
+	if !one.Same(two) {
+		t.Error("they differ")
+	}
+	if one.Same(Write("secret", secret("b2xk").Object, secret("b2xk"), ours)) {
+		t.Error("a change is the same as none")
+	}
+}
+
+// Passwords in a Manifest are hidden, and all else of it is shown; what was given is not touched.
+func TestPasswordsAreHidden(t *testing.T) {
+	manifest := func(password, image string) *unstructured.Unstructured {
+		return object(t, `{kind: Manifest, metadata: {name: m, uid: u}, spec: {group: {services: [{name: open, image: i, count: 2}, {name: web, image: `+image+`, credentials: {host: h, username: shop, password: `+password+`}}]}}}`, nil)
+	}
+	for name, tt := range map[string]struct {
+		change Change
+		has    []string
+	}{
+		"made":                {Write("manifest", manifest("hunter1", "a").Object, nil, ours), []string{`"***"`}},
+		"a password changes":  {Write("manifest", manifest("hunter2", "a").Object, manifest("hunter1", "a"), ours), []string{`"*** (before)"`, `"*** (after)"`}},
+		"something else does": {Write("manifest", manifest("hunter1", "b").Object, manifest("hunter1", "a"), ours), []string{`"image":"a"`, `"image":"b"`}},
+		"deleted":             {Remove("manifest", manifest("hunter1", "a"), ""), []string{`"***"`}},
+	} {
+		text, err := json.Marshal(tt.change)
+		if err != nil || strings.Contains(string(text), "hunter") || !strings.Contains(string(text), "shop") {
+			t.Errorf("%s: %v %s", name, err, text)
+		}
+		for _, has := range tt.has {
+			if !strings.Contains(string(text), has) {
+				t.Errorf("%s has no %s: %s", name, has, text)
+			}
+		}
+	}
+	live, want := manifest("hunter1", "a"), manifest("hunter2", "b").Object
+	Write("manifest", want, live, ours)
+	if diff := cmp.Diff(manifest("hunter1", "a").Object, live.Object); diff != "" {
+		t.Errorf("the live object has changed:\n%s", diff)
+	}
+	if diff := cmp.Diff(manifest("hunter2", "b").Object, want); diff != "" {
+		t.Errorf("what is wanted has changed:\n%s", diff)
+	}
+}
+
+// Other kinds are shown as they are, also with keys that look like it.
+func TestOthersAreShown(t *testing.T) {
+	c := Write("configmap", object(t, `{kind: ConfigMap, metadata: {name: c}, data: {password: open}, credentials: {password: open}}`, nil).Object, nil, ours)
+	if text, err := json.Marshal(c); err != nil || strings.Contains(string(text), Hidden) {
+		t.Errorf("%v %s", err, text)
+	}
+}
