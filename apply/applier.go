@@ -51,8 +51,11 @@ type Options struct {
 	AssumeCrashed bool
 	// Version is that of the program, for the announcement of the command.
 	Version string
-	// Adopt lets a lease take over what objects of its own owner use without a claim.
+	// Adopt lets a lease take over what objects of its own owner use without a claim, and what Akash's provider has
+	// deployed of it.
 	Adopt bool
+	// Workloads say that what the leases run is applied too, of definitions that say it; nil leaves it alone.
+	Workloads *Workloads
 	// Prove is asked for every host that a lease wants, before anything is claimed for it; nil asks
 	// for no proof.
 	Prove Prove
@@ -141,15 +144,17 @@ func (a *Applier) prepare(defs []*lease.Definition) ([]*run, error) {
 	runs := make([]*run, 0, len(defs))
 	seen := map[lease.Group]lease.Place{}
 	for _, def := range defs {
-		req, ps := state.NewRequest(def, a.opts.Config)
-		problems = append(append(problems, ps...), recordProblems(def, a.opts.Config)...)
+		routes := def.Routes()
+		req, ps := state.NewRequest(routes, a.opts.Config)
+		problems = append(append(problems, ps...), recordProblems(routes, a.opts.Config)...)
 		group := def.Lease.Group()
 		if first, twice := seen[group]; twice {
 			problems.Add(def.At, "deployment group %s is defined twice in one run (first in %s)", group, first)
 		}
 		seen[group] = def.At
-		r := a.newRun(def, req)
-		r.kinds = render.Kinds(def, a.opts.Config)
+		r := a.newRun(routes, req)
+		r.kinds = render.Kinds(routes, a.opts.Config)
+		r.running = a.runs(r, def)
 		runs = append(runs, r)
 	}
 	if errs := problems.Errors(); len(errs) > 0 {

@@ -59,6 +59,10 @@ type executor struct {
 
 // decisions are what the work on a lease decides of its writes.
 type decisions interface {
+	// find is what was read under an object's name, nil for nothing.
+	find(o render.Object) *unstructured.Unstructured
+	// manager is the field manager under which an object is written.
+	manager(o render.Object) string
 	// refused deals with an object of which another manager owns fields; it may take it over.
 	refused(ctx context.Context, o render.Object, err error) (taken bool, _ error)
 	// sendAgain deals with an object that somebody else has made since it was read.
@@ -151,6 +155,6 @@ func (x *executor) changeClaim(action plan.Action, c *state.Claim, after []state
 // writeOf describes the write of an object; live is what is there, nil for nothing.
 func (x *executor) writeOf(o render.Object, live *unstructured.Unstructured) func() plan.Change {
 	return func() plan.Change {
-		return plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, x.manager(o))
+		return plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, x.by.manager(o))
 	}
 }

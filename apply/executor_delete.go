@@ -127,7 +127,7 @@ func (x *executor) restoreAltered(ctx context.Context) error {
 	defer cancel()
 	var errs []error
 	for _, a := range slices.Backward(x.altered) {
-		err := x.cluster.Withdraw(ctx, a.object.Kind, a.before, a.answer, x.manager(a.object))
+		err := x.cluster.Withdraw(ctx, a.object.Kind, a.before, a.answer, x.by.manager(a.object))
 		switch {
 		case err == nil:
 			x.event(Configured, a.object.Kind.Singular, a.object.Namespace, a.object.Name, "taken back")

@@ -17,16 +17,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// manager is the field manager under which an object is written.
-func (x *executor) manager(o render.Object) string { return managerOf(o.Kind, x.group) }
-
 // sendObject sends one object and says what became of it.
 func (x *executor) sendObject(ctx context.Context, o render.Object, live *unstructured.Unstructured) (Action, error) {
 	action := Configured
 	if live == nil {
 		action = Created
 	}
-	meta, made, err := x.patch(ctx, o, x.manager(o))
+	meta, made, err := x.patch(ctx, o, x.by.manager(o))
 	if x.only != nil && (cluster.IsOvertaken(err) || cluster.IsOwned(err)) {
 		meta, made, err = x.patchMoved(ctx, o)
 	}
@@ -120,7 +117,7 @@ func metaOf(o *unstructured.Unstructured) (*metav1.PartialObjectMetadata, error)
 func (x *executor) create(ctx context.Context, o render.Object) (made bool, err error) {
 	unclear := false
 	tried := x.cluster.Retry(ctx, func(context.Context) (bool, error) {
-		err = x.cluster.Create(ctx, o, x.manager(o))
+		err = x.cluster.Create(ctx, o, x.by.manager(o))
 		made = err == nil || unclear && apierrors.IsAlreadyExists(err)
 		if apierrors.IsAlreadyExists(err) {
 			err = nil
@@ -138,12 +135,12 @@ func (x *executor) create(ctx context.Context, o render.Object) (made bool, err 
 // took effect, the object is looked at.
 func (x *executor) seize(ctx context.Context, o render.Object, live *unstructured.Unstructured) error {
 	return x.cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
-		err := x.cluster.Seize(ctx, o, x.manager(o), live)
+		err := x.cluster.Seize(ctx, o, x.by.manager(o), live)
 		if err == nil || !cluster.IsUnclear(err) || ctx.Err() != nil {
 			return err == nil, err
 		}
 		now, err := x.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
-		return err == nil && now != nil && cluster.Unchanged(o, now, x.manager(o)), err
+		return err == nil && now != nil && cluster.Unchanged(o, now, x.by.manager(o)), err
 	})
 }
 
@@ -161,7 +158,7 @@ func pinOf(live *unstructured.Unstructured) string {
 func (x *executor) pinned(o render.Object) render.Object {
 	pin := x.pins[o.String()]
 	if x.only != nil && !slices.Contains(kinds.Records, o.Kind) {
-		pin = pinOf(x.snapshot.find(o))
+		pin = pinOf(x.by.find(o))
 		if own := cluster.Rendered(o).GetResourceVersion(); own != "" {
 			pin = own
 		}
@@ -187,7 +184,7 @@ func (x *executor) patchMoved(ctx context.Context, o render.Object) (meta *metav
 		}
 		body := cluster.Rendered(o)
 		body.SetResourceVersion(pinOf(live))
-		meta, made, err = x.patch(ctx, render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}, x.manager(o))
+		meta, made, err = x.patch(ctx, render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}, x.by.manager(o))
 		if !cluster.IsOvertaken(err) {
 			return meta, made, err
 		}

@@ -119,7 +119,7 @@ func (r *run) restsOn(o render.Object) []string {
 // touched is the object as the run writes it: with what it only keeps. One that would not be written gets
 // the run's nonce (touch) where it rests on a claim that the run has marked.
 func (r *run) touched(o render.Object) (out render.Object, touch bool) {
-	live := r.snapshot.find(o)
+	live := r.find(o)
 	return r.touchedFrom(r.wakes(r.keepTaken(o, live)), live)
 }
 

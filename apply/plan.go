@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
@@ -73,6 +74,7 @@ func Preview(ctx context.Context, c *cluster.Cluster, opts Options, defs []*leas
 	}
 	return plan.New(plan.Settings{
 		Target: opts.Config.Target, Operators: opts.Operators, Prune: opts.Prune, AssumeServing: opts.AssumeServing, Kept: opts.heal,
+		Workloads: opts.Workloads != nil, Adopt: opts.Adopt,
 	}, leases), err
 }
 
@@ -92,11 +94,14 @@ func refusals(err error) (refused map[lease.ID]error, rest error) {
 	for _, e := range failed {
 		var held *HeldError
 		var exhausted *ExhaustedError
+		var taken *workloads.TakenError
 		switch {
 		case errors.As(e, &held):
 			refused[held.Lease] = held
 		case errors.As(e, &exhausted):
 			refused[exhausted.Lease] = exhausted
+		case errors.As(e, &taken):
+			refused[taken.Lease] = taken
 		case e != nil:
 			others = append(others, e)
 		}
@@ -111,10 +116,10 @@ func compareChanges(a, b plan.Change) int {
 
 // orderOf is when an apply makes a change: claims, what is written by its stage, what goes, what is given up.
 func orderOf(c plan.Change) int {
-	first := len(kinds.Stages)
+	first, running := len(kinds.Stages), len(kinds.Running)
 	switch c.Action {
 	case plan.Claim, plan.Withhold, plan.Leave:
-		return -first - 2
+		return -first - running - 2
 	case plan.Delete:
 		return 1
 	case plan.GiveUp:
@@ -126,8 +131,13 @@ func orderOf(c plan.Change) int {
 			return i - first
 		}
 	}
+	for i, stage := range kinds.Running {
+		if slices.ContainsFunc(stage, func(k kinds.Kind) bool { return k.Singular == c.Kind }) {
+			return i - running - first
+		}
+	}
 	if slices.ContainsFunc(kinds.Records, func(k kinds.Kind) bool { return k.Singular == c.Kind }) {
 		return 0
 	}
-	return -first - 1 // pools and the namespace
+	return -first - running - 1 // pools and the namespace
 }

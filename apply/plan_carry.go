@@ -3,9 +3,11 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 )
@@ -33,6 +35,9 @@ func (e *MovedError) Error() string {
 // write is pinned to what the plan rests on, and one that is refused undoes the lease's.
 // The definitions are those of the plan's leases, in their order.
 func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Definition) error {
+	if err := withoutPasswords(p); err != nil {
+		return err
+	}
 	opts := a.opts
 	opts.heal = p.Settings.Kept
 	now, err := Plan(ctx, a.cluster, opts, defs)
@@ -48,6 +53,19 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 	}
 	opts.Only = &now // the same changes, of what is there now
 	return keptMoved(New(a.cluster, opts).Apply(ctx, defs))
+}
+
+// withoutPasswords refuses a plan that would write what a Secret holds: no plan has it.
+func withoutPasswords(p plan.Plan) error {
+	for _, l := range p.Leases {
+		for _, c := range l.Changes {
+			data := func(f plan.Field) bool { return f.Path[0] == "data" }
+			if c.Kind == kinds.Secret.Singular && (c.Action == plan.Create || c.Action == plan.Update && slices.ContainsFunc(c.Fields, data)) {
+				return fmt.Errorf("the plan writes the password of %s, and no plan has passwords: apply the definition itself, with apply -f FILE --workloads", c.ID())
+			}
+		}
+	}
+	return nil
 }
 
 // keptMoved says by a MovedError of which leases the ledger keeps another definition by now than the plan has.

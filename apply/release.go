@@ -210,7 +210,11 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 	if err != nil {
 		return false, err
 	}
-	if len(objects) == 0 && !holds && definition == nil {
+	runs, err := r.runsIn(ctx, chosen)
+	if err != nil {
+		return false, err
+	}
+	if len(objects) == 0 && !holds && definition == nil && len(runs) == 0 {
 		return false, nil
 	}
 	if r.tries++; r.tries > looks {
@@ -231,6 +235,9 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 		return false, err
 	}
 	if err := r.awaitUnserved(ctx, r.snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }); err != nil {
+		return false, err
+	}
+	if err := r.endIn(ctx, runs, Deleted); err != nil {
 		return false, err
 	}
 	err = r.leaveClaims(ctx, r.snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, Released)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -15,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/deployed"
 )
 
 // namesTold is how many objects of a namespace that stays are named.
@@ -117,7 +119,10 @@ func (r *releasing) namespaceStays(ctx context.Context, live *unstructured.Unstr
 	if !state.MadeNamespace(live) {
 		return "kubectl akash-net did not make it, or another program has written its labels since", nil
 	}
-	names, err := r.cluster.Contents(ctx, live.GetName())
+	derived := func(resource schema.GroupResource, labels map[string]string) bool {
+		return deployed.Derived(resource, labels, live.GetName())
+	}
+	names, err := r.cluster.Contents(ctx, live.GetName(), derived)
 	if err != nil {
 		return "", err
 	}

@@ -18,6 +18,10 @@ type run struct {
 	def *lease.Definition
 	// kinds are those of the objects that are written, or that somebody else is to write.
 	kinds []kinds.Kind
+	// running is what is done with what the lease runs; nil where nothing is.
+	running *running
+	// inPlace is true once the lease's namespace is there.
+	inPlace bool
 	// nonce is the run's mark.
 	nonce string
 	// barred is why nothing is done for the lease.
@@ -92,6 +96,9 @@ func (r *run) claim(ctx context.Context) error {
 	if err := r.fitsOperators(); err != nil {
 		return err
 	}
+	if err := r.running.prepare(ctx); err != nil {
+		return err
+	}
 	return r.reserve(ctx)
 }
 
@@ -108,6 +115,9 @@ func (r *run) applyClaimed(ctx context.Context) error {
 	}
 	if err == nil {
 		err = r.keep(ctx)
+	}
+	if err == nil {
+		err = r.running.write(ctx, desired)
 	}
 	if err == nil {
 		err = r.write(ctx, rest)
@@ -131,6 +141,9 @@ func (r *run) applyClaimed(ctx context.Context) error {
 		pruned = r.movePorts(ctx, moved)
 	}
 	if pruned == nil {
+		pruned = r.running.prune(ctx)
+	}
+	if pruned == nil {
 		r.standFor(desired)
 	}
 	r.desired, r.routed = desired, granted
@@ -139,6 +152,9 @@ func (r *run) applyClaimed(ctx context.Context) error {
 	}
 	if !cannotUndo(pruned) {
 		pruned = errors.Join(pruned, r.settle(ctx))
+	}
+	if pruned == nil {
+		pruned = r.running.end(ctx)
 	}
 	return errors.Join(pruned, r.successors.err())
 }
@@ -187,7 +203,7 @@ func (r *run) forgetRound() {
 		req, _ = state.NewRequest(r.def, r.opts.Config)
 	}
 	fresh := r.newRun(r.def, req)
-	fresh.kinds, fresh.barred, fresh.told = r.kinds, r.barred, r.told
+	fresh.kinds, fresh.barred, fresh.told, fresh.running = r.kinds, r.barred, r.told, r.running
 	*r = *fresh
 	r.by = r
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	corev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -73,7 +74,7 @@ func (r *run) makeNamespace(ctx context.Context) error {
 	switch {
 	case exists && !alive:
 		return fmt.Errorf("namespace %s of lease %s is being deleted; apply again when it is gone", name, r.req.Lease)
-	case exists:
+	case exists, r.inPlace:
 		return nil
 	}
 	o := NamespaceOf(r.req.Lease)
@@ -81,6 +82,7 @@ func (r *run) makeNamespace(ctx context.Context) error {
 		return err
 	}
 	made, err := r.create(ctx, o)
+	r.inPlace = err == nil
 	if err != nil || !made {
 		return err
 	}
@@ -96,7 +98,7 @@ func NamespaceOf(id lease.ID) render.Object {
 
 // writeObject applies one object unless the cluster holds it already just so.
 func (r *run) writeObject(ctx context.Context, o render.Object) (Action, error) {
-	live := r.snapshot.find(o)
+	live := r.find(o)
 	o, touch := r.touched(o)
 	if !touch && cluster.Unchanged(o, live, r.manager(o)) {
 		return Unchanged, nil
@@ -111,6 +113,22 @@ func (r *run) writeObject(ctx context.Context, o render.Object) (Action, error) 
 		action = Unchanged // as far as the definition goes
 	}
 	return action, err
+}
+
+// find is the object as it was read before the run wrote anything.
+func (r *run) find(o render.Object) *unstructured.Unstructured {
+	if r.running.has(o) {
+		return r.running.work.Find(o)
+	}
+	return r.snapshot.find(o)
+}
+
+// manager is the field manager under which the run writes an object. What the lease runs is the lease's own.
+func (r *run) manager(o render.Object) string {
+	if r.running.has(o) {
+		return r.group.FieldManager()
+	}
+	return managerOf(o.Kind, r.group)
 }
 
 // managerOf is the field manager of an object of a deployment group: Akash's claim-like objects are

@@ -42,6 +42,9 @@ func (e *ConflictError) Unwrap() error { return e.Err }
 // got there first, unless that was another deployment of the same owner and the claim is ours: then
 // the object is what a transfer has left behind, and is taken over, pinned to what was read.
 func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
+	if r.running.has(o) {
+		return r.running.refused(ctx, o, err)
+	}
 	conflict := &ConflictError{Object: o.String(), Managers: cluster.Owners(err), Err: err}
 	live, getErr := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if getErr != nil || live == nil {

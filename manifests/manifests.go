@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-//go:embed crds/*.yaml namespaces.yaml rbac.yaml config.yaml
+//go:embed crds/*.yaml namespaces.yaml rbac.yaml workloads.yaml config.yaml
 var files embed.FS
 
 // All is everything that is installed, in the order in which it can be applied: definitions and
@@ -101,6 +101,9 @@ func RBAC(cfg *config.ProviderConfig) ([]*unstructured.Unstructured, error) {
 	}
 	return objects, nil
 }
+
+// Workloads are the roles of those who apply what leases run. They are installed on request, and bound to nobody.
+func Workloads() ([]*unstructured.Unstructured, error) { return read("workloads.yaml") }
 
 // read returns the objects of an embedded file in its order. An error means that the binary was
 // built from a broken file.

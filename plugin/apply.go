@@ -17,6 +17,8 @@ import (
 type applyFlags struct {
 	input         inputFlags
 	proof         proofFlags
+	workloads     workloadFlags
+	adopt         bool
 	target        string
 	output        string
 	dryRun        string
@@ -51,6 +53,11 @@ func newApply(c *cli) *cobra.Command {
 			owner holds is withheld: named, and not taken. What another owner holds ends the work on that
 			lease with exit code 4.
 
+			With --workloads what the leases run is written too, after the claims and before the routes: Manifest,
+			network policies, Deployments, StatefulSets, Services and Secrets in the lease's namespace. Which cards
+			a service gets --scheduler-params says, else the Manifest that is there. What Akash's provider has
+			deployed of a lease is taken over with --adopt, without a restart of its pods.
+
 			With --require-dns-proof each host must be proved by DNS to be the tenant's, before anything is
 			claimed for the lease: by a TXT record _akash-challenge.HOST that holds the owner's address, or
 			by a CNAME into the provider's ingress domain. Without proof it is exit code 3.
@@ -66,6 +73,9 @@ func newApply(c *cli) *cobra.Command {
 
 			# An SDL, as the lease that was made of it
 			kubectl akash-net apply -f deploy.yaml --lease akash1…/8438017/1/1/akash1…
+
+			# What the lease runs too
+			kubectl akash-net apply -f deploy.yaml --lease akash1…/8438017/1/1/akash1… --workloads
 
 			# Preview: what would change, field by field
 			kubectl akash-net apply -f shop.yaml --dry-run=client
@@ -91,6 +101,8 @@ func newApply(c *cli) *cobra.Command {
 	}
 	f.input.add(cmd)
 	f.proof.add(cmd, flagRequireProof, proofUsage)
+	f.workloads.add(cmd, "Apply")
+	addAdopt(cmd, &f.adopt)
 	addTarget(cmd, &f.target)
 	addDryRun(cmd, &f.dryRun)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'events' (a JSON object a line) or 'name'; with --dry-run=client also 'json' or 'yaml': the plan, as diff prints it")
@@ -144,8 +156,16 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 	if o.target != "" {
 		cfg.Target = o.target
 	}
+	workloads, params, err := o.workloads.applied(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	o.input.workloads = workloads != nil
 	defs, err := o.input.collect(ctx, c, cluster, cfg)
 	if err != nil {
+		return err
+	}
+	if err := checkOne(workloads, defs); err != nil {
 		return err
 	}
 	if err := notEmpty(defs, o.allowEmpty); err != nil {
@@ -162,7 +182,8 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 	if o.asPlan() {
 		plan, err := planned(ctx, cluster, apply.Options{
 			Config: cfg, Prune: o.prune, Operators: o.operators, AssumeServing: o.assumeServing, Prove: prove, Concurrency: o.concurrency,
-		}, defs)
+			Workloads: workloads, Adopt: o.adopt,
+		}, defs, params)
 		if err == nil {
 			err = printPlan(c, plan, o.output)
 		}
@@ -170,7 +191,7 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 	}
 	opts := apply.Options{
 		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators, AssumeServing: o.assumeServing,
-		Prove: prove, AssumeCrashed: o.assumeCrashed, Version: version, Concurrency: o.concurrency,
+		Workloads: workloads, Adopt: o.adopt, Prove: prove, AssumeCrashed: o.assumeCrashed, Version: version, Concurrency: o.concurrency,
 	}
 	if o.dryRun == apply.DryRunClient && o.output == "" {
 		return c.preview(ctx, cluster, opts, defs)
@@ -190,7 +211,7 @@ func notEmpty(defs []*lease.Definition, allowed bool) error {
 	}
 	var problems lease.Problems
 	for _, def := range defs {
-		if !def.Exposes() {
+		if !def.Exposes() && (def.Workloads == nil || len(def.Workloads.Services) == 0) {
 			problems.Add(def.At, "lease %s defines no host and no address; --allow-empty takes it all the same", def.Lease)
 		}
 	}
@@ -211,6 +232,10 @@ func checkTarget(value string) error {
 		return nil
 	}
 	return usage("--target must be 'ingress', 'httproute' or 'route', not %q", value)
+}
+
+func addAdopt(cmd *cobra.Command, value *bool) {
+	cmd.Flags().BoolVar(value, "adopt", false, "Take over what objects of the lease's own owner use without a claim, and with --workloads what Akash's provider has deployed of the lease")
 }
 
 func addOperators(cmd *cobra.Command, value *string) {

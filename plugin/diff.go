@@ -22,6 +22,8 @@ import (
 // diffFlags are the flags of diff as they are typed.
 type diffFlags struct {
 	input         inputFlags
+	workloads     workloadFlags
+	adopt         bool
 	target        string
 	output        string
 	ledger        string
@@ -49,6 +51,8 @@ func newDiff(c *cli) *cobra.Command {
 
 			A field that another manager owns is marked with "!": apply would not overwrite it. What another
 			owner holds, so that apply would refuse the lease, is a difference too.
+
+			With --workloads what the leases run is compared too. What Secrets hold, and passwords, is never shown.
 
 			KUBECTL_EXTERNAL_DIFF names a program that compares two folders, as for "kubectl diff": the
 			objects as they are, and as they would be. Its words may have parameters of letters, digits, "-"
@@ -83,6 +87,8 @@ func newDiff(c *cli) *cobra.Command {
 		ValidArgsFunction: c.completeLeases,
 	}
 	f.input.add(cmd)
+	f.workloads.add(cmd, "Compare")
+	addAdopt(cmd, &f.adopt)
 	addTarget(cmd, &f.target)
 	addOperators(cmd, &f.operators)
 	addAssumeServing(cmd, &f.assumeServing)
@@ -159,8 +165,15 @@ func (f *diffFlags) run(ctx context.Context, c *cli, in *inputOptions) error {
 	if f.target != "" {
 		cfg.Target = f.target
 	}
+	workloads, params, err := f.applied(ctx, cfg, in)
+	if err != nil {
+		return err
+	}
 	defs, err := f.definitions(ctx, c, cluster, cfg, in)
 	if err != nil {
+		return err
+	}
+	if err := checkOne(workloads, defs); err != nil {
 		return err
 	}
 	for _, def := range defs {
@@ -173,14 +186,28 @@ func (f *diffFlags) run(ctx context.Context, c *cli, in *inputOptions) error {
 	}
 	plan, err := planOf(ctx, cluster, apply.Options{
 		Config: cfg, Prune: f.prune, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency,
+		Workloads: workloads, Adopt: f.adopt,
 	}, defs)
 	if err != nil {
 		return err
 	}
-	if plan, err = withDefinitions(plan, defs); err != nil {
+	if plan, err = withDefinitions(plan, defs, params); err != nil {
 		return err
 	}
 	return f.show(ctx, c, plan)
+}
+
+// applied says how what the leases run is compared; nil where it is not. What the ledger keeps of leases says nothing of it.
+func (f *diffFlags) applied(ctx context.Context, cfg *config.ProviderConfig, in *inputOptions) (*apply.Workloads, []byte, error) {
+	if in == nil {
+		if f.workloads.given() && f.workloads.workloads || f.workloads.scheduler != "" || f.adopt {
+			return nil, nil, usage("the definition that the ledger keeps says nothing of what a LEASE runs: --workloads, --scheduler-params and --adopt go with -f")
+		}
+		return nil, nil, nil
+	}
+	w, params, err := f.workloads.applied(ctx, cfg)
+	in.workloads = w != nil
+	return w, params, err
 }
 
 // definitions are what the cluster is compared with: those of the input, or those that the ledger keeps of the leases
@@ -215,12 +242,12 @@ func (f *diffFlags) keptDefinitions(ctx context.Context, from *cluster.Cluster, 
 }
 
 // planned is the plan of an apply, with the definitions that it is made of.
-func planned(ctx context.Context, c *cluster.Cluster, opts apply.Options, defs []*lease.Definition) (plan.Plan, error) {
+func planned(ctx context.Context, c *cluster.Cluster, opts apply.Options, defs []*lease.Definition, params []byte) (plan.Plan, error) {
 	p, err := apply.Plan(ctx, c, opts, defs)
 	if err != nil {
 		return p, err
 	}
-	return withDefinitions(p, defs)
+	return withDefinitions(p, defs, params)
 }
 
 // printPlan prints a plan as JSON, as YAML, or as text.

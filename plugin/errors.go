@@ -13,6 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
+	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
@@ -112,6 +113,7 @@ func (c *cli) print(err error) int {
 	var wrong *usageError
 	var found *problemsFound
 	var unfit *unfit
+	var taken *workloads.TakenError
 	var different *differs
 	if found, ok := errors.AsType[*parallel.FaultError](err); ok {
 		return c.report(found)
@@ -129,7 +131,7 @@ func (c *cli) print(err error) int {
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
-	case errors.As(err, &kept), errors.As(err, &stranded), errors.As(err, &refused), errors.As(err, &unfit):
+	case errors.As(err, &kept), errors.As(err, &stranded), errors.As(err, &refused), errors.As(err, &unfit), errors.As(err, &taken):
 		fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 		return exitHeld
 	case errors.As(err, &unproved):

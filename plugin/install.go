@@ -12,6 +12,7 @@ import (
 
 func newInstall(c *cli) *cobra.Command {
 	var dryRun, guard string
+	var workloads bool
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Bring a cluster what the ledger needs",
@@ -22,6 +23,9 @@ func newInstall(c *cli) *cobra.Command {
 			Resource definitions that Akash's provider has installed are left alone, and so is a
 			configuration that exists, unless --config names another one. A configuration that no longer has
 			addresses that leases use is refused with exit code 4, and then nothing is written.
+
+			With --workloads the ClusterRole akash-net-workloads is brought too, for those who apply what leases
+			run (apply --workloads). It is no part of the operator's role: it reads Secrets, and writes Deployments.
 
 			With --guard the API server refuses, to everybody, what would take a claim from its holder:
 			conflicts of server-side apply bind only those who use it.`,
@@ -45,17 +49,18 @@ func newInstall(c *cli) *cobra.Command {
 			default:
 				return usage("--guard must be 'on' or 'strict', not %q", guard)
 			}
-			return c.install(cmd.Context(), dryRun, install.Guard(guard))
+			return c.install(cmd.Context(), dryRun, install.Guard(guard), workloads)
 		},
 	}
 	addDryRun(cmd, &dryRun)
 	cmd.Flags().StringVar(&guard, "guard", "", "Also bring admission policies: 'on' keeps everybody from changing who holds a claim, 'strict' also from deleting one without naming its UID")
+	cmd.Flags().BoolVar(&workloads, "workloads", false, "Also bring the role of those who apply what leases run")
 	cmd.Flags().Lookup("guard").NoOptDefVal = string(install.GuardOn)
 	completeFlag(cmd, "guard", string(install.GuardOn), string(install.GuardStrict))
 	return cmd
 }
 
-func (c *cli) install(ctx context.Context, dryRun string, guard install.Guard) error {
+func (c *cli) install(ctx context.Context, dryRun string, guard install.Guard, workloads bool) error {
 	cfg, err := c.configuration(ctx, nil)
 	if err != nil {
 		return err
@@ -73,7 +78,7 @@ func (c *cli) install(ctx context.Context, dryRun string, guard install.Guard) e
 		return err
 	}
 	events := newEvents(c, "", dryRun)
-	return install.Refused((&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version, Report: events.report}).Install(ctx, document, guard))
+	return install.Refused((&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version, Workloads: workloads, Report: events.report}).Install(ctx, document, guard))
 }
 
 func newUninstall(c *cli) *cobra.Command {

@@ -62,8 +62,16 @@ func refusals(p plan.Plan) error {
 	return nil
 }
 
-// withDefinitions adds to each lease of a plan the definition that it was made of.
-func withDefinitions(p plan.Plan, defs []*lease.Definition) (plan.Plan, error) {
+// withDefinitions adds to each lease of a plan the definition that it was made of, and to the plan what a reservation
+// chose.
+func withDefinitions(p plan.Plan, defs []*lease.Definition, params []byte) (plan.Plan, error) {
+	if params != nil {
+		text, err := yaml.YAMLToJSON(params)
+		if err != nil {
+			return p, err
+		}
+		p.Settings.Scheduler = text
+	}
 	for i, def := range defs {
 		text, err := json.Marshal(input.Encode(def))
 		if err != nil {
@@ -96,16 +104,26 @@ func (f *applyFlags) carryOut(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
+	var workloads *apply.Workloads
+	if p.Settings.Workloads {
+		workloads = &apply.Workloads{}
+		if len(p.Settings.Scheduler) > 0 {
+			if workloads.Scheduler, err = readParams(p.Settings.Scheduler, f.plan+": settings.scheduler"); err != nil {
+				return err
+			}
+		}
+	}
 	cfg.Target = p.Settings.Target
 	events := newEvents(c, f.output, "")
 	c.leases = len(defs)
-	return f.apply(cluster, cfg, p, events).CarryOut(ctx, p, defs)
+	return f.apply(cluster, cfg, p, workloads, events).CarryOut(ctx, p, defs)
 }
 
 // apply is what carries out a plan with the settings that it was made with.
-func (f *applyFlags) apply(c *cluster.Cluster, cfg *config.ProviderConfig, p plan.Plan, events *events) *apply.Applier {
+func (f *applyFlags) apply(c *cluster.Cluster, cfg *config.ProviderConfig, p plan.Plan, workloads *apply.Workloads, events *events) *apply.Applier {
 	opts := apply.Options{
 		Config: cfg, Prune: p.Settings.Prune, Operators: p.Settings.Operators, AssumeServing: p.Settings.AssumeServing,
+		Workloads: workloads, Adopt: p.Settings.Adopt,
 		AssumeCrashed: f.assumeCrashed, Version: version, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
 	}
 	if f.wait {
@@ -142,7 +160,7 @@ func definitionsOf(ctx context.Context, p plan.Plan, name string, cfg *config.Pr
 	for i, l := range p.Leases {
 		at := fmt.Sprintf("%s: leases[%d].definition", name, i)
 		var found []*lease.Definition
-		problems, err := input.Read(ctx, bytes.NewReader(l.Definition), at, input.Options{DocumentSize: cfg.Limits.DocumentSize}, func(def *lease.Definition) error {
+		problems, err := input.Read(ctx, bytes.NewReader(l.Definition), at, input.Options{DocumentSize: cfg.Limits.DocumentSize, Workloads: p.Settings.Workloads}, func(def *lease.Definition) error {
 			found = append(found, def)
 			return nil
 		})

@@ -107,7 +107,8 @@ func newRender(c *cli) *cobra.Command {
 		},
 	}
 	f.input.add(cmd)
-	f.workloads.add(cmd)
+	f.workloads.add(cmd, "Print")
+	addShowSecrets(cmd, &f.workloads.showSecrets)
 	addTarget(cmd, &f.target)
 	cmd.Flags().StringVarP(&f.output, "output", "o", emit.YAML, "One of 'yaml', 'json' or 'kyaml'")
 	completeFlag(cmd, "output", emit.YAML, emit.JSON, emit.KYAML)

@@ -1,12 +1,14 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -22,11 +24,11 @@ type workloadFlags struct {
 	showSecrets bool
 }
 
-func (f *workloadFlags) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.workloads, "workloads", false, "Print what the leases run too: their namespaces, Manifests, Deployments, … (default: what workloads.enabled of the configuration says)")
+// add adds the flags that all commands have which know of workloads; what is what the command does with them.
+func (f *workloadFlags) add(cmd *cobra.Command, what string) {
+	cmd.Flags().BoolVar(&f.workloads, "workloads", false, what+" what the leases run too: their namespaces, Manifests, Deployments, … (default: what workloads.enabled of the configuration says)")
 	f.given = func() bool { return cmd.Flags().Changed("workloads") }
 	cmd.Flags().StringVar(&f.scheduler, "scheduler-params", "", "A file with what a reservation chose for the one lease: scheduler params, as JSON or YAML, by the ids of resource units")
-	addShowSecrets(cmd, &f.showSecrets)
 }
 
 func addShowSecrets(cmd *cobra.Command, into *bool) {
@@ -49,20 +51,57 @@ func (f *workloadFlags) options(ctx context.Context, cfg *config.ProviderConfig)
 		}
 		return nil, nil
 	}
-	opt := &workload.Options{Secrets: f.showSecrets}
+	params, _, err := f.params(ctx)
+	return &workload.Options{Secrets: f.showSecrets, Scheduler: params}, err
+}
+
+// params are what a reservation chose, and the text of the file that says it; nil where there is none.
+func (f *workloadFlags) params(ctx context.Context) (params map[uint32]*lease.SchedulerParams, text []byte, err error) {
 	if f.scheduler == "" {
-		return opt, nil
+		return nil, nil, nil
 	}
-	var problems lease.Problems
-	err := readFile(ctx, f.scheduler, func(r io.Reader, name string) error {
-		var err error
-		opt.Scheduler, problems, err = input.ReadScheduler(r, name)
+	err = readFile(ctx, f.scheduler, func(r io.Reader, name string) (err error) {
+		if text, err = io.ReadAll(io.LimitReader(r, maxScheduler+1)); err == nil {
+			params, err = readParams(text, name)
+		}
 		return err
 	})
+	return params, text, err
+}
+
+// maxScheduler is how long a file with scheduler params may be, in bytes.
+const maxScheduler = 4 << 20
+
+func readParams(text []byte, name string) (map[uint32]*lease.SchedulerParams, error) {
+	if len(text) > maxScheduler {
+		return nil, lease.Problems{{At: lease.Place{File: name, Line: 1, Column: 1}, Message: "scheduler params are longer than 4 MiB"}}
+	}
+	params, problems, err := input.ReadScheduler(bytes.NewReader(text), name)
 	if err == nil && problems.Failed() {
 		err = problems.Errors()
 	}
-	return opt, err
+	return params, err
+}
+
+// applied says how what the leases run is applied; nil where it is not. The text is that of the scheduler params.
+func (f *workloadFlags) applied(ctx context.Context, cfg *config.ProviderConfig) (w *apply.Workloads, text []byte, err error) {
+	if !f.enabled(cfg) {
+		if f.scheduler != "" {
+			return nil, nil, usage("--scheduler-params goes with --workloads")
+		}
+		return nil, nil, nil
+	}
+	w = &apply.Workloads{}
+	w.Scheduler, text, err = f.params(ctx)
+	return w, text, err
+}
+
+// checkOne refuses scheduler params for more than one lease: they do not say whose they are.
+func checkOne(w *apply.Workloads, defs []*lease.Definition) error {
+	if w == nil || w.Scheduler == nil || len(defs) < 2 {
+		return nil
+	}
+	return lease.Problems{{At: defs[1].At, Message: "--scheduler-params is for one lease, and this is another"}}
 }
 
 // withWorkloads puts what a lease runs before its routes, and notes the Secrets that are left out.

@@ -240,6 +240,9 @@ func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionRe
 	case apierrors.IsForbidden(err) && resource.Resource == "services/status":
 		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role for wrong grants as well:\n"+
 			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-grants --user=YOU", verb, resource.GroupResource(), err)
+	case apierrors.IsForbidden(err) && ofWorkloads(verb, resource):
+		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the role for what leases run as well (install --workloads brings it):\n"+
+			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-workloads --user=YOU", verb, resource.GroupResource(), err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("not allowed to %s %s: %w\nAsk an administrator to bind you the operator's roles (akash-net-viewer's are enough to read):\n"+
 			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-operator --user=YOU\n"+
@@ -250,6 +253,17 @@ func (c *Cluster) Explain(err error, verb string, resource schema.GroupVersionRe
 		return fmt.Errorf("no answer from the cluster at %s: %w; check --kubeconfig and --context", c.host, err)
 	}
 	return fmt.Errorf("%s %s: %w", verb, resource.GroupResource(), err)
+}
+
+// ofWorkloads is true for what nobody may do who may not apply what leases run.
+func ofWorkloads(verb string, resource schema.GroupVersionResource) bool {
+	switch resource.Resource {
+	case "networkpolicies", "serviceaccounts", "roles", "rolebindings", "secrets", "statefulsets":
+		return true
+	case "deployments", "manifests": // those who operate leases read them
+		return verb != "get" && verb != "list"
+	}
+	return false
 }
 
 // IsMissingKind is true for the 404 of a path that the API server does not serve, which names no

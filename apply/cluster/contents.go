@@ -28,9 +28,9 @@ var usual = map[string][]string{
 }
 
 // Contents names what is in a namespace, sorted, as "configmap/settings", beside what Kubernetes puts into
-// every namespace itself. It looks at everything that the server serves,
+// every namespace itself, and what the caller does not count. It looks at everything that the server serves,
 // and fails where it may not, or cannot, look at all of it.
-func (c *Cluster) Contents(ctx context.Context, namespace string) ([]string, error) {
+func (c *Cluster) Contents(ctx context.Context, namespace string, uncounted func(resource schema.GroupResource, labels map[string]string) bool) ([]string, error) {
 	resources, err := c.namespaced(ctx)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (c *Cluster) Contents(ctx context.Context, namespace string) ([]string, err
 	group, ctx := parallel.WithContext(ctx)
 	for i, r := range resources {
 		group.Go(func() (err error) {
-			found[i], err = c.contentsOf(ctx, r, namespace)
+			found[i], err = c.contentsOf(ctx, r, namespace, uncounted)
 			return err
 		})
 	}
@@ -85,7 +85,7 @@ func (c *Cluster) namespaced(ctx context.Context) ([]listed, error) {
 }
 
 // contentsOf names the objects of one resource in a namespace that somebody has put there.
-func (c *Cluster) contentsOf(ctx context.Context, r listed, namespace string) (names []string, _ error) {
+func (c *Cluster) contentsOf(ctx context.Context, r listed, namespace string, uncounted func(schema.GroupResource, map[string]string) bool) (names []string, _ error) {
 	var page *metav1.PartialObjectMetadataList
 	err := c.ReadOf(ctx, r.GroupVersionResource, func() (err error) {
 		page, err = c.Metadata.Resource(r.GroupVersionResource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: contentsPage})
@@ -100,7 +100,7 @@ func (c *Cluster) contentsOf(ctx context.Context, r listed, namespace string) (n
 		return nil, c.Explain(err, "list", r.GroupVersionResource)
 	}
 	for i := range page.Items {
-		if m := &page.Items[i].ObjectMeta; !isUsual(r.GroupResource(), m) {
+		if m := &page.Items[i].ObjectMeta; !isUsual(r.GroupResource(), m) && !uncounted(r.GroupResource(), m.Labels) {
 			names = append(names, r.singular+"/"+m.Name)
 		}
 	}

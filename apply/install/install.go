@@ -44,6 +44,8 @@ type Installer struct {
 	Config  *config.ProviderConfig
 	// Version is that of the program, for what an uninstall announces.
 	Version string
+	// Workloads is true where the role of those who apply what leases run is brought too.
+	Workloads bool
 	// Report receives the events.
 	Report func(apply.Event)
 
@@ -59,6 +61,13 @@ func (i *Installer) Install(ctx context.Context, document string, guard Guard) e
 	objects, err := manifests.All(i.Config, document)
 	if err != nil {
 		return err
+	}
+	if i.Workloads {
+		roles, err := manifests.Workloads()
+		if err != nil {
+			return err
+		}
+		objects = append(objects, roles...)
 	}
 	if guard != GuardNone {
 		policies, err := manifests.Guard(i.Config, guard == GuardStrict)

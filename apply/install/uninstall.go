@@ -62,6 +62,11 @@ func (i *Installer) Uninstall(ctx context.Context, force bool) error {
 	if err != nil {
 		return err
 	}
+	roles, err := manifests.Workloads()
+	if err != nil {
+		return err
+	}
+	objects = append(objects, roles...)
 	policies, err := i.policies(nil)
 	if err != nil {
 		return err

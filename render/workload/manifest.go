@@ -145,7 +145,7 @@ func (b *builder) manifest() render.Object {
 	id := b.def.Lease
 	m := &manifest{
 		APIVersion: kinds.Manifest.GroupVersion().String(), Kind: kinds.Manifest.Kind,
-		Metadata: meta{Annotations: b.annotations(), Labels: b.leaseLabels(b.baseLabels()), Name: b.ns, Namespace: b.cfg.ManifestNamespace},
+		Metadata: meta{Annotations: b.marks(), Labels: b.leaseLabels(b.baseLabels()), Name: b.ns, Namespace: b.cfg.ManifestNamespace},
 		Spec: manifestSpec{
 			Group:   manifestGroup{Name: b.def.Workloads.Group},
 			LeaseID: manifestLease{DSeq: strconv.FormatUint(id.DSeq, 10), GSeq: id.GSeq, OSeq: id.OSeq, Owner: id.Owner, Provider: id.Provider},

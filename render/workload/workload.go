@@ -21,6 +21,9 @@ type Options struct {
 	// Unique leaves out ports and variables of a container that are repeated. Akash's provider repeats them, and
 	// an API server takes that, but not by server-side apply.
 	Unique bool
+	// Unmarked leaves the hash of the definition to the Manifest alone. An object that a change of the definition does not
+	// touch is then the same as before; a Deployment's generation changes with its annotations.
+	Unmarked bool
 }
 
 // Rendered are the objects of a lease, and the Secrets that are not among them.
@@ -128,9 +131,17 @@ func (s *service) reads() bool {
 	return s.Params != nil && s.Params.Permissions != nil && len(s.Params.Permissions.Read) > 0
 }
 
-// annotations are those of every object but the namespace. They are on no pod: another definition rolls
+// annotations are those of every object but the namespace and the Manifest. They are on no pod: another definition rolls
 // no pod that it does not change.
 func (b *builder) annotations() map[string]string {
+	if b.opt.Unmarked {
+		return nil
+	}
+	return b.marks()
+}
+
+// marks say by what definition an object was made.
+func (b *builder) marks() map[string]string {
 	if b.def.Hash == "" {
 		return nil
 	}

@@ -1,0 +1,203 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/workloads"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state/deployed"
+)
+
+// Workloads say that what leases run is applied too, and how.
+type Workloads struct {
+	// Scheduler is what a reservation chose for the one lease, by the id of the resource unit; nil where that is not
+	// given.
+	Scheduler map[uint32]*lease.SchedulerParams
+}
+
+// running is what is done with what the lease of a run runs. The nil running has no objects: it is of a run that has
+// nothing to do with it.
+type running struct {
+	run *run
+	// def is the definition with workloads.
+	def  *lease.Definition
+	work *workloads.Work
+}
+
+// runs is the work on what a definition runs; nil where that is not asked for.
+func (a *Applier) runs(r *run, def *lease.Definition) *running {
+	if a.opts.Workloads == nil || def.Workloads == nil {
+		return nil
+	}
+	return &running{run: r, def: def}
+}
+
+// prepare reads what there is, and judges whether what the lease runs can be written. Nothing is written.
+func (w *running) prepare(ctx context.Context) error {
+	if w == nil {
+		return nil
+	}
+	r := w.run
+	namespace := r.req.Lease.Namespace()
+	live, err := workloads.Read(ctx, r.cluster, r.opts.Config, namespace, r.snapshot.namespaces[namespace])
+	if err != nil {
+		return err
+	}
+	w.work, err = workloads.Prepare(r.cluster, workloads.Options{Config: r.opts.Config, Scheduler: r.opts.Workloads.Scheduler, Adopt: r.opts.Adopt}, w.def, live)
+	return err
+}
+
+// write writes what the lease runs, before its routes. A service may be named so that an object of its would be one of
+// the routes'.
+func (w *running) write(ctx context.Context, routes []render.Object) error {
+	if w == nil {
+		return nil
+	}
+	if err := render.CheckNames(slices.Concat(w.work.Objects(), routes), w.def.At); err != nil {
+		return err
+	}
+	if err := w.run.makeNamespace(ctx); err != nil {
+		return err
+	}
+	return w.work.Write(ctx, w)
+}
+
+// prune deletes what the lease runs no more, when its routes lead there no more: also what it ran by another order or for
+// another provider, which has a namespace of its own.
+func (w *running) prune(ctx context.Context) error {
+	if w == nil {
+		return nil
+	}
+	r := w.run
+	if err := w.work.Prune(ctx, w, r.opts.Prune); err != nil || !r.opts.Prune {
+		return err
+	}
+	former, err := r.ranIn(ctx, slices.DeleteFunc(r.snapshot.namespacesOf(r.group), func(name string) bool { return name == r.req.Lease.Namespace() }))
+	if err != nil {
+		return err
+	}
+	return r.endIn(ctx, former, Pruned)
+}
+
+// end ends the taking over of what Akash's provider has deployed.
+func (w *running) end(ctx context.Context) error {
+	if w == nil {
+		return nil
+	}
+	return w.work.EndAdoption(ctx)
+}
+
+// ranIn is what this program runs for the deployment group in some namespaces, as far as it runs anything there.
+func (r *run) ranIn(ctx context.Context, namespaces []string) (found []*workloads.Live, err error) {
+	for _, name := range namespaces {
+		ours, err := workloads.HasOurs(ctx, r.cluster, r.opts.Config, r.group, name)
+		if err != nil && !isMissing(err) {
+			return nil, err
+		}
+		if !ours {
+			continue
+		}
+		live, err := workloads.Read(ctx, r.cluster, r.opts.Config, name, r.snapshot.namespaces[name])
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, live)
+	}
+	return found, nil
+}
+
+// isMissing is true for a kind that the cluster does not serve: nobody has an object of it.
+func isMissing(err error) bool {
+	_, missing := errors.AsType[*cluster.MissingKindError](err)
+	return missing
+}
+
+// endIn deletes what the deployment group runs.
+func (r *run) endIn(ctx context.Context, runs []*workloads.Live, action Action) error {
+	for _, live := range runs {
+		if err := workloads.Release(ctx, r.cluster, deleting{r, action}, r.group, live); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runsIn is what a lease of which all is released runs, in the namespaces that their labels and the claims name. It is read
+// before anything is released: who may not take it down releases nothing.
+func (r *releasing) runsIn(ctx context.Context, chosen choice) ([]*workloads.Live, error) {
+	if !chosen.all {
+		return nil, nil
+	}
+	names := r.snapshot.namespacesOf(r.group)
+	for _, c := range r.snapshot.held[r.group] {
+		for _, p := range c.PartsOf(r.group) {
+			names = append(names, p.Lease.Namespace())
+		}
+	}
+	slices.Sort(names)
+	return r.ranIn(ctx, slices.Compact(names))
+}
+
+// has is true for an object of what the lease runs.
+func (w *running) has(o render.Object) bool { return w != nil && w.work.Has(o) }
+
+// refused deals with a conflict: what Akash's provider has deployed is taken over where that is asked for.
+func (w *running) refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
+	conflict := &ConflictError{Object: o.String(), Managers: cluster.Owners(err), Err: err}
+	live, getErr := w.run.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	if getErr != nil || live == nil {
+		return false, conflict
+	}
+	conflict.Differs = !plan.Contains(live.Object, cluster.Rendered(o).Object)
+	now := w.run.cluster.Refusal(ctx, o, w.run.manager(o), live) // others may have written since
+	if !cluster.IsOwned(now) || !w.work.MayForce(live, now) {
+		return false, conflict
+	}
+	if err := w.run.seize(ctx, o, live); cluster.IsOvertaken(err) || cluster.IsOwned(err) {
+		return false, conflict
+	} else if err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// isMine is true for an object that the run has made and that the lease's manager still has.
+func (w *running) isMine(now *unstructured.Unstructured) bool {
+	return deployed.StandingOf(now, w.run.group, w.run.req.Lease.Namespace()) == deployed.Ours
+}
+
+// WriteAll implements workloads.Writer.
+func (w *running) WriteAll(ctx context.Context, objects []render.Object) error {
+	return w.run.writeAll(ctx, objects)
+}
+
+// Delete implements workloads.Writer.
+func (w *running) Delete(ctx context.Context, o deployed.Object, told string, goes func(*unstructured.Unstructured) bool) error {
+	return deleting{w.run, Pruned}.Delete(ctx, o, told, goes)
+}
+
+// Leave implements workloads.Writer.
+func (w *running) Leave(kind kinds.Kind, namespace, name, why string) {
+	w.run.event(Left, kind.Singular, namespace, name, why)
+}
+
+// deleting deletes what leases run, and says that by an action.
+type deleting struct {
+	run    *run
+	action Action
+}
+
+// Delete implements workloads.Deleter.
+func (e deleting) Delete(ctx context.Context, o deployed.Object, told string, goes func(*unstructured.Unstructured) bool) error {
+	return e.run.deleteWhile(ctx, owned{kind: o.Kind, live: o.Live, group: e.run.group}, e.action, told, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
+		return goes(now), nil
+	})
+}

@@ -1,0 +1,80 @@
+package workloads
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+// release takes down what the lease runs, whether or not it is asked for: routes first, claims last. The namespace goes
+// where it is asked for, with the volumes that were claimed and the pods that are still there.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	x := newTenant().web("web:1").cache(persistent, mounted).watch()
+	x.apply(t)
+	harness.Eventually(t, "the volume is claimed", func(ctx contextT) (bool, error) {
+		claims, err := harness.Objects.Resource(claimsOfVolumes).Namespace(x.Namespace()).List(ctx, listAll)
+		return err == nil && len(claims.Items) == 1, err
+	})
+	one := harness.Run(t.Context(), "release", x.String(), x.host).Exits(t, 0)
+	if strings.Contains(one.Stdout, "deployment/") {
+		t.Errorf("the release of a host took down what runs: %s", one)
+	}
+	out := harness.Run(t.Context(), "release", x.String()).Exits(t, 0).Prints(t, "deployment/web deleted", "statefulset/cache deleted", "manifest/")
+	if got := names(x.objects(t)); len(got) > 0 {
+		t.Errorf("left are %q: %s", got, out)
+	}
+	harness.Run(t.Context(), "release", x.String()).Exits(t, 0).Prints(t, "holds nothing")
+	harness.Run(t.Context(), "release", x.String(), "--delete-namespace").Exits(t, 0).Prints(t, "namespace/"+x.Namespace()+" deleted")
+	if harness.Find(t, cluster.Namespaces, "", x.Namespace()) != nil {
+		t.Error("the namespace is still there")
+	}
+}
+
+// The order of a release: what leads to the lease, what it runs, its Manifest, its claims.
+func TestReleaseInOrder(t *testing.T) {
+	t.Parallel()
+	x := newTenant().web("web:1").watch()
+	x.apply(t)
+	out := harness.Run(t.Context(), "release", x.String(), "-o", "name").Exits(t, 0)
+	var at []int
+	lines := strings.Split(out.Stdout, "\n")
+	for _, name := range []string{"ingress/" + x.host, "service/web", "deployment/web", "rolebinding/watch", "role/watch", "secret/docker-creds-web", "manifest/" + x.Namespace(), "host/" + x.host} {
+		at = append(at, slices.Index(lines, name))
+	}
+	if !slices.IsSorted(at) || at[0] < 0 {
+		t.Errorf("released in the order %v: %s", at, out)
+	}
+}
+
+// A namespace with anything of somebody else stays.
+func TestNamespaceStays(t *testing.T) {
+	t.Parallel()
+	x := newTenant().web("web:1")
+	x.apply(t)
+	harness.Create(t, "kubectl", claimsOfVolumes, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: mine, namespace: "+x.Namespace()+"}, "+
+		"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}")
+	harness.Run(t.Context(), "release", x.String(), "--delete-namespace").Exits(t, 0).Prints(t, "it is not empty: persistentvolumeclaim/mine")
+	if harness.Find(t, cluster.Namespaces, "", x.Namespace()) == nil {
+		t.Error("the namespace has gone, with somebody else's volume")
+	}
+}
+
+// A lease without hosts has no claims, and is released all the same.
+func TestLeaseWithoutClaims(t *testing.T) {
+	t.Parallel()
+	x := newTenant().with("game", "image: 'game:1', expose: [{port: 7777, proto: udp, to: [{global: true}]}]", disk, 1)
+	x.apply(t).Prints(t, "service/game-np created")
+	if diff := cmp.Diff([]string{"deployment/game", "manifest/NS", "networkpolicy/akash-deployment-restrictions", "networkpolicy/akash-game-np", "service/game-np"}, names(x.objects(t))); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	harness.Run(t.Context(), "release", x.Group().String()).Exits(t, 0).Prints(t, "deployment/game deleted")
+	if got := names(x.objects(t)); len(got) > 0 {
+		t.Errorf("left are %q", got)
+	}
+}

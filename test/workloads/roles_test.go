@@ -1,0 +1,68 @@
+package workloads
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbac "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+var clusterRoles = rbac.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
+
+// The operator's role is not enough for what leases run: the answer names the role that is missing, which install brings
+// on request alone. With both, a lease is applied, changed and released.
+func TestRoles(t *testing.T) {
+	if harness.Find(t, clusterRoles, "", "akash-net-workloads") != nil {
+		t.Error("install brought the role for workloads unasked")
+	}
+	name := fmt.Sprint("operator-", harness.Number())
+	_, kubeconfig, err := harness.Plane.AddUser(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubectl := func(args ...string) {
+		t.Helper()
+		if err := harness.Kubectl(t.Context(), "", nil, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubectl("create", "clusterrolebinding", name, "--clusterrole=akash-net-operator", "--user="+name)
+	kubectl("-n", "akash-net", "create", "rolebinding", name, "--role=akash-net-operator", "--user="+name)
+	x := newTenant().web("web:1").cache(persistent, mounted).watch()
+	as := func(code int, args ...string) harness.Result {
+		t.Helper()
+		var r harness.Result
+		harness.Eventually(t, "the roles are bound", func(ctx contextT) (bool, error) {
+			r = silent(t, harness.RunAs(ctx, kubeconfig, args...))
+			return r.Code == code, nil
+		})
+		return r
+	}
+	routes := newTenant().web("web:1")
+	as(0, "apply", "-f", routes.sdl(t), "--lease", routes.String(), "--wait=false")
+	apply := x.args(t, "apply", "--wait=false")
+	as(1, apply...).Says(t, "not allowed to patch manifests", "--clusterrole=akash-net-workloads", "install --workloads")
+	if got := names(x.objects(t)); len(got) > 0 {
+		t.Errorf("made were %q", got)
+	}
+	x.apply(t)
+	as(1, "release", x.String()).Says(t, "--clusterrole=akash-net-workloads")
+	x.do(t, 0, "diff")
+	harness.Run(t.Context(), "release", x.String()).Exits(t, 0)
+
+	harness.Run(t.Context(), "install", "--workloads").Exits(t, 0).Prints(t, "clusterrole/akash-net-workloads created")
+	kubectl("create", "clusterrolebinding", name+"-workloads", "--clusterrole=akash-net-workloads", "--user="+name)
+	as(0, apply...)
+	x.web("web:2").without("watch").cache(disk, "")
+	as(0, x.args(t, "apply", "--wait=false")...)
+	if diff := cmp.Diff([]string{"deployment/cache", "deployment/web", "manifest/NS", "networkpolicy/akash-deployment-restrictions", "secret/docker-creds-web", "service/cache", "service/web"}, names(x.objects(t))); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	as(0, "release", x.String())
+	if got := names(x.objects(t)); len(got) > 0 {
+		t.Errorf("left are %q", got)
+	}
+}
