@@ -45,6 +45,7 @@ type point struct {
 var points = []point{
 	{"start", (*bench).start, false},
 	{"render", (*bench).render, true},
+	{"workloads", (*bench).workloads, true},
 	{"memory", (*bench).memory, false},
 	{"apply", (*bench).apply, true},
 	{"state", (*bench).state, false},
