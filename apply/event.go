@@ -47,6 +47,10 @@ const (
 	// Proved and Unproved tell whether a host is its tenant's.
 	Proved   Action = "proved"
 	Unproved Action = "unproved"
+	// Rolling is said of a Deployment or a StatefulSet that is waited for, with how far it is and why no further; Ready of
+	// one that is rolled out.
+	Rolling Action = "rolling"
+	Ready   Action = "ready"
 	// Done ends the events of a lease.
 	Done Action = "done"
 )

@@ -98,7 +98,7 @@ func (x *executor) event(action Action, kind, namespace, name, message string) {
 		}
 	}
 	switch action {
-	case Unchanged, Withheld, Waiting, Granted, Accepted, Served, Left, Lacks, Free, Held, Proved, Unproved:
+	case Unchanged, Withheld, Waiting, Granted, Accepted, Served, Left, Lacks, Free, Held, Proved, Unproved, Rolling, Ready:
 	case Done:
 		e.Summary = x.by.summary()
 	default:

@@ -175,6 +175,9 @@ func (r *run) awaitLive(ctx context.Context) error {
 		if err := r.awaitRecords(ctx, granted); err != nil {
 			return err
 		}
+		if err := r.running.await(ctx); err != nil {
+			return err
+		}
 		if !r.unjudged {
 			status = "live"
 		}

@@ -14,6 +14,11 @@ var errTimedOut = errors.New("timed out")
 // waitUntil asks until it is done, for so long, and at least once. A dry run asks once: nothing comes of what is
 // not written, and what it would wait for counts as come.
 func (a *Applier) waitUntil(ctx context.Context, long time.Duration, done wait.ConditionWithContextFunc) error {
+	return a.waitEvery(ctx, 200*time.Millisecond, long, done)
+}
+
+// waitEvery is waitUntil with another time between two questions.
+func (a *Applier) waitEvery(ctx context.Context, every, long time.Duration, done wait.ConditionWithContextFunc) error {
 	if long == 0 || !a.cluster.Waits() {
 		ok, err := done(ctx)
 		if err == nil && !ok && a.cluster.Waits() {
@@ -21,7 +26,7 @@ func (a *Applier) waitUntil(ctx context.Context, long time.Duration, done wait.C
 		}
 		return err
 	}
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, long, true, done)
+	err := wait.PollUntilContextTimeout(ctx, every, long, true, done)
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		return errTimedOut
 	}

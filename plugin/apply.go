@@ -109,7 +109,7 @@ func newApply(c *cli) *cobra.Command {
 	completeFlag(cmd, "output", outputEvents, outputName, "json", "yaml")
 	addOperators(cmd, &f.operators)
 	addAssumeServing(cmd, &f.assumeServing)
-	addWait(cmd, &f.wait, &f.timeout, "for the addresses to stand in the Services' status, and for DNS records to be served")
+	addWait(cmd, &f.wait, &f.timeout, "for the addresses to stand in the Services' status, for DNS records to be served, and with --workloads for what the leases run to be ready")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Remove what the lease no longer defines")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it removes all that the lease has")
 	cmd.Flags().StringVar(&f.plan, flagPlan, "", "File with a plan that \"diff -o json\" or \"-o yaml\" has printed; - is standard input")

@@ -81,7 +81,7 @@ func (e *events) report(event apply.Event) {
 		switch event.Action {
 		case apply.Waiting:
 			e.text(event)
-		case apply.Failed, apply.Done, apply.Lacks, apply.Proved, apply.Unproved: // what becomes of a host is said by another event
+		case apply.Failed, apply.Done, apply.Lacks, apply.Proved, apply.Unproved, apply.Rolling, apply.Ready: // what becomes of a host is said by another event
 		default:
 			e.line(e.c.people, "%s", eventName(event))
 		}

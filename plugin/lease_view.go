@@ -60,6 +60,10 @@ func (v *leaseView) add(event apply.Event) {
 	}
 	switch event.Action {
 	case apply.Unchanged:
+	case apply.Rolling: // it counts only until it changes
+		if !v.counting {
+			v.c.status.show(eventThing(event) + " " + said(event))
+		}
 	case apply.Done, apply.Failed:
 		b.end = event
 		v.print(b)
