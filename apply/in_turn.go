@@ -3,8 +3,6 @@ package apply
 import (
 	"context"
 	"errors"
-	"os"
-	"os/user"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -16,7 +14,7 @@ import (
 // newTurn is a turn of the command to write for deployment groups.
 func (a *Applier) newTurn(groups []lease.Group) *turn.Turn {
 	return turn.New(a.cluster, a.ledger, groups, turn.Options{
-		By: WhoRuns(), Version: a.opts.Version,
+		By: turn.WhoRuns(), Version: a.opts.Version,
 		Dead: func(other *state.Announcement, now time.Time) bool {
 			return a.opts.AssumeCrashed || other.Over(now) || a.opts.crashedAfter > 0 && other.Dead(now, a.opts.crashedAfter)
 		},
@@ -31,18 +29,6 @@ func (a *Applier) tellWaiting(other *state.Announcement) {
 		Time: time.Now(), Action: Waiting, Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq},
 		Kind: "lease", Name: g.String(), Message: "another command is at work on it: " + other.String(),
 	})
-}
-
-// WhoRuns is who runs the command, as USER@HOST.
-func WhoRuns() string {
-	name, host := "unknown", "unknown"
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		name = u.Username
-	}
-	if h, err := os.Hostname(); err == nil && h != "" {
-		host = h
-	}
-	return name + "@" + host
 }
 
 // inTurn does work that writes for deployment groups, when it is the command's turn, and ends the turn. The work is

@@ -223,6 +223,9 @@ func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
 // mend does what mends a problem. The note is what people have to do beside it.
 func (r *repair) mend(ctx context.Context, p state.Problem, apply bool) (note string, err error) {
 	g := p.Mend.Group
+	if p.Mend.Unreserve != nil { // it is no claim on a thing, and pinned
+		return r.do(ctx, p.Mend)
+	}
 	if !apply && !p.Mend.MoveRoutes {
 		if err := r.unmoved(ctx, p.Thing); err != nil {
 			return "", err

@@ -5,14 +5,26 @@ import (
 	"errors"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
 // errChanged says that something is not as it was read: it is left for the next call.
 var errChanged = errors.New("it has changed meanwhile; look again")
+
+// unreserve deletes the reservation of an order that is as it was read.
+func (r *repair) unreserve(ctx context.Context, ref *state.ObjectRef) error {
+	err := r.ledger.DropReservation(ctx, &reserved.Claim{ObjectName: ref.Name, UID: types.UID(ref.UID), ResourceVersion: ref.ResourceVersion})
+	if errors.Is(err, ledger.ErrAgain) {
+		return errChanged
+	}
+	return err
+}
 
 // runFor is a run that tells nothing of its own.
 func (r *repair) runFor(g lease.Group) *run {
@@ -42,6 +54,8 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 		return "", r.release(ctx, m.Release)
 	case m.Discard != nil:
 		return "", r.discard(ctx, m.Discard)
+	case m.Unreserve != nil:
+		return "", r.unreserve(ctx, m.Unreserve)
 	case m.Forget != nil:
 		return "", r.forgetStray(ctx, m)
 	case m.Take != nil:

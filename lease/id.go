@@ -134,6 +134,3 @@ func (g Group) String() string { return fmt.Sprintf("%s/%d/%d", g.Owner, g.DSeq,
 // FieldManager is the server-side apply field manager under which the group's claims are written.
 // It has at most 128 characters (the API server's limit), whatever the address.
 func (g Group) FieldManager() string { return "akash-net/" + g.String() }
-
-// Order is the order that the lease was made of: OWNER/DSEQ/GSEQ/OSEQ.
-func (id ID) Order() string { return fmt.Sprintf("%s/%d/%d/%d", id.Owner, id.DSeq, id.GSeq, id.OSeq) }

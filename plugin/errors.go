@@ -13,6 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
+	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
@@ -115,6 +116,8 @@ func (c *cli) print(err error) int {
 	var unfit *unfit
 	var taken *workloads.TakenError
 	var different *differs
+	var unfitting *reservation.RefusedError
+	var crowded *reservation.TimeoutError
 	if found, ok := errors.AsType[*parallel.FaultError](err); ok {
 		return c.report(found)
 	}
@@ -131,7 +134,7 @@ func (c *cli) print(err error) int {
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
-	case errors.As(err, &kept), errors.As(err, &stranded), errors.As(err, &refused), errors.As(err, &unfit), errors.As(err, &taken):
+	case errors.As(err, &kept), errors.As(err, &stranded), errors.As(err, &refused), errors.As(err, &unfit), errors.As(err, &taken), errors.As(err, &unfitting):
 		fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 		return exitHeld
 	case errors.As(err, &unproved):
@@ -142,6 +145,9 @@ func (c *cli) print(err error) int {
 		return exitHeld
 	case errors.As(err, &timeout):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nWhat was written stays; the same command, run again, goes on waiting.\n", err)
+		return exitTimeout
+	case errors.As(err, &crowded):
+		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed; try again.\n", err)
 		return exitTimeout
 	case errors.As(err, &settling):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nThe same command removes them then; with --timeout=%s it waits for that now.\n", err, (settling.After + time.Second).Round(time.Second))

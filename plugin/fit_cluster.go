@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/capacity"
+	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -28,7 +28,7 @@ func (r *fitRun) documents(ctx context.Context, documents []source) error {
 	if err != nil {
 		return err
 	}
-	room, err := apply.ReadRoom(ctx, to, cfg)
+	room, err := reservation.ReadRoom(ctx, to, cfg)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func findLease(ctx context.Context, from *cluster.Cluster, typed string, group l
 		return lease.ID{}, err
 	}
 	if strings.Count(typed, "/") == 3 { // with the order's number
-		found = slices.DeleteFunc(found, func(id lease.ID) bool { return id.Order() != typed })
+		found = slices.DeleteFunc(found, func(id lease.ID) bool { return id.Order().String() != typed })
 	}
 	switch len(found) {
 	case 0:

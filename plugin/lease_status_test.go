@@ -64,10 +64,10 @@ func TestLeaseOfAStatus(t *testing.T) {
 	}{
 		"in full":          {one.String(), in(), one, ""},
 		"the only one":     {one.Group().String(), in(one), one, ""},
-		"by its order":     {two.Order(), in(one, two), two, ""},
+		"by its order":     {two.Order().String(), in(one, two), two, ""},
 		"one of several":   {one.Group().String(), in(one, two), lease.ID{}, "name one in full: "},
 		"none":             {one.Group().String(), in(), lease.ID{}, "nothing runs for lease"},
-		"none of an order": {two.Order(), in(one), lease.ID{}, "nothing runs for lease"},
+		"none of an order": {two.Order().String(), in(one), lease.ID{}, "nothing runs for lease"},
 	} {
 		got, err := findLease(t.Context(), tt.in, tt.typed, one.Group())
 		if got != tt.want || (err == nil) != (tt.fails == "") || err != nil && !strings.Contains(err.Error(), tt.fails) {

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -162,6 +163,10 @@ func printNames(out io.Writer, b *view.Book, subjects []view.Subject) error {
 		case view.SubjectResources:
 			for _, r := range b.Resources {
 				line(r.Of, strings.TrimPrefix(r.Name+"/"+r.Resource, "/"))
+			}
+		case view.SubjectOrders:
+			for _, r := range b.Orders {
+				line("order", cmp.Or(r.Order, r.Claim))
 			}
 		case view.SubjectProblems:
 			for _, r := range b.Problems {

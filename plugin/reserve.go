@@ -32,6 +32,7 @@ type reserveFlags struct {
 	concurrency   int
 	assumeCrashed bool
 	check         bool
+	order         string
 }
 
 func (f *reserveFlags) add(cmd *cobra.Command) {
@@ -48,8 +49,8 @@ func (f *reserveFlags) add(cmd *cobra.Command) {
 func newReserve(c *cli) *cobra.Command {
 	f := &reserveFlags{}
 	cmd := &cobra.Command{
-		Use:   "reserve (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
-		Short: "Claim host names and addresses, and write no routes",
+		Use:   "reserve (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS] | --order ORDER -f FILE)",
+		Short: "Claim host names and addresses, or what a bid promises, and write no routes",
 		Long: `
 			Claim host names, paths, wildcards and addresses for a lease, and write no routes: for a bid that
 			may become a lease, or before a pipeline delivers the routes.
@@ -58,7 +59,13 @@ func newReserve(c *cli) *cobra.Command {
 			other things that it holds and that nothing serves are given up, unless --prune=false. With
 			--expires it is a hold that ends by itself, by the API server's clock, unless "apply" or another
 			"reserve" makes it a claim before. With --require-dns-proof nothing is claimed unless DNS proves
-			that the hosts are the tenant's, as "check --dns" tells.`,
+			that the hosts are the tenant's, as "check --dns" tells.
+
+			With --order it holds what a bid promises: the CPU, memory, storage, GPUs and the number of leased
+			addresses that the order's group asks for. An SDL is enough; gseq chooses its group. All of it is
+			held on nodes that have room, or nothing is, and exit code 4 and the message say what is missing. The
+			same command keeps what it holds, with a new end; with another group it holds the old one until it
+			has the new one. "unreserve" gives it up. This needs the ClusterRole akash-net-capacity too.`,
 		Example: `
 			# What a definition asks for
 			kubectl akash-net reserve -f shop.yaml
@@ -67,10 +74,29 @@ func newReserve(c *cli) *cobra.Command {
 			kubectl akash-net reserve shop.example.com api.example.com/v2 --lease akash1…/8438017/1/1/akash1… --expires 5m
 
 			# The next free address
-			kubectl akash-net reserve --address auto --lease akash1…/8438017/1/1/akash1…`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.reserve(cmd.Context(), f, args) },
+			kubectl akash-net reserve --address auto --lease akash1…/8438017/1/1/akash1…
+
+			# What a bid promises, until the order is won or lost
+			kubectl akash-net reserve --order akash1…/8438017/1/1 -f deploy.yaml --expires 5m`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("order") {
+				return c.reserve(cmd.Context(), f, args)
+			}
+			if err := f.checkOrder(cmd, args); err != nil {
+				return err
+			}
+			order, err := c.parseOrder(f.order, "--order: ")
+			if err != nil {
+				return err
+			}
+			c.claims = false // "release" undoes leases
+			return c.reserveOrder(cmd.Context(), f, order)
+		},
 	}
 	f.add(cmd)
+	cmd.Flags().StringVar(&f.order, "order", "", "OWNER/DSEQ/GSEQ/OSEQ: the order to reserve resources for")
+	_ = cmd.RegisterFlagCompletionFunc("order", c.completeOrders())
+	cmd.Flags().Lookup("output").Usage += "; with --order also 'json' or 'yaml'"
 	f.proof.add(cmd, flagRequireProof, proofUsage)
 	addDryRun(cmd, &f.dryRun)
 	cmd.Flags().DurationVar(&f.expires, "expires", 0, "Hold for this long only; 0 holds until it is given up")

@@ -49,6 +49,7 @@ var commandLines = map[string]string{
 	"repair":                              "connection config namespace",
 	"repair BlockedHost/a.example.com":    "connection config",
 	"reserve a.example.com --lease LEASE": "connection config",
+	"reserve --order GROUP/1 -f a.yaml":   "connection config",
 	"state":                               "connection config namespace",
 	"state hosts -A":                      "connection config namespace",
 	"state --problems":                    "connection config namespace",
@@ -58,6 +59,7 @@ var commandLines = map[string]string{
 	"status GROUP":                        "connection config",
 	"transfer a.example.com --to LEASE":   "connection config",
 	"uninstall":                           "connection config",
+	"unreserve --order GROUP/1":           "connection config",
 	"version":                             "",
 }
 

@@ -46,11 +46,11 @@ type stateFlags struct {
 func newState(c *cli) *cobra.Command {
 	f := &stateFlags{print: newBookPrintFlags()}
 	cmd := &cobra.Command{
-		Use:   "state [hosts|ips|leases|pools|routes|dns|resources]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
+		Use:   "state [hosts|ips|leases|pools|routes|dns|resources|orders]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
 		Short: "Show who holds which hosts and addresses",
 		Long: `
 			Show who holds which hosts and addresses: the claims of the ledger, and what Akash's provider
-			has written without a claim. Without a subject all are shown but routes, dns and resources.
+			has written without a claim. Without a subject all are shown but routes, dns, resources and orders.
 
 			Names after the subjects choose rows: hosts and paths of them (for hosts, routes and dns), addresses
 			and IP endpoints (for ips), leases. Names with their kind need no subject: host/shop.example.com,
@@ -69,6 +69,9 @@ func newState(c *cli) *cobra.Command {
 
 			"state resources" tells how much there is of CPU, memory, storage, GPUs and addresses, in the cluster, of
 			each storage class and on each node, and what of it is in use and reserved.
+
+			"state orders" tells what orders have reserved of them, on which nodes, who reserved it and until when:
+			a bid's is Reserved, or Pending while its run looks whether it fits; Leased is that of a lease.
 
 			"state lease LEASE -o yaml" prints the definition that the lease was last applied with, as "apply -f -"
 			takes it.
@@ -169,7 +172,7 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	case f.watch && f.isDefinitions():
 		return usage("-o yaml of leases prints their definitions, which --watch does not follow; use -o json")
 	case f.watch && len(f.subjects) != 1:
-		return usage("--watch shows one subject: hosts, ips, leases, pools, routes or dns")
+		return usage("--watch shows one subject: hosts, ips, leases, pools, routes, dns or orders")
 	}
 	if len(f.subjects) == 0 {
 		f.subjects = view.Holdings

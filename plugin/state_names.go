@@ -20,6 +20,7 @@ var subjectNames = map[string]view.Subject{
 	"routes": view.SubjectRoutes, "route": view.SubjectRoutes,
 	"dns":       view.SubjectDNS,
 	"resources": view.SubjectResources, "resource": view.SubjectResources,
+	"orders": view.SubjectOrders, "order": view.SubjectOrders,
 }
 
 // parseSubjects reads subjects, separated by commas or given one by one; each is shown once.
@@ -29,7 +30,7 @@ func parseSubjects(args []string) ([]view.Subject, error) {
 		for _, word := range strings.Split(arg, ",") {
 			s, ok := subjectNames[strings.ToLower(word)]
 			if !ok {
-				return nil, usage("there is no subject %q; hosts, ips, leases, pools, routes, dns and resources are known", word)
+				return nil, usage("there is no subject %q; hosts, ips, leases, pools, routes, dns, resources and orders are known", word)
 			}
 			if !slices.Contains(subjects, s) {
 				subjects = append(subjects, s)
@@ -43,7 +44,7 @@ func parseSubjects(args []string) ([]view.Subject, error) {
 var namedSubjects = map[view.Subject][]thing.Kind{
 	view.SubjectHosts: {thing.Host}, view.SubjectRoutes: {thing.Host}, view.SubjectDNS: {thing.Host},
 	view.SubjectIPs:    {thing.Address, thing.Endpoint},
-	view.SubjectLeases: {thing.Lease},
+	view.SubjectLeases: {thing.Lease}, view.SubjectOrders: {thing.Lease},
 }
 
 // parseStateArgs reads the arguments of state: subjects, then names of what they list. A name that says
@@ -63,6 +64,9 @@ func parseStateArgs(args []string) ([]view.Subject, []thing.Thing, error) {
 	}
 	var things []thing.Thing
 	for _, arg := range args[n:] {
+		if slices.Contains(subjects, view.SubjectOrders) { // as it is printed
+			arg = strings.TrimPrefix(arg, "order/")
+		}
 		t, err := thing.Parse(arg)
 		if err != nil {
 			return nil, nil, &usageError{err}
@@ -143,6 +147,9 @@ func (f *stateFlags) choose(book *view.Book) {
 	book.Leases = slices.DeleteFunc(book.Leases, func(r view.LeaseRow) bool {
 		return !slices.ContainsFunc(f.things, func(t thing.Thing) bool { return isLease(t, r) })
 	})
+	book.Orders = slices.DeleteFunc(book.Orders, func(r view.OrderRow) bool {
+		return !slices.ContainsFunc(f.things, func(t thing.Thing) bool { return isOrder(t, r) })
+	})
 }
 
 // absent says which of the things a book that was chosen from has no row of.
@@ -157,7 +164,8 @@ func (f *stateFlags) absent(book *view.Book) error {
 			}) ||
 			slices.ContainsFunc(book.DNS, func(r view.DNSRow) bool { return isHost(t, r.Host, "") }) ||
 			slices.ContainsFunc(book.IPs, func(r view.IPRow) bool { return isPort(t, r) }) ||
-			slices.ContainsFunc(book.Leases, func(r view.LeaseRow) bool { return isLease(t, r) })
+			slices.ContainsFunc(book.Leases, func(r view.LeaseRow) bool { return isLease(t, r) }) ||
+			slices.ContainsFunc(book.Orders, func(r view.OrderRow) bool { return isOrder(t, r) })
 	}
 	where := ""
 	if f.namespace != "" {
@@ -194,6 +202,11 @@ func isLease(t thing.Thing, r view.LeaseRow) bool {
 	return t.Kind == thing.Lease && t.Group == lease.Group{Owner: r.Owner, DSeq: r.DSeq, GSeq: r.GSeq}
 }
 
+// isOrder is true for an order of the deployment group that is named.
+func isOrder(t thing.Thing, r view.OrderRow) bool {
+	return t.Kind == thing.Lease && t.Group == lease.Group{Owner: r.Owner, DSeq: r.DSeq, GSeq: r.GSeq}
+}
+
 // completeState completes subjects, and names of what those list.
 func (c *cli) completeState(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	var kinds []thing.Kind
@@ -219,7 +232,7 @@ func completeSubjects(_ *cobra.Command, args []string, toComplete string) ([]str
 		named = append(named, more...)
 	}
 	var out []string
-	for _, s := range append(slices.Clone(view.Subjects), view.SubjectDNS, view.SubjectResources) {
+	for _, s := range append(slices.Clone(view.Subjects), view.SubjectDNS, view.SubjectResources, view.SubjectOrders) {
 		if word := before + string(s); !slices.Contains(named, s) && strings.HasPrefix(word, toComplete) {
 			out = append(out, word)
 		}

@@ -27,6 +27,7 @@ var nothing = map[view.Subject]string{
 	view.SubjectDNS:    "No DNS records.",
 
 	view.SubjectResources: "No resources.",
+	view.SubjectOrders:    "No orders have reserved anything.",
 }
 
 // tellEmpty says that there is nothing to show, where people look for rows.

@@ -51,6 +51,7 @@ func TestParseSubjects(t *testing.T) {
 		"hosts":                   {view.SubjectHosts},
 		"dns":                     {view.SubjectDNS},
 		"resources":               {view.SubjectResources},
+		"order,orders":            {view.SubjectOrders},
 		"pool,Host ip host":       {view.SubjectPools, view.SubjectHosts, view.SubjectIPs},
 		"leases pools ips hosts ": {view.SubjectLeases, view.SubjectPools, view.SubjectIPs, view.SubjectHosts},
 		"route,routes":            {view.SubjectRoutes},
@@ -67,10 +68,10 @@ func TestParseSubjects(t *testing.T) {
 
 func TestCompleteSubjects(t *testing.T) {
 	for words, want := range map[string][]string{
-		"|":            {"hosts", "ips", "leases", "pools", "routes", "dns", "resources"},
-		"hosts ip|":    {"leases", "pools", "routes", "dns", "resources"},
+		"|":            {"hosts", "ips", "leases", "pools", "routes", "dns", "resources", "orders"},
+		"hosts ip|":    {"leases", "pools", "routes", "dns", "resources", "orders"},
 		"|l":           {"leases"},
-		"pools|hosts,": {"hosts,ips", "hosts,leases", "hosts,routes", "hosts,dns", "hosts,resources"},
+		"pools|hosts,": {"hosts,ips", "hosts,leases", "hosts,routes", "hosts,dns", "hosts,resources", "hosts,orders"},
 	} {
 		args, toComplete, _ := strings.Cut(words, "|")
 		got, _ := completeSubjects(nil, strings.Fields(args), toComplete)

@@ -73,6 +73,8 @@ func (t *tables) table(s view.Subject, b *view.Book) *metav1.Table {
 		return t.records(b.DNS)
 	case view.SubjectResources:
 		return t.resources(b.Resources)
+	case view.SubjectOrders:
+		return t.orders(b.Orders)
 	case view.SubjectProblems:
 		return t.problems(b.Problems)
 	}

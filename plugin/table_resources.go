@@ -1,7 +1,9 @@
 package plugin
 
 import (
+	"maps"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,6 +43,49 @@ func amountText(resource string) func(uint64) string {
 		return func(n uint64) string { return inventory.Bytes(n, false) }
 	}
 	return func(n uint64) string { return strconv.FormatUint(n, 10) }
+}
+
+func (t *tables) orders(rows []view.OrderRow) *metav1.Table {
+	table := newTable("Owner", "DSeq", "GSeq", "OSeq", "Holds", "Nodes", "State", "Expires", "Age").wide("Provider", "By", "Since", "Claim")
+	for _, r := range rows {
+		table.row(r.Message,
+			t.owner(r.Owner), number(r.DSeq), number(r.GSeq), number(r.OSeq), holdText(r), nodesText(r.Nodes), r.State,
+			dash(r.Expires), t.age(r.Since), dash(r.Provider), dash(r.By), moment(r.Since), r.Claim)
+	}
+	return table.done()
+}
+
+// nodesText names the first nodes of a reservation.
+func nodesText(nodes map[string]inventory.Amounts) string {
+	return some(slices.Sorted(maps.Keys(nodes)))
+}
+
+// holdText is what an order has reserved: 2 CPU, 4Gi memory, 1 nvidia/a100.
+func holdText(r view.OrderRow) string {
+	var texts []string
+	all := r.Total()
+	add := func(n uint64, amount, what string) {
+		if n > 0 {
+			texts = append(texts, amount+" "+what)
+		}
+	}
+	add(all.CPU, inventory.CPUs(all.CPU), "CPU")
+	add(all.Memory, inventory.Bytes(all.Memory, true), "memory")
+	add(all.EphemeralStorage, inventory.Bytes(all.EphemeralStorage, true), "disk")
+	cards := "GPU"
+	if len(r.Models) > 0 {
+		cards = strings.Join(r.Models, " or ")
+	}
+	add(all.GPU, strconv.FormatUint(all.GPU, 10), cards)
+	for _, class := range slices.Sorted(maps.Keys(r.Storage)) {
+		add(r.Storage[class], inventory.Bytes(r.Storage[class], true), class)
+	}
+	address := "addresses"
+	if r.Addresses == 1 {
+		address = "address"
+	}
+	add(r.Addresses, strconv.FormatUint(r.Addresses, 10), address)
+	return dash(strings.Join(texts, ", "))
 }
 
 // resourceSquares is how long a bar is.

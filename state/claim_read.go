@@ -21,7 +21,7 @@ import (
 // nothing to do with the ledger.
 func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 	version, isClaim := meta.Annotations[AnnotationLedger]
-	if !isClaim && meta.Labels[LabelKind] == "" || IsAnnouncement(meta.Name) {
+	if !isClaim && meta.Labels[LabelKind] == "" || IsAnnouncement(meta.Name) || IsReservation(meta.Name) {
 		return Claim{}, false
 	}
 	c = Claim{

@@ -127,6 +127,8 @@ type Mend struct {
 	Release *Claim
 	// Discard is an object of the ledger that goes, whatever it may be.
 	Discard *Claim
+	// Unreserve is the reservation of an order that goes, as it was read.
+	Unreserve *ObjectRef
 	// Delete are objects that go, pinned to what was read; they may go with Leave.
 	Delete []ObjectRef
 	// Reject are routes of whoever that go, unless they have changed.

@@ -35,7 +35,15 @@ const OfLeases = lease.LabelOwner
 func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects ...view.Subject) (*view.Book, error) {
 	r := bookReader{cluster: c, cfg: cfg}
 	group, listCtx := parallel.WithContext(ctx)
-	group.Go(func() error { return r.listClaims(listCtx, slices.Contains(subjects, view.SubjectRoutes)) })
+	if slices.ContainsFunc(subjects, func(s view.Subject) bool { return s != view.SubjectOrders }) {
+		group.Go(func() error { return r.listClaims(listCtx, slices.Contains(subjects, view.SubjectRoutes)) })
+	}
+	if slices.Contains(subjects, view.SubjectOrders) || slices.Contains(subjects, view.SubjectResources) {
+		group.Go(func() (err error) {
+			r.contents.Reservations, err = ledger.New(c, cfg.LedgerNamespace).Reservations(listCtx)
+			return err
+		})
+	}
 	for _, kind := range bookKinds(subjects) {
 		group.Go(func() error { return r.list(listCtx, kind) })
 	}
@@ -112,7 +120,7 @@ func (r *bookReader) listClaims(ctx context.Context, whole bool) error {
 	}
 	r.contents.Now = r.cluster.Now()
 	r.contents.AddRuns(runs...)
-	return cluster.EachMeta(ctx, r.cluster, cluster.Leases, r.cfg.LedgerNamespace, metav1.ListOptions{LabelSelector: ledger.NoDefinitions}, func(meta *metav1.ObjectMeta) {
+	return cluster.EachMeta(ctx, r.cluster, cluster.Leases, r.cfg.LedgerNamespace, metav1.ListOptions{LabelSelector: ledger.ClaimsOnly}, func(meta *metav1.ObjectMeta) {
 		if claim, ok := state.ReadClaim(meta); ok {
 			claim.UID, claim.ResourceVersion = "", "" // a book writes nothing
 			r.contents.AddClaim(&claim, whole)

@@ -35,7 +35,10 @@ type watched struct {
 // cluster may lack, and does, is not watched. A watch that has ended is begun anew as again says.
 func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, again wait.Backoff) (<-chan struct{}, error) {
 	changed := make(chan struct{}, 1)
-	resources := []watched{{resource: cluster.Leases, namespace: cfg.LedgerNamespace, selector: ledger.NoDefinitions}}
+	resources := []watched{{resource: cluster.Leases, namespace: cfg.LedgerNamespace, selector: ledger.ClaimsOnly}}
+	if slices.Contains(subjects, view.SubjectOrders) {
+		resources[0].selector = ledger.Reserved
+	}
 	add := func(kind kinds.Kind, selector string) {
 		if kinds.Optional(kind) {
 			_, err := version(ctx, c, watched{resource: kind.Resource()})

@@ -83,7 +83,7 @@ func (r *reader) namespaces(ctx context.Context) error {
 		if id, ok := lease.IDFromLabels(m.Labels); ok {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.fold.Namespace(m.Name, id.Order())
+			r.fold.Namespace(m.Name, id.Order().String())
 		}
 	}, r.forget(observed.Namespaces))
 }

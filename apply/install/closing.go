@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
@@ -32,7 +31,7 @@ func (i *Installer) close(ctx context.Context) error {
 		return err
 	}
 	now := i.Cluster.Now()
-	own := &state.Announcement{Nonce: i.nonce, By: apply.WhoRuns(), Version: i.Version, Begun: now, Renewed: now, Lasts: turn.Lasts, Phase: state.Closing}
+	own := &state.Announcement{Nonce: i.nonce, By: turn.WhoRuns(), Version: i.Version, Begun: now, Renewed: now, Lasts: turn.Lasts, Phase: state.Closing}
 	if _, err := i.book().Announce(ctx, own); err != nil {
 		return err
 	}

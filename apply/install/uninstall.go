@@ -20,14 +20,22 @@ import (
 )
 
 // ClaimsExistError says why nothing was uninstalled.
-type ClaimsExistError struct{ Claims int }
+type ClaimsExistError struct{ Claims, Reservations int }
 
 func (e *ClaimsExistError) Error() string {
-	what := fmt.Sprintf("%d claims exist", e.Claims)
-	if e.Claims == 1 {
+	what, shows := fmt.Sprintf("%d claims exist", e.Claims), "Release them first (kubectl akash-net state leases shows them)"
+	switch {
+	case e.Claims == 1:
 		what = "1 claim exists"
+	case e.Claims == 0 && e.Reservations == 1:
+		what = "1 reservation of an order exists"
+	case e.Claims == 0:
+		what = fmt.Sprintf("%d reservations of orders exist", e.Reservations)
 	}
-	return fmt.Sprintf("%s, and the ledger would go with it: nothing was removed. Release them first (kubectl akash-net state leases shows them), or use --force", what)
+	if e.Claims == 0 {
+		shows = "Give them up first (kubectl akash-net state orders shows them)"
+	}
+	return fmt.Sprintf("%s, and the ledger would go with it: nothing was removed. %s, or use --force", what, shows)
 }
 
 // AtWorkError says that a command is at work on the ledger, or has crashed: nothing was uninstalled.
@@ -101,8 +109,12 @@ func (i *Installer) inUse(ctx context.Context, force bool) (refused, err error) 
 		}
 	}
 	claims, err := book.List(ctx)
-	if err == nil && len(claims) > 0 && !force {
-		refused = &ClaimsExistError{Claims: len(claims)}
+	if err != nil {
+		return nil, err
+	}
+	reservations, err := book.Reservations(ctx)
+	if err == nil && len(claims)+len(reservations) > 0 && !force {
+		refused = &ClaimsExistError{Claims: len(claims), Reservations: len(reservations)}
 	}
 	return refused, err
 }

@@ -44,7 +44,7 @@ func (l Ledger) client() metadata.ResourceInterface {
 //
 // Claims are read without the marks of runs that have ended.
 func (l Ledger) List(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, error) {
-	opts := metav1.ListOptions{LabelSelector: NoDefinitions}
+	opts := metav1.ListOptions{LabelSelector: ClaimsOnly}
 	if len(kinds) == 1 {
 		opts.LabelSelector = state.LabelKind + " in (" + string(kinds[0]) + "," + state.KindRun + ")"
 	}
@@ -53,7 +53,7 @@ func (l Ledger) List(ctx context.Context, kinds ...state.Kind) ([]*state.Claim, 
 
 // ListOwner reads the claims of one owner, as List does.
 func (l Ledger) ListOwner(ctx context.Context, owner string) ([]*state.Claim, error) {
-	return l.list(ctx, metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner + "," + NoDefinitions}, nil)
+	return l.list(ctx, metav1.ListOptions{LabelSelector: state.LabelOwner + "=" + owner + "," + ClaimsOnly}, nil)
 }
 
 // list reads claims. Where it reads announcements too (there), those are of the same moment.

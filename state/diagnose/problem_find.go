@@ -39,6 +39,7 @@ func Problems(f ProblemFacts) []state.Problem {
 	p.overlaps()
 	p.differing()
 	p.exhausted()
+	p.reservations()
 	slices.SortFunc(p.found, func(a, b state.Problem) int {
 		return cmp.Or(cmp.Compare(a.Thing, b.Thing), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Message, b.Message))
 	})

@@ -81,3 +81,46 @@ func (n Node) has(a Amounts) bool {
 	return a.CPU <= n.CPU.Available() && a.Memory <= n.Memory.Available() &&
 		a.EphemeralStorage <= n.EphemeralStorage.Available() && a.GPU <= n.GPU.Available()
 }
+
+// Larger is the larger of each amount of two holds.
+func (h Hold) Larger(other Hold) Hold {
+	return h.plus(other.Minus(h))
+}
+
+// Minus is what a hold takes beyond another.
+func (h Hold) Minus(other Hold) Hold {
+	out := Hold{Nodes: map[string]Amounts{}, Storage: map[string]uint64{}, Addresses: minus(h.Addresses, other.Addresses)}
+	for name, a := range h.Nodes {
+		out.Nodes[name] = a.Minus(other.Nodes[name])
+	}
+	for class, size := range h.Storage {
+		out.Storage[class] = minus(size, other.Storage[class])
+	}
+	return out
+}
+
+func (h Hold) plus(other Hold) Hold {
+	out := Hold{Nodes: maps.Clone(h.Nodes), Storage: maps.Clone(h.Storage), Addresses: Sum(h.Addresses, other.Addresses)}
+	for name, a := range other.Nodes {
+		if out.Nodes == nil {
+			out.Nodes = map[string]Amounts{}
+		}
+		out.Nodes[name] = out.Nodes[name].Plus(a)
+	}
+	for class, size := range other.Storage {
+		if out.Storage == nil {
+			out.Storage = map[string]uint64{}
+		}
+		out.Storage[class] = Sum(out.Storage[class], size)
+	}
+	return out
+}
+
+// Total is what a hold takes of all nodes.
+func (h Hold) Total() Amounts {
+	var all Amounts
+	for _, a := range h.Nodes {
+		all = all.Plus(a)
+	}
+	return all
+}

@@ -74,6 +74,8 @@ type Book struct {
 	DNS    []DNSRow   `json:"dns,omitzero"`
 	// Resources are what there is to give out.
 	Resources []ResourceRow `json:"resources,omitzero"`
+	// Orders are what orders have reserved.
+	Orders []OrderRow `json:"orders,omitzero"`
 	// Problems are what is not as it should be.
 	Problems []state.Problem `json:"problems,omitzero"`
 
@@ -152,9 +154,12 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 			b.Pools = f.pools(in.Claims, in.Services, in.Pools)
 		case SubjectRoutes:
 			b.Routes = routeRows(cfg, in)
+		case SubjectOrders:
+			b.Orders = f.orders(in.Reservations)
 		case SubjectDNS:
 			b.DNS = f.records(in.Records)
 		case SubjectResources:
+			in.reserve()
 			b.Resources = f.resources(in.Capacity.Capacity(), f.pools(in.Claims, in.Services, in.Pools))
 		}
 	}
@@ -219,6 +224,7 @@ func (b *Book) Select(selector labels.Selector, namespace string) {
 	b.Leases = slices.DeleteFunc(b.Leases, func(r LeaseRow) bool { return drop(r.Tenant) })
 	b.Routes = slices.DeleteFunc(b.Routes, func(r RouteRow) bool { return !keep(r.labels, r.Namespace) })
 	b.DNS = slices.DeleteFunc(b.DNS, func(r DNSRow) bool { return drop(r.Tenant) })
+	b.Orders = slices.DeleteFunc(b.Orders, func(r OrderRow) bool { return drop(r.Tenant) })
 }
 
 // Changes is the book of the rows that are new or different since an earlier book. A row that is
@@ -233,6 +239,7 @@ func (b *Book) Changes(earlier *Book) *Book {
 		Pools:  changes(earlier.Pools, b.Pools, PoolRow.key, nil),
 		Routes: changes(earlier.Routes, b.Routes, RouteRow.key, (*RouteRow).release),
 		DNS:    changes(earlier.DNS, b.DNS, DNSRow.key, func(r *DNSRow) { r.State = StateReleased }),
+		Orders: changes(earlier.Orders, b.Orders, OrderRow.key, func(r *OrderRow) { r.State = StateReleased }),
 	}
 	out.IPs = slices.DeleteFunc(out.IPs, func(gone IPRow) bool {
 		return gone.State == StateReleased && !gone.Address.IsValid() && slices.ContainsFunc(b.IPs, gone.samePort)
@@ -255,12 +262,15 @@ func (b *Book) NextEnd(now time.Time) time.Time {
 	for _, r := range b.IPs {
 		see(r.Expires)
 	}
+	for _, r := range b.Orders {
+		see(r.Expires)
+	}
 	return next
 }
 
 // Empty is true for a book without rows.
 func (b *Book) Empty() bool {
-	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Routes)+len(b.DNS)+len(b.Resources)+len(b.Problems) == 0
+	return len(b.Hosts)+len(b.IPs)+len(b.Leases)+len(b.Pools)+len(b.Routes)+len(b.DNS)+len(b.Resources)+len(b.Orders)+len(b.Problems) == 0
 }
 
 func changes[R any](before, now []R, key func(R) string, gone func(*R)) []R {

@@ -50,7 +50,7 @@ func (c *Contents) addCapacity(o *unstructured.Unstructured) {
 	switch o.GroupVersionKind().Group + "/" + o.GetKind() {
 	case "/Namespace":
 		if id, ok := lease.IDFromLabels(o.GetLabels()); ok {
-			c.Capacity.Namespace(o.GetName(), id.Order())
+			c.Capacity.Namespace(o.GetName(), id.Order().String())
 		}
 	case "/Node":
 		fold(o, c.Capacity.Node)

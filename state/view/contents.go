@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/admission"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
 // Contents is what the cluster, or a folder, holds of the things that the book is about. A list that
@@ -38,6 +39,8 @@ type Contents struct {
 	Records []RecordObject
 	// Routes are the hosts and paths of all live routes, whoever wrote them.
 	Routes []admission.Route
+	// Reservations are those of orders.
+	Reservations []*reserved.Claim
 	// Capacity is what there is to give out.
 	Capacity observed.Fold
 	// Workloads are what leases run.
@@ -114,12 +117,16 @@ func (c *Contents) addClaim(o *unstructured.Unstructured) {
 		c.AddRuns(a)
 		return
 	}
-	claim, ok := state.ReadClaim(&metav1.ObjectMeta{
+	meta := &metav1.ObjectMeta{
 		Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
 		UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
 		DeletionTimestamp: o.GetDeletionTimestamp(), Finalizers: o.GetFinalizers(), ManagedFields: o.GetManagedFields(),
-	})
-	if ok {
+	}
+	if r, ok := reserved.Read(meta); ok {
+		c.Reservations = append(c.Reservations, r)
+		return
+	}
+	if claim, ok := state.ReadClaim(meta); ok {
 		c.Claims, c.fromFiles = append(c.Claims, &claim), true
 	}
 }

@@ -14,7 +14,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	storagev1 "k8s.io/api/storage/v1"
 
@@ -25,37 +24,11 @@ func TestMain(m *testing.M) {
 	os.Exit(harness.Main(m, harness.Setup{Install: true}))
 }
 
-func client() *kubernetes.Clientset { return kubernetes.NewForConfigOrDie(harness.Plane.Config) }
-
 func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func list(cpu, memory string, more ...string) corev1.ResourceList {
-	l := corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory), "ephemeral-storage": resource.MustParse("100Gi"), "pods": resource.MustParse("110")}
-	for i := 0; i < len(more); i += 2 {
-		l[corev1.ResourceName(more[i])] = resource.MustParse(more[i+1])
-	}
-	return l
-}
-
-// node makes a node that is ready.
-func node(t *testing.T, name string, labels map[string]string, has corev1.ResourceList) {
-	t.Helper()
-	nodes := client().CoreV1().Nodes()
-	n, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
-	check(t, err)
-	t.Cleanup(func() { _ = client().CoreV1().Nodes().Delete(t.Context(), name, metav1.DeleteOptions{}) })
-	n.Status.Allocatable, n.Status.Capacity = has, has
-	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	n, err = nodes.UpdateStatus(t.Context(), n, metav1.UpdateOptions{})
-	check(t, err)
-	n.Spec.Taints = nil // the API server taints a node that is new
-	_, err = nodes.Update(t.Context(), n, metav1.UpdateOptions{})
-	check(t, err)
 }
 
 // pod makes a pod that a node runs.
@@ -64,7 +37,7 @@ func pod(t *testing.T, name, on string, requests corev1.ResourceList, phase core
 	delete(requests, "pods")
 	delete(requests, "ephemeral-storage")
 	no := false
-	pods := client().CoreV1().Pods("default")
+	pods := harness.Client().CoreV1().Pods("default")
 	p, err := pods.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{NodeName: on, AutomountServiceAccountToken: &no,
 		Containers: []corev1.Container{{Name: "c", Image: "i", Resources: corev1.ResourceRequirements{Requests: requests, Limits: requests}}}}}, metav1.CreateOptions{})
 	check(t, err)
@@ -100,15 +73,15 @@ func TestFitInACluster(t *testing.T) {
 	}
 	fit(4, sdl(t, 1, "cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}")).Prints(t, "dc does not fit: resource 1 needs a node, and the cluster has none")
 
-	_, err := client().StorageV1().StorageClasses().Create(t.Context(), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "beta2"}, Provisioner: "example.com/driver"}, metav1.CreateOptions{})
+	_, err := harness.Client().StorageV1().StorageClasses().Create(t.Context(), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "beta2"}, Provisioner: "example.com/driver"}, metav1.CreateOptions{})
 	check(t, err)
 	room := resource.MustParse("10Gi")
-	_, err = client().StorageV1().CSIStorageCapacities("default").Create(t.Context(), &storagev1.CSIStorageCapacity{ObjectMeta: metav1.ObjectMeta{Name: "c"}, StorageClassName: "beta2", Capacity: &room, NodeTopology: &metav1.LabelSelector{}}, metav1.CreateOptions{})
+	_, err = harness.Client().StorageV1().CSIStorageCapacities("default").Create(t.Context(), &storagev1.CSIStorageCapacity{ObjectMeta: metav1.ObjectMeta{Name: "c"}, StorageClassName: "beta2", Capacity: &room, NodeTopology: &metav1.LabelSelector{}}, metav1.CreateOptions{})
 	check(t, err)
-	node(t, "cpu-1", nil, list("4", "8Gi"))
-	node(t, "gpu-1", map[string]string{"nvidia.com/gpu.product": "NVIDIA-GeForce-RTX-4090", "nvidia.com/gpu.memory": "24564"}, list("8", "16Gi", "nvidia.com/gpu", "2"))
-	pod(t, "busy", "gpu-1", list("1", "1Gi", "nvidia.com/gpu", "1"), corev1.PodRunning)
-	pod(t, "over", "gpu-1", list("7", "1Gi", "nvidia.com/gpu", "1"), corev1.PodSucceeded)
+	harness.Node(t, "cpu-1", nil, harness.Amounts("4", "8Gi"))
+	harness.Node(t, "gpu-1", map[string]string{"nvidia.com/gpu.product": "NVIDIA-GeForce-RTX-4090", "nvidia.com/gpu.memory": "24564"}, harness.Amounts("8", "16Gi", "nvidia.com/gpu", "2"))
+	pod(t, "busy", "gpu-1", harness.Amounts("1", "1Gi", "nvidia.com/gpu", "1"), corev1.PodRunning)
+	pod(t, "over", "gpu-1", harness.Amounts("7", "1Gi", "nvidia.com/gpu", "1"), corev1.PodSucceeded)
 
 	gpu := "cpu: {units: 1}, memory: {size: 1Gi}, storage: {size: 1Gi}, gpu: {units: %d, attributes: {vendor: {nvidia: [{model: rtx4090}]}}}"
 	fit(0, sdl(t, 1, fmt.Sprintf(gpu, 1))).Prints(t, "dc fits: 1 on gpu-1 (nvidia/rtx4090)\n")
@@ -142,11 +115,11 @@ func TestFitInACluster(t *testing.T) {
 
 	// The viewer's role shows no pods; that of capacity does.
 	for i, role := range []string{"akash-net-viewer", "akash-net-capacity"} {
-		_, err := client().RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role},
+		_, err := harness.Client().RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role},
 			Subjects: []rbacv1.Subject{{Kind: "User", Name: "viewer", APIGroup: rbacv1.GroupName}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}}, metav1.CreateOptions{})
 		check(t, err)
 		if i == 0 {
-			_, err = client().RbacV1().RoleBindings("akash-net").Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role},
+			_, err = harness.Client().RbacV1().RoleBindings("akash-net").Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role},
 				Subjects: []rbacv1.Subject{{Kind: "User", Name: "viewer", APIGroup: rbacv1.GroupName}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role}}, metav1.CreateOptions{})
 			check(t, err)
 			harness.Eventually(t, "the viewer is told of the role", func(ctx context.Context) (bool, error) {

@@ -22,8 +22,9 @@ type Fold struct {
 	// used is what pods request, by namespace and node; stored what volumes have, by namespace and class.
 	used   map[key]inventory.Amounts
 	stored map[key]uint64
-	// reserved is what reservations hold, by order.
+	// reserved is what reservations hold, and leased which addresses or endpoints leases have claimed, by order.
 	reserved map[string]inventory.Hold
+	leased   map[string]map[string]bool
 }
 
 // key is a namespace, and a node or a class.
@@ -43,6 +44,14 @@ func (f *Fold) Reserve(order string, h inventory.Hold) {
 		f.reserved = map[string]inventory.Hold{}
 	}
 	f.reserved[order] = h
+}
+
+// Lease adds that the lease of an order has claimed an IP endpoint, by its sharing key: its address is in use.
+func (f *Fold) Lease(order, sharingKey string) {
+	if f.leased == nil {
+		f.leased = map[string]map[string]bool{}
+	}
+	inner(f.leased, order)[sharingKey] = true
 }
 
 // Kind is a kind of object that a Fold is given.
@@ -75,7 +84,7 @@ func (f *Fold) Forget(k Kind) {
 	case Volumes:
 		f.volumes, f.stored = nil, nil
 	case Reservations:
-		f.reserved = nil
+		f.reserved, f.leased = nil, nil
 	}
 }
 
@@ -115,6 +124,25 @@ type Storage struct {
 
 // Capacity computes what there is.
 func (f *Fold) Capacity() Capacity {
+	c := f.there()
+	usage := f.Usage()
+	f.addInUse(&c, "")
+	for _, order := range slices.Sorted(maps.Keys(f.reserved)) {
+		c.reserve(usage.Beyond(order, f.reserved[order]))
+	}
+	return c
+}
+
+// CapacityFor computes what there is for the reservation of an order, apart from all reservations: what its own lease's
+// pods and volumes have counts as free.
+func (f *Fold) CapacityFor(order string) Capacity {
+	c := f.there()
+	f.addInUse(&c, order)
+	return c
+}
+
+// there is what there is to give out.
+func (f *Fold) there() Capacity {
 	var c Capacity
 	labelled := f.labelled()
 	for _, name := range slices.Sorted(maps.Keys(f.nodes)) {
@@ -129,7 +157,6 @@ func (f *Fold) Capacity() Capacity {
 		c.Nodes = append(c.Nodes, out)
 	}
 	f.storage(&c)
-	f.usage(&c)
 	return c
 }
 
@@ -144,38 +171,63 @@ func (f *Fold) labelled() bool {
 	return false
 }
 
-// usage adds what pods and volumes use, and what reservations hold beyond it.
-func (f *Fold) usage(c *Capacity) {
-	used, stored := map[string]map[string]inventory.Amounts{}, map[string]map[string]uint64{} // by order
+// addInUse adds what pods and volumes use, without those of an order's lease.
+func (f *Fold) addInUse(c *Capacity, without string) {
+	others := func(namespace string) bool { order, ok := f.orders[namespace]; return !ok || order != without }
 	for k, a := range f.used {
-		if i, ok := slices.BinarySearchFunc(c.Nodes, k.of, func(n Node, name string) int { return cmp.Compare(n.Name, name) }); ok {
+		if i, ok := slices.BinarySearchFunc(c.Nodes, k.of, byNode); ok && others(k.namespace) {
 			c.Nodes[i].InUse = c.Nodes[i].InUse.Plus(a)
-		}
-		if order, ok := f.orders[k.namespace]; ok {
-			inner(used, order)[k.of] = used[order][k.of].Plus(a)
 		}
 	}
 	for k, size := range f.stored {
-		if i, ok := slices.BinarySearchFunc(c.Storage, k.of, byClass); ok {
+		if i, ok := slices.BinarySearchFunc(c.Storage, k.of, byClass); ok && others(k.namespace) {
 			c.Storage[i].InUse = inventory.Sum(c.Storage[i].InUse, size)
 		}
+	}
+}
+
+// reserve adds what a reservation holds beyond what is in use.
+func (c *Capacity) reserve(rest inventory.Hold) {
+	for i := range c.Nodes {
+		c.Nodes[i].Reserved = c.Nodes[i].Reserved.Plus(rest.Nodes[c.Nodes[i].Name])
+	}
+	for i, s := range c.Storage {
+		c.Storage[i].Reserved = inventory.Sum(s.Reserved, rest.Storage[s.Class])
+	}
+	c.Reserved = inventory.Sum(c.Reserved, rest.Addresses)
+}
+
+// Usage is what leases use, by their orders.
+type Usage struct {
+	used   map[string]map[string]inventory.Amounts
+	stored map[string]map[string]uint64
+	leased map[string]map[string]bool
+}
+
+// Usage is what leases use.
+func (f *Fold) Usage() Usage {
+	u := Usage{used: map[string]map[string]inventory.Amounts{}, stored: map[string]map[string]uint64{}, leased: f.leased}
+	for k, a := range f.used {
 		if order, ok := f.orders[k.namespace]; ok {
-			inner(stored, order)[k.of] = inventory.Sum(stored[order][k.of], size)
+			inner(u.used, order)[k.of] = u.used[order][k.of].Plus(a)
 		}
 	}
-	for _, order := range slices.Sorted(maps.Keys(f.reserved)) {
-		h := f.reserved[order]
-		rest := beyond(h.Nodes, used[order])
-		for i := range c.Nodes {
-			c.Nodes[i].Reserved = c.Nodes[i].Reserved.Plus(rest[c.Nodes[i].Name])
+	for k, size := range f.stored {
+		if order, ok := f.orders[k.namespace]; ok {
+			inner(u.stored, order)[k.of] = inventory.Sum(u.stored[order][k.of], size)
 		}
-		for i, s := range c.Storage {
-			if size := h.Storage[s.Class]; size > stored[order][s.Class] {
-				c.Storage[i].Reserved = inventory.Sum(s.Reserved, size-stored[order][s.Class])
-			}
-		}
-		c.Reserved = inventory.Sum(c.Reserved, h.Addresses)
 	}
+	return u
+}
+
+// Addresses is how many addresses the lease of an order has: one for each IP endpoint.
+func (u Usage) Addresses(order string) uint64 { return uint64(len(u.leased[order])) }
+
+// Beyond is what the reservation of an order holds beyond what its lease uses.
+func (u Usage) Beyond(order string, h inventory.Hold) inventory.Hold {
+	rest := h.Minus(inventory.Hold{Storage: u.stored[order], Addresses: u.Addresses(order)})
+	rest.Nodes = beyond(h.Nodes, u.used[order])
+	return rest
 }
 
 func inner[V any](m map[string]map[string]V, key string) map[string]V {
@@ -207,3 +259,5 @@ func beyond(reserved, used map[string]inventory.Amounts) map[string]inventory.Am
 }
 
 func byClass(s Storage, class string) int { return cmp.Compare(s.Class, class) }
+
+func byNode(n Node, name string) int { return cmp.Compare(n.Name, name) }

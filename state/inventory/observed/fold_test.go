@@ -26,7 +26,9 @@ import (
 //	volume CLASS SIZE PHASE [NAMESPACE]
 //	reserved ORDER NODE cpu=1 … | reserved ORDER class=SIZE | reserved ORDER addresses=1
 //
-// "cluster" prints what is left for package inventory.
+//	leased ORDER ENDPOINT
+//
+// "cluster" prints what is left for package inventory, "for ORDER" what there is for that order's reservation.
 func TestRules(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -109,6 +111,10 @@ func (w *world) obey(words []string) {
 		w.fold.Volume(o)
 	case "reserved":
 		w.reserve(words[1], words[2], s)
+	case "leased":
+		w.fold.Lease(words[1], words[2])
+	case "for":
+		w.of(w.fold.CapacityFor(words[1]))
 	case "cluster":
 		w.cluster()
 	default:
@@ -186,7 +192,12 @@ func amounts(a inventory.Amounts) string {
 }
 
 func (w *world) print() string {
-	c := w.fold.Capacity()
+	w.of(w.fold.Capacity())
+	return w.out.String()
+}
+
+// of prints what there is.
+func (w *world) of(c observed.Capacity) {
 	for _, n := range c.Nodes {
 		fmt.Fprintf(&w.out, "%s: %s", n.Name, amounts(n.Allocatable))
 		if n.InUse != (inventory.Amounts{}) {
@@ -222,7 +233,6 @@ func (w *world) print() string {
 	for _, n := range c.Notes {
 		fmt.Fprintf(&w.out, "note: %s\n", n)
 	}
-	return w.out.String()
 }
 
 // cluster prints what is left for the inventory.

@@ -1,0 +1,97 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
+)
+
+// ClaimsOnly selects the Leases of the ledger that are claims on hosts and addresses, and announcements: neither kept
+// definitions nor reservations.
+const ClaimsOnly = NoDefinitions + "," + state.LabelKind + "!=" + state.KindResources
+
+// Reserved selects the reservations of orders.
+const Reserved = state.LabelKind + "=" + state.KindResources
+
+// Reservations are all reservations, not older than the request. Their metadata is all that is read.
+func (l Ledger) Reservations(ctx context.Context) ([]*reserved.Claim, error) {
+	return cluster.ListMetas(ctx, l.cluster, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: Reserved}, reserved.Read)
+}
+
+// Reservation reads the reservation of an order; it is nil where there is none.
+func (l Ledger) Reservation(ctx context.Context, o lease.Order) (*reserved.Claim, error) {
+	meta, err := l.get(ctx, reserved.Name(o))
+	if meta == nil || err != nil {
+		return nil, err
+	}
+	c, _ := reserved.Read(meta)
+	return c, nil
+}
+
+// PutReservation writes a reservation under its order's field manager, pinned to what was read; without a UID it is made
+// where there is none. ErrAgain says that it is not as it was read, or that no answer came. It forces: nobody else writes
+// an order's reservation, and the write is pinned.
+func (l Ledger) PutReservation(ctx context.Context, c *reserved.Claim) (*reserved.Claim, error) {
+	ac, force := c.Configuration(l.Namespace), true
+	if c.UID == "" {
+		ac.WithResourceVersion(cluster.Unwritten)
+	}
+	body, err := json.Marshal(ac)
+	if err != nil {
+		return nil, err
+	}
+	opts := metav1.PatchOptions{FieldManager: c.Order.FieldManager()}
+	apply := opts
+	apply.Force, apply.FieldValidation = &force, cluster.SkipFieldValidation
+	meta, err := l.patch(ctx, reserved.Name(c.Order), types.ApplyPatchType, body, apply)
+	if err != nil {
+		return nil, err
+	}
+	now, _ := reserved.Read(meta)
+	gone := map[string]any{} // what its manager does not own, as after a restore from a backup, an apply leaves
+	if c.Bound == nil && now.Bound != nil {
+		gone[reserved.AnnotationBound] = nil
+	}
+	if c.Pending == nil && now.Pending != nil {
+		gone[reserved.AnnotationPending] = nil
+	}
+	if len(gone) == 0 {
+		return now, nil
+	}
+	body, err = json.Marshal(map[string]any{"metadata": map[string]any{"uid": now.UID, "resourceVersion": now.ResourceVersion, "annotations": gone}})
+	if err != nil {
+		return nil, err
+	}
+	if meta, err = l.patch(ctx, reserved.Name(c.Order), types.MergePatchType, body, opts); err != nil {
+		return nil, err
+	}
+	now, _ = reserved.Read(meta)
+	return now, nil
+}
+
+// DropReservation deletes a reservation that is exactly as it was read.
+func (l Ledger) DropReservation(ctx context.Context, c *reserved.Claim) error {
+	return l.delete(ctx, c.ObjectName, &c.UID, &c.ResourceVersion)
+}
+
+// Leased are the orders whose leases hold addresses or IP endpoints, each with the sharing keys of those.
+func (l Ledger) Leased(ctx context.Context) (map[[2]string]bool, error) {
+	out := map[[2]string]bool{}
+	opts := metav1.ListOptions{LabelSelector: fmt.Sprintf("%s in (%s,%s)", state.LabelKind, state.Address, state.Endpoint)}
+	err := cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
+		if c, ok := state.ReadClaim(meta); ok && c.Unreadable == "" {
+			for _, p := range c.Parts {
+				out[[2]string{p.Lease.Order().String(), c.SharingKey}] = true
+			}
+		}
+	}, func() { clear(out) })
+	return out, err
+}

@@ -1,0 +1,221 @@
+package reservation
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
+	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
+)
+
+// Reserve reserves what a group asks for, for an order: all of it, or nothing, which is a RefusedError. An order that has
+// reserved the same group keeps it, with a new end. One that has reserved another group keeps that until the new one is
+// bound.
+func (o *Orders) Reserve(ctx context.Context, order lease.Order, group inventory.Group, opts Options) (*reserved.Claim, Outcome, error) {
+	r := &run{Orders: o, order: order, group: group, asked: reserved.Asked(group), opts: opts, begun: time.Now()}
+	err := r.do(ctx)
+	if err != nil && r.announced && !cluster.IsAway(err) {
+		r.takeBack(ctx)
+	}
+	return r.claim, r.outcome, err
+}
+
+// run reserves for one order.
+type run struct {
+	*Orders
+	order lease.Order
+	group inventory.Group
+	// asked identifies the group.
+	asked string
+	opts  Options
+	begun time.Time
+
+	// room is what there is apart from reservations, and usage what leases use of it; readAt is when that was read.
+	room   capacity.Room
+	usage  observed.Usage
+	want   inventory.Group
+	readAt time.Time
+	// announced is true once a claim of the run may be pending, open once the ledger is known to take claims.
+	announced, open bool
+	// waits is what the run waits for; empty where it goes on.
+	waits string
+	told  bool
+	// moves is true where what was bound takes the place of another group.
+	moves   bool
+	claim   *reserved.Claim
+	outcome Outcome
+}
+
+// do takes step after step until the claim is bound.
+func (r *run) do(ctx context.Context) error {
+	const shortest, longest = 20 * time.Millisecond, time.Second
+	pause := shortest
+	for {
+		done, err := r.step(ctx)
+		switch {
+		case done || err != nil && !again(err):
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case time.Since(r.begun) > patience:
+			return r.timeout(err)
+		case err == nil && r.waits == "":
+			pause = shortest
+			continue
+		}
+		if err := sleep(ctx, wait.Jitter(pause, 1)); err != nil {
+			return err
+		}
+		pause = min(pause*3/2, longest)
+	}
+}
+
+func (r *run) timeout(err error) error {
+	what := r.waits
+	if err != nil {
+		what = err.Error()
+	}
+	return &TimeoutError{Order: r.order, After: patience, What: what}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// step looks at all reservations and does what is to be done next.
+func (r *run) step(ctx context.Context) (done bool, err error) {
+	if err := r.look(ctx); err != nil {
+		return false, err
+	}
+	r.waits = ""
+	all, err := r.ledger.Reservations(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := r.readable(all); err != nil {
+		return false, err
+	}
+	now := r.cluster.Now()
+	own, others := reserved.Find(all, r.order)
+	switch {
+	case own != nil && own.Deleting:
+		return r.wait("the order's former reservation to be gone, which is being deleted")
+	case own != nil && own.Bound != nil && own.Bound.Asked == r.asked:
+		err := r.keep(ctx, own, now)
+		return err == nil, err
+	case own != nil && own.Pending != nil && own.Pending.Asked != r.asked && !own.Pending.Over(now):
+		return r.wait("another run, which reserves something else for the order: " + own.Pending.By)
+	}
+	question := capacity.Reserving{Name: reserved.Name(r.order), Want: r.want, Room: r.room, Own: own.Own(r.asked, now), Others: r.pieces(others, now)}
+	return r.act(ctx, question, own, all, now)
+}
+
+// act does the step that the protocol decides on.
+func (r *run) act(ctx context.Context, question capacity.Reserving, own *reserved.Claim, all []*reserved.Claim, now time.Time) (done bool, err error) {
+	switch next := capacity.Decide(question); next.Step {
+	case capacity.Announce:
+		return false, r.announce(ctx, own, r.part(next.Grant, next.Hold, now))
+	case capacity.Bind:
+		return r.bind(ctx, own, now)
+	case capacity.Evict:
+		return false, r.evict(ctx, question, all, next.Evict, now)
+	case capacity.Withdraw:
+		return false, r.withdraw(ctx, own)
+	case capacity.Refuse:
+		return false, &RefusedError{Order: r.order, Refusal: next.Refusal, Stays: own != nil && own.Bound != nil}
+	case capacity.Wait, capacity.Rest:
+	}
+	if question.Own != nil && own.Pending.Run == r.nonce && own.Pending.Over(now.Add(pendingFor/2)) { // it stands for the run while that waits
+		part := *own.Pending
+		part.Expires = end(now, pendingFor)
+		return false, r.announce(ctx, own, &part)
+	}
+	return r.wait("others that reserve now, or whose runs have crashed")
+}
+
+// look reads what there is, unless what was read is fresh enough.
+func (r *run) look(ctx context.Context) error {
+	if !r.readAt.IsZero() && (r.waits == "" || time.Since(r.readAt) < roomLasts) {
+		return nil
+	}
+	var fold observed.Fold
+	addresses, err := readThere(ctx, r.cluster, r.cfg, &fold, r.group.Addresses() > 0)
+	if err != nil {
+		return err
+	}
+	there := fold.CapacityFor(r.order.String())
+	r.usage, r.want, r.readAt = fold.Usage(), there.Asked(r.group), time.Now()
+	if addresses != nil { // those of the order's own lease are free to it
+		addresses.InUse -= min(addresses.InUse, r.usage.Addresses(r.order.String()))
+	}
+	r.room = capacity.Room{Cluster: there.Cluster(), Addresses: addresses, Levels: levels(r.cfg)}
+	return nil
+}
+
+// pieces are what the reservations of others take beyond what their leases use.
+func (r *run) pieces(others []*reserved.Claim, now time.Time) []capacity.Claim {
+	var out []capacity.Claim
+	for _, c := range others {
+		out = append(out, c.Pieces(now, func(h inventory.Hold) inventory.Hold { return r.usage.Beyond(c.Order.String(), h) })...)
+	}
+	return out
+}
+
+func (r *run) wait(what string) (done bool, err error) {
+	if r.waits = what; !r.told && r.opts.Waiting != nil {
+		r.told = true
+		r.opts.Waiting(what)
+	}
+	return false, nil
+}
+
+// checkOpen refuses where an uninstall is removing the ledger. An uninstall marks the ledger's namespace and then looks
+// for claims; a run announces its claim and then looks for the mark. So one of them sees the other.
+func (r *run) checkOpen(ctx context.Context) error {
+	if r.open {
+		return nil
+	}
+	namespace, err := r.cluster.Get(ctx, kinds.Namespace, "", r.ledger.Namespace)
+	switch {
+	case err != nil:
+		return err
+	case namespace != nil && (namespace.GetDeletionTimestamp() != nil || namespace.GetAnnotations()[lease.AnnotationClosing] != ""):
+		return &ClosingError{Namespace: r.ledger.Namespace}
+	}
+	r.open = true
+	return nil
+}
+
+// end is when something ends that begins now, in whole seconds.
+func end(now time.Time, after time.Duration) string {
+	return now.Add(after + time.Second - 1).UTC().Format(time.RFC3339)
+}
+
+// part is what the run announces.
+func (r *run) part(grant inventory.Grant, hold inventory.Hold, now time.Time) *reserved.Part {
+	p := &reserved.Part{Asked: r.asked, Hold: hold, Provider: r.opts.Provider, By: r.by, Run: r.nonce, Expires: end(now, pendingFor)}
+	for id, chosen := range grant.SchedulerParams() {
+		if chosen != nil {
+			if p.Params == nil {
+				p.Params = map[uint32]*inventory.SchedulerParams{}
+			}
+			p.Params[id] = chosen
+		}
+	}
+	p.HTTP, p.RandomPorts = reserved.Endpoints(r.group)
+	return p
+}

@@ -1,0 +1,185 @@
+package reserved_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
+)
+
+func same(h inventory.Hold) inventory.Hold { return h }
+
+// part takes CPU of a node, until some seconds from now; 0 is without end.
+func part(asked string, cpu uint64, seconds int) *reserved.Part {
+	p := &reserved.Part{Asked: asked, Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: cpu}}}}
+	if seconds != 0 {
+		p.Expires = now.Add(time.Duration(seconds) * time.Second).Format(time.RFC3339)
+	}
+	return p
+}
+
+func held(cpu uint64) inventory.Hold {
+	return inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: cpu}}}
+}
+
+// What the protocol sees of a claim: room is taken from the announcement on, and by what is bound until it has moved.
+func TestPieces(t *testing.T) {
+	for name, c := range map[string]struct {
+		claim reserved.Claim
+		want  []capacity.Claim
+		hold  inventory.Hold
+	}{
+		"pending":       {reserved.Claim{Pending: part("a", 3, 20)}, []capacity.Claim{{Name: "c", Hold: held(3)}}, held(3)},
+		"pending, over": {reserved.Claim{Pending: part("a", 3, -20)}, []capacity.Claim{{Name: "c", Over: true, Hold: held(3)}}, held(3)},
+		"bound":         {reserved.Claim{Bound: part("a", 3, 0)}, []capacity.Claim{{Name: "c", Bound: true, Hold: held(3)}}, held(3)},
+		"bound, over":   {reserved.Claim{Bound: part("a", 3, -6)}, []capacity.Claim{{Name: "c", Bound: true, Over: true, Hold: held(3)}}, held(3)},
+		"bound, over within the margin of clocks": {reserved.Claim{Bound: part("a", 3, -5)}, []capacity.Claim{{Name: "c", Bound: true, Hold: held(3)}}, held(3)},
+		"grows":               {reserved.Claim{Bound: part("a", 3, 0), Pending: part("b", 5, 20)}, []capacity.Claim{{Name: "c", Bound: true, Hold: held(3)}, {Name: "c+", Hold: held(2)}}, held(5)},
+		"shrinks":             {reserved.Claim{Bound: part("a", 3, 0), Pending: part("b", 1, 20)}, []capacity.Claim{{Name: "c", Bound: true, Hold: held(3)}, {Name: "c+", Hold: held(0)}}, held(3)},
+		"a move that crashed": {reserved.Claim{Bound: part("a", 3, 0), Pending: part("b", 5, -20)}, []capacity.Claim{{Name: "c", Bound: true, Hold: held(3)}, {Name: "c+", Over: true, Hold: held(2)}}, held(5)},
+		"is being deleted":    {reserved.Claim{Bound: part("a", 3, 0), Deleting: true}, nil, inventory.Hold{}},
+		"cannot be read":      {reserved.Claim{Unreadable: "why"}, nil, inventory.Hold{}},
+		"cannot wrap":         {reserved.Claim{Bound: part("a", 1<<64-1, 0), Pending: part("b", 1<<64-1, 20)}, []capacity.Claim{{Name: "c", Bound: true, Hold: held(1<<64 - 1)}, {Name: "c+", Hold: held(0)}}, held(1<<64 - 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.claim.ObjectName = "c"
+			if diff := cmp.Diff(c.want, c.claim.Pieces(now, same), cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(c.hold, c.claim.Hold(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("it holds %s", diff)
+			}
+		})
+	}
+}
+
+// What is in use by the order's own pods is no part of what its reservation takes beside them.
+func TestPiecesTakeWhatIsNotInUse(t *testing.T) {
+	c := reserved.Claim{ObjectName: "c", Bound: part("a", 5, 0), Pending: part("b", 7, 20)}
+	used := func(h inventory.Hold) inventory.Hold { return h.Minus(held(4)) }
+	want := []capacity.Claim{{Name: "c", Bound: true, Hold: held(1)}, {Name: "c+", Hold: held(2)}}
+	if diff := cmp.Diff(want, c.Pieces(now, used), cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOwn(t *testing.T) {
+	for name, c := range map[string]struct {
+		claim *reserved.Claim
+		want  *capacity.Claim
+	}{
+		"none":                       {nil, nil},
+		"bound to the same":          {&reserved.Claim{Bound: part("a", 3, 0)}, &capacity.Claim{Name: "c", Bound: true, Hold: held(3)}},
+		"bound to the same, over":    {&reserved.Claim{Bound: part("a", 3, -9)}, &capacity.Claim{Name: "c", Bound: true, Over: true, Hold: held(3)}},
+		"bound to another":           {&reserved.Claim{Bound: part("x", 3, 0)}, nil},
+		"announced":                  {&reserved.Claim{Pending: part("a", 3, 9)}, &capacity.Claim{Name: "c", Hold: held(3)}},
+		"announced, over":            {&reserved.Claim{Pending: part("a", 3, -9)}, &capacity.Claim{Name: "c", Over: true, Hold: held(3)}},
+		"another is announced":       {&reserved.Claim{Pending: part("x", 3, 9)}, nil},
+		"a move is announced":        {&reserved.Claim{Bound: part("x", 5, 0), Pending: part("a", 3, 9)}, &capacity.Claim{Name: "c", Hold: held(3)}},
+		"is being deleted":           {&reserved.Claim{Bound: part("a", 3, 0), Deleting: true}, nil},
+		"bound, a move from another": {&reserved.Claim{Bound: part("a", 3, 0), Pending: part("x", 4, 9)}, &capacity.Claim{Name: "c", Bound: true, Hold: held(3)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.claim != nil {
+				c.claim.ObjectName = "c"
+			}
+			if diff := cmp.Diff(c.want, c.claim.Own("a", now)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What the protocol removes is deleted where nothing of it is live; of a move that crashed only the move goes.
+func TestWithout(t *testing.T) {
+	over := &reserved.Claim{ObjectName: "over", Bound: part("a", 1, -9)}
+	live := &reserved.Claim{ObjectName: "live", Bound: part("a", 1, 9)}
+	crashed := &reserved.Claim{ObjectName: "crashed", Bound: part("a", 1, 0), Pending: part("b", 2, -9)}
+	other := &reserved.Claim{ObjectName: "other", Bound: part("a", 1, -9)}
+	all := []*reserved.Claim{over, live, crashed, other}
+	deleted, stayed := reserved.Without(all, []string{"over", "live", "crashed+"}, now)
+	if len(deleted) != 1 || deleted[0] != over || len(stayed) != 1 || stayed[0] != crashed {
+		t.Errorf("deleted %v, stayed %v", deleted, stayed)
+	}
+}
+
+func TestFind(t *testing.T) {
+	own, a := &reserved.Claim{ObjectName: reserved.Name(order)}, &reserved.Claim{ObjectName: "a"}
+	all := []*reserved.Claim{a, own}
+	if found, others := reserved.Find(all, order); found != own || len(others) != 1 || others[0] != a || len(all) != 2 || all[1] != own {
+		t.Errorf("found %v, others %v, all %v", found, others, all)
+	}
+	if found, others := reserved.Find(all, lease.Order{Owner: owner, DSeq: 1, GSeq: 1, OSeq: 1}); found != nil || len(others) != 2 {
+		t.Errorf("found %v, others %v", found, others)
+	}
+}
+
+// Groups that ask for the same are the same, whatever their names; any other amount, order or wish is another.
+func TestAsked(t *testing.T) {
+	base := func() inventory.Group {
+		return inventory.Group{Name: "dc", Resources: []inventory.Resource{{ID: 1, Count: 2, CPU: 3, GPU: inventory.GPU{Units: 1, Attributes: []string{"vendor/nvidia/model/*"}}}}}
+	}
+	renamed := base()
+	renamed.Name = "other"
+	if reserved.Asked(base()) != reserved.Asked(renamed) {
+		t.Error("the name counts")
+	}
+	seen := map[string]string{reserved.Asked(base()): "base"}
+	for name, change := range map[string]func(*inventory.Resource){
+		"id": func(r *inventory.Resource) { r.ID++ }, "count": func(r *inventory.Resource) { r.Count++ }, "cpu": func(r *inventory.Resource) { r.CPU++ },
+		"wish":   func(r *inventory.Resource) { r.GPU.Attributes = []string{"vendor/nvidia/model/a100"} },
+		"volume": func(r *inventory.Resource) { r.Storage = []inventory.Volume{{Size: 1}} },
+		"port": func(r *inventory.Resource) {
+			r.Endpoints = []inventory.Endpoint{{Kind: inventory.LeasedIP, Sequence: 1}}
+		},
+	} {
+		g := base()
+		change(&g.Resources[0])
+		if was, twice := seen[reserved.Asked(g)]; twice {
+			t.Errorf("%s and %s are the same", name, was)
+		}
+		seen[reserved.Asked(g)] = name
+	}
+}
+
+// Endpoints count once for a resource, whatever its replicas, as Akash's provider counts them.
+func TestEndpoints(t *testing.T) {
+	e := func(k inventory.EndpointKind) inventory.Endpoint { return inventory.Endpoint{Kind: k} }
+	http, ports := reserved.Endpoints(inventory.Group{Resources: []inventory.Resource{
+		{Count: 9, Endpoints: []inventory.Endpoint{e(inventory.SharedHTTP), e(inventory.RandomPort), e(inventory.RandomPort)}}, {Count: 1, Endpoints: []inventory.Endpoint{e(inventory.LeasedIP), e(inventory.SharedHTTP)}}}})
+	if http != 2 || ports != 2 {
+		t.Errorf("%d and %d", http, ports)
+	}
+}
+
+func TestModels(t *testing.T) {
+	card := func(model string) *inventory.SchedulerParams {
+		return &inventory.SchedulerParams{Resources: inventory.SchedulerResources{GPU: inventory.SchedulerGPU{Vendor: "nvidia", Model: model}}}
+	}
+	p := reserved.Part{Params: map[uint32]*inventory.SchedulerParams{3: card("a100"), 1: card("t4"), 2: nil, 4: card("t4")}}
+	if got := strings.Join(p.Models(), " "); got != "nvidia/t4 nvidia/a100" {
+		t.Error(got)
+	}
+}
+
+// What an object cannot note is refused before it is written; two parts of the longest text fit an object.
+func TestTooLong(t *testing.T) {
+	p := part("a", 1, 0)
+	if err := p.Check(); err != nil || 2*reserved.MaxText > 256<<10 {
+		t.Fatal(err)
+	}
+	for i := range 5000 {
+		p.Hold.Nodes[fmt.Sprintf("node-%d.rack.example.com", i)] = inventory.Amounts{CPU: 1000, Memory: 1 << 30}
+	}
+	if err := p.Check(); err == nil || !strings.Contains(err.Error(), "5001 nodes") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,102 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
+)
+
+// SubjectOrders is what orders have reserved. It is shown when it is asked for: hosts and addresses are no part of it.
+const SubjectOrders Subject = "orders"
+
+// StateLeased is the reservation of an order that a lease was won for. A bid's is Reserved, Pending or Expired.
+const StateLeased = "Leased"
+
+// OrderRow is what an order has reserved. Amounts are in base units: thousandths of a CPU, bytes, whole GPUs, addresses.
+type OrderRow struct {
+	// Order is owner/dseq/gseq/oseq; empty for a reservation that cannot be read.
+	Order string `json:"order"`
+	*Tenant
+	// State is Pending, Reserved, Leased, Expired, Terminating or Unreadable.
+	State string `json:"state"`
+	// Nodes is what it takes of each node, Storage of each class, with what it is being moved to.
+	inventory.Hold
+	// Models are those of the cards that were chosen, as VENDOR/MODEL.
+	Models []string `json:"gpuModels,omitempty"`
+	// HTTP and RandomPorts count endpoints.
+	HTTP        uint64 `json:"http,omitempty"`
+	RandomPorts uint64 `json:"randomPorts,omitempty"`
+	// By is who reserved it, as USER@HOST.
+	By      string      `json:"by,omitempty"`
+	Since   metav1.Time `json:"since"`
+	Expires string      `json:"expires,omitempty"`
+	// Claim is the name of the object.
+	Claim   string `json:"claim"`
+	Message string `json:"message,omitempty"`
+}
+
+func (r OrderRow) key() string { return r.Claim }
+
+// NewOrderRow is a reservation as it is shown at the moment now.
+func NewOrderRow(c *reserved.Claim, now time.Time) OrderRow {
+	r := OrderRow{Order: c.Order.String(), Claim: c.ObjectName, Hold: c.Hold(), Since: metav1.NewTime(c.Created)}
+	r.Tenant = newTenant(lease.ID{Owner: c.Order.Owner, DSeq: c.Order.DSeq, GSeq: c.Order.GSeq, OSeq: c.Order.OSeq})
+	part := c.Part()
+	if part != nil {
+		r.Provider, r.By, r.Expires, r.Models, r.HTTP, r.RandomPorts = part.Provider, part.By, part.Expires, part.Models(), part.HTTP, part.RandomPorts
+		r.complete()
+	}
+	switch {
+	case c.Deleting:
+		r.State = StateTerminating
+	case part == nil:
+		r.State, r.Message, r.Order, r.Tenant = StateUnreadable, c.Unreadable, "", &Tenant{}
+	case c.Over(now):
+		r.State = StateExpired
+	case c.Bound == nil:
+		r.State = StatePending
+	case part.Provider != "":
+		r.State = StateLeased
+	default:
+		r.State = StateReserved
+	}
+	if c.Bound != nil && c.Pending != nil {
+		r.Message = "is being moved, by " + c.Pending.By
+	}
+	return r
+}
+
+// orders are all reservations, by order.
+func (f *folder) orders(claims []*reserved.Claim) []OrderRow {
+	claims = slices.Clone(claims)
+	slices.SortFunc(claims, func(a, b *reserved.Claim) int {
+		return cmp.Or(a.Order.Compare(b.Order), cmp.Compare(a.ObjectName, b.ObjectName))
+	})
+	rows := []OrderRow{}
+	for _, c := range claims {
+		rows = append(rows, NewOrderRow(c, f.now))
+	}
+	return rows
+}
+
+// reserve adds to what there is what reservations hold and which addresses leases have.
+func (c *Contents) reserve() {
+	for _, r := range c.Reservations {
+		if r.Unreadable == "" {
+			c.Capacity.Reserve(r.Order.String(), r.Hold())
+		}
+	}
+	for _, claim := range c.Claims {
+		if claim.Kind.HasPorts() && claim.Unreadable == "" {
+			for _, p := range claim.Parts {
+				c.Capacity.Lease(p.Lease.Order().String(), claim.SharingKey)
+			}
+		}
+	}
+}

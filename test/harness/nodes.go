@@ -1,0 +1,43 @@
+package harness
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Amounts are those of a node or of a pod: 100Gi of disk, and more by name.
+func Amounts(cpu, memory string, more ...string) corev1.ResourceList {
+	l := corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory), "ephemeral-storage": resource.MustParse("100Gi"), "pods": resource.MustParse("110")}
+	for i := 0; i < len(more); i += 2 {
+		l[corev1.ResourceName(more[i])] = resource.MustParse(more[i+1])
+	}
+	return l
+}
+
+// Node makes a node that is ready, and removes it after the test.
+func Node(t *testing.T, name string, labels map[string]string, has corev1.ResourceList) {
+	t.Helper()
+	nodes := Client().CoreV1().Nodes()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
+	must(err)
+	t.Cleanup(func() {
+		_ = Client().CoreV1().Nodes().Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
+	})
+	n.Status.Allocatable, n.Status.Capacity = has, has
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	n, err = nodes.UpdateStatus(t.Context(), n, metav1.UpdateOptions{})
+	must(err)
+	n.Spec.Taints = nil // the API server taints a node that is new
+	_, err = nodes.Update(t.Context(), n, metav1.UpdateOptions{})
+	must(err)
+}

@@ -1,0 +1,224 @@
+package orders
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/reservation"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/lease/resources"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+
+// connect is a connection of its own.
+func connect(t *testing.T, through ...func(*rest.Config)) *cluster.Cluster {
+	t.Helper()
+	to := rest.CopyConfig(harness.Plane.Config)
+	for _, f := range through {
+		f(to)
+	}
+	c, err := cluster.Connect(to, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// asked is what the group of a file asks for.
+func asked(t *testing.T, file string, id lease.ID) (group resources.Group) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	problems, err := input.Read(t.Context(), f, file, input.Options{Lease: &id, Workloads: true}, func(d *lease.Definition) error {
+		group = d.ResourceGroup()
+		return nil
+	})
+	if err != nil || problems.Failed() {
+		t.Fatal(err, problems)
+	}
+	return group
+}
+
+// claimOf is the reservation of an order; nil where it has none.
+func claimOf(t *testing.T, order lease.Order) *reserved.Claim {
+	t.Helper()
+	claim, err := reservation.New(connect(t), config.Default()).Reservation(t.Context(), order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claim
+}
+
+// edit writes annotations of an order's reservation; nil removes one.
+func edit(t *testing.T, order lease.Order, annotations map[string]any) {
+	t.Helper()
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
+	if err == nil {
+		_, err = harness.Objects.Resource(leases).Namespace("akash-net").Patch(t.Context(), reserved.Name(order), types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ends gives what an order has bound another end, as if it had been reserved earlier.
+func ends(t *testing.T, order lease.Order, at time.Time) {
+	t.Helper()
+	part := *claimOf(t, order).Bound
+	part.Expires = at.UTC().Format(time.RFC3339)
+	text, err := json.Marshal(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(t, order, map[string]any{reserved.AnnotationBound: string(text)})
+}
+
+// The order that is won keeps what its bid reserved: the object is the same, without end, and names the provider. The lease's
+// release frees it, and no other's does.
+func TestTheLeaseTakesTheReservationOver(t *testing.T) {
+	free(t)
+	harness.Node(t, "won-1", rtx4090, harness.Amounts("4", "8Gi", "nvidia.com/gpu", "2"))
+	cfg, id := config.Default(), harness.LeaseOf(harness.NewOwner(), 7)
+	file := sdl(t, group{resources: oneGPU})
+	reserve(t, 0, id.Order(), file, "--expires", "5m")
+	bid := claimOf(t, id.Order())
+
+	for range 2 {
+		params, err := reservation.Claim(t.Context(), connect(t), cfg, id, asked(t, file, id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := params[1]; len(params) != 1 || p == nil || p.RuntimeClass != "nvidia" || p.GPU.Model != "rtx4090" {
+			t.Errorf("the cards are %+v", params)
+		}
+	}
+	won := claimOf(t, id.Order())
+	if won.UID != bid.UID || won.Bound.Expires != "" || won.Bound.Provider != id.Provider || won.Pending != nil {
+		t.Errorf("the lease has %+v", won)
+	}
+	harness.Run(t.Context(), "state", "orders").Exits(t, 0).Prints(t, "Leased")
+	reserve(t, 0, id.Order(), file, "--expires", "5m").Prints(t, "unchanged")
+
+	other := id
+	other.Provider = harness.NewOwner()
+	for _, c := range []struct {
+		id   lease.ID
+		want bool
+	}{{other, false}, {id, true}, {id, false}} {
+		if found, err := reservation.Release(t.Context(), connect(t), cfg, c.id); found != c.want || err != nil {
+			t.Errorf("the release of %s: %t, %v", c.id, found, err)
+		}
+	}
+	// A lease without a bid reserves as a bid does; without cards there is nothing to choose.
+	if params, err := reservation.Claim(t.Context(), connect(t), cfg, id, asked(t, sdl(t, group{resources: small}), id)); err != nil || len(params) != 0 {
+		t.Error(params, err)
+	}
+	big := asked(t, sdl(t, group{resources: "cpu: {units: 64}, memory: {size: 1Gi}, storage: {size: 1Gi}"}), id)
+	if _, err := reservation.Claim(t.Context(), connect(t), cfg, id, big); err == nil || !strings.Contains(err.Error(), "no node has 64 CPU: node won-1 has 4 left; what it has reserved stays") {
+		t.Errorf("of a lease that does not fit it is said: %v", err)
+	}
+	if now := claimOf(t, id.Order()); now.Bound.Hold.Total().CPU != 1000 || now.Pending != nil {
+		t.Errorf("what was reserved has changed: %+v", now)
+	}
+}
+
+// Another group for the same order: what it has is free to it, and is held until the new one is.
+func TestAReservationMovesInPlace(t *testing.T) {
+	free(t)
+	harness.Node(t, "move-1", nil, harness.Amounts("4", "8Gi"))
+	order := newOrder()
+	cpus := func(n int) string {
+		return sdl(t, group{resources: fmt.Sprintf("cpu: {units: %d}, memory: {size: 1Gi}, storage: {size: 1Gi}", n)})
+	}
+	reserve(t, 0, order, cpus(3), "--expires", "5m")
+	was := claimOf(t, order)
+	reserve(t, 0, order, cpus(4), "--expires", "5m").Prints(t, "moved (4 CPU")
+	if now := claimOf(t, order); now.UID != was.UID || now.Bound.Hold.Total().CPU != 4000 || now.Pending != nil {
+		t.Errorf("it has moved to %+v", now)
+	}
+	reserve(t, 4, order, cpus(5)).Says(t, "what it has reserved stays")
+	reserve(t, 0, order, cpus(1)).Prints(t, "moved (1 CPU")
+	reserve(t, 0, newOrder(), cpus(3))
+}
+
+// What is over is freed by whoever needs the room, by a renewal of its own, or by repair; which of them is first wins.
+func TestWhatIsOverIsFreed(t *testing.T) {
+	free(t)
+	harness.Node(t, "over-1", nil, harness.Amounts("4", "8Gi"))
+	whole := sdl(t, group{resources: "cpu: {units: 4}, memory: {size: 1Gi}, storage: {size: 1Gi}"})
+	first, second := newOrder(), newOrder()
+	reserve(t, 0, first, whole, "--expires", "5m")
+	reserve(t, 4, second, whole)
+	ends(t, first, time.Now().Add(-time.Hour))
+	harness.Run(t.Context(), "state", "orders").Exits(t, 0).Prints(t, "Expired")
+	harness.Run(t.Context(), "state", "--problems").Exits(t, 1).Prints(t, "HoldEnded", "order/"+first.String())
+	reserve(t, 0, first, whole, "--expires", "5m").Prints(t, "renewed") // its own, before anybody needed it
+	ends(t, first, time.Now().Add(-time.Hour))
+	reserve(t, 0, second, whole, "--expires", "5m").Prints(t, "reserved")
+	if claimOf(t, first) != nil {
+		t.Error("what was in the way is still there")
+	}
+	reserve(t, 4, first, whole)
+	ends(t, second, time.Now().Add(-time.Hour))
+	harness.Run(t.Context(), "repair").Exits(t, 0).Prints(t, "order/"+second.String()+" repaired")
+	if claimOf(t, second) != nil {
+		t.Error("repair has left it")
+	}
+}
+
+// A reservation that nobody can read stops those who reserve, and nobody else; its name frees it.
+func TestWhatCannotBeReadStopsReserving(t *testing.T) {
+	free(t)
+	harness.Node(t, "spoilt-1", nil, harness.Amounts("4", "8Gi"))
+	order, file := newOrder(), sdl(t, group{resources: small})
+	reserve(t, 0, order, file)
+	edit(t, order, map[string]any{reserved.AnnotationBound: `{"asked":"x","hold":{},"of":"a later version"}`})
+	reserve(t, 1, newOrder(), file).Says(t, "reservation "+reserved.Name(order)+" cannot be read", `unknown field "of"`, "delete lease.coordination.k8s.io/"+reserved.Name(order))
+	harness.Run(t.Context(), "fit", "-f", file).Exits(t, 0).Says(t, "Warning: reservation "+reserved.Name(order)+" does not count")
+	harness.Run(t.Context(), "state", "orders").Exits(t, 0).Prints(t, "Unreadable")
+	harness.Run(t.Context(), "state").Exits(t, 0)
+	harness.Run(t.Context(), "repair", "UnreadableClaim/"+reserved.Name(order)).Exits(t, 0)
+	reserve(t, 0, newOrder(), file)
+}
+
+// An interrupted run takes back what it has announced, and leaves what was reserved before.
+func TestInterrupted(t *testing.T) {
+	free(t)
+	harness.Node(t, "cut-1", nil, harness.Amounts("4", "8Gi"))
+	order, file := newOrder(), sdl(t, group{resources: small})
+	for _, before := range []bool{false, true} {
+		if before {
+			reserve(t, 0, order, sdl(t, group{resources: small, addresses: 0, count: 2}))
+		}
+		ctx, interrupt := context.WithCancel(t.Context())
+		c := connect(t, afterWrites(1, interrupt))
+		if _, _, err := reservation.New(c, config.Default()).Reserve(ctx, order, groupOf(t, file, order), reservation.Options{}); err == nil {
+			t.Fatal("it was not interrupted")
+		}
+		switch now := claimOf(t, order); {
+		case !before && now != nil:
+			t.Errorf("left is %+v", now)
+		case before && (now == nil || now.Pending != nil || now.Bound.Hold.Total().CPU != 2000):
+			t.Errorf("of what was reserved there is %+v", now)
+		}
+	}
+}
