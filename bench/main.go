@@ -52,6 +52,7 @@ var points = []point{
 	{"admission", (*bench).admission, false},
 	{"claims", (*bench).contend, false},
 	{"resources", (*bench).resources, false},
+	{"orders", (*bench).orders, false},
 }
 
 func main() {

@@ -49,25 +49,32 @@ func (b *bench) resources(ctx context.Context) (err error) {
 	return nil
 }
 
-// makePods makes nodes, and pods of leases that run on them.
-func (c *system) makePods(ctx context.Context) error {
-	node := func(i int) string { return fmt.Sprintf("node-%03d", i) }
-	err := each(ctx, nodesOfResources, func(ctx context.Context, i int) error {
-		n, err := c.core.Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node(i), Labels: map[string]string{"akash.network": "true"}}}, metav1.CreateOptions{})
+// makeNodes makes nodes that are ready.
+func (c *system) makeNodes(ctx context.Context) error {
+	return each(ctx, nodesOfResources, func(ctx context.Context, i int) error {
+		n, err := c.core.Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%03d", i), Labels: map[string]string{"akash.network": "true"}}}, metav1.CreateOptions{})
 		if err != nil {
 			return err
 		}
 		n.Status.Capacity = amounts("64", "256Gi", "1Ti")
 		n.Status.Allocatable = n.Status.Capacity
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-		_, err = c.core.Nodes().UpdateStatus(ctx, n, metav1.UpdateOptions{})
+		if n, err = c.core.Nodes().UpdateStatus(ctx, n, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+		n.Spec.Taints = nil // the API server taints a node that is new
+		_, err = c.core.Nodes().Update(ctx, n, metav1.UpdateOptions{})
 		return err
 	})
-	if err != nil {
+}
+
+// makePods makes nodes, and pods of leases that run on them.
+func (c *system) makePods(ctx context.Context) error {
+	if err := c.makeNodes(ctx); err != nil {
 		return err
 	}
 	const leases = 100
-	err = each(ctx, leases, func(ctx context.Context, i int) error {
+	err := each(ctx, leases, func(ctx context.Context, i int) error {
 		id := definition(i).Lease
 		_, err := c.core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: id.Namespace(), Labels: id.Labels()}}, metav1.CreateOptions{})
 		return err
@@ -78,7 +85,7 @@ func (c *system) makePods(ctx context.Context) error {
 	return each(ctx, podsOfResources, func(ctx context.Context, i int) error {
 		id := definition(i % leases).Lease
 		pods := c.core.Pods(id.Namespace())
-		p, err := pods.Create(ctx, leasedPod(fmt.Sprintf("web-%05d", i), node(i%nodesOfResources), id), metav1.CreateOptions{})
+		p, err := pods.Create(ctx, leasedPod(fmt.Sprintf("web-%05d", i), fmt.Sprintf("node-%03d", i%nodesOfResources), id), metav1.CreateOptions{})
 		if err != nil {
 			return err
 		}
