@@ -12,6 +12,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
+	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -210,9 +211,11 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 	if err != nil {
 		return false, err
 	}
-	runs, err := r.runsIn(ctx, chosen)
-	if err != nil {
-		return false, err
+	var runs map[string]*workloads.Live
+	if chosen.all { // who may not take down what the lease runs releases nothing
+		if runs, err = r.runsBeside(ctx, ""); err != nil {
+			return false, err
+		}
 	}
 	if len(objects) == 0 && !holds && definition == nil && len(runs) == 0 {
 		return false, nil

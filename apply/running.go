@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -80,7 +79,7 @@ func (w *running) prune(ctx context.Context) error {
 	if err := w.work.Prune(ctx, w, r.opts.Prune); err != nil || !r.opts.Prune {
 		return err
 	}
-	former, err := r.ranIn(ctx, slices.DeleteFunc(r.snapshot.namespacesOf(r.group), func(name string) bool { return name == r.req.Lease.Namespace() }))
+	former, err := r.runsBeside(ctx, r.req.Lease.Namespace())
 	if err != nil {
 		return err
 	}
@@ -95,55 +94,29 @@ func (w *running) end(ctx context.Context) error {
 	return w.work.EndAdoption(ctx)
 }
 
-// ranIn is what this program runs for the deployment group in some namespaces, as far as it runs anything there.
-func (r *run) ranIn(ctx context.Context, namespaces []string) (found []*workloads.Live, err error) {
-	for _, name := range namespaces {
-		ours, err := workloads.HasOurs(ctx, r.cluster, r.opts.Config, r.group, name)
-		if err != nil && !isMissing(err) {
-			return nil, err
-		}
-		if !ours {
+// runsBeside is what this program runs for the deployment group, by namespace, beside what it runs in one of them.
+func (r *run) runsBeside(ctx context.Context, namespace string) (map[string]*workloads.Live, error) {
+	names, err := workloads.Namespaces(ctx, r.cluster, r.opts.Config, r.group)
+	found := map[string]*workloads.Live{}
+	for _, name := range names {
+		if name == namespace {
 			continue
 		}
-		live, err := workloads.Read(ctx, r.cluster, r.opts.Config, name, r.snapshot.namespaces[name])
-		if err != nil {
+		if found[name], err = workloads.Read(ctx, r.cluster, r.opts.Config, name, true); err != nil {
 			return nil, err
 		}
-		found = append(found, live)
 	}
-	return found, nil
-}
-
-// isMissing is true for a kind that the cluster does not serve: nobody has an object of it.
-func isMissing(err error) bool {
-	_, missing := errors.AsType[*cluster.MissingKindError](err)
-	return missing
+	return found, err
 }
 
 // endIn deletes what the deployment group runs.
-func (r *run) endIn(ctx context.Context, runs []*workloads.Live, action Action) error {
-	for _, live := range runs {
-		if err := workloads.Release(ctx, r.cluster, deleting{r, action}, r.group, live); err != nil {
+func (r *run) endIn(ctx context.Context, runs map[string]*workloads.Live, action Action) error {
+	for _, name := range sortedKeys(runs) {
+		if err := workloads.Release(ctx, r.cluster, deleting{r, action}, r.group, runs[name]); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// runsIn is what a lease of which all is released runs, in the namespaces that their labels and the claims name. It is read
-// before anything is released: who may not take it down releases nothing.
-func (r *releasing) runsIn(ctx context.Context, chosen choice) ([]*workloads.Live, error) {
-	if !chosen.all {
-		return nil, nil
-	}
-	names := r.snapshot.namespacesOf(r.group)
-	for _, c := range r.snapshot.held[r.group] {
-		for _, p := range c.PartsOf(r.group) {
-			names = append(names, p.Lease.Namespace())
-		}
-	}
-	slices.Sort(names)
-	return r.ranIn(ctx, slices.Compact(names))
 }
 
 // has is true for an object of what the lease runs.

@@ -112,7 +112,7 @@ func (s *server) read(w http.ResponseWriter, path string) {
 		return
 	}
 	parts := strings.Split(path, "/")
-	plurals := []string{"leases", "namespaces"}
+	plurals := []string{"leases", "namespaces", kinds.Manifest.Plural}
 	for _, kind := range slices.Concat(kinds.OfLease, kinds.Others, kinds.Pools) {
 		plurals = append(plurals, kind.Plural)
 	}

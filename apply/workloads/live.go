@@ -6,10 +6,13 @@ package workloads
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -62,10 +65,23 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, n
 	return live, nil
 }
 
-// HasOurs is true where the lease's Manifest says that this program runs it: it is written first and deleted last.
-func HasOurs(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, g lease.Group, namespace string) (bool, error) {
-	manifest, err := c.Get(ctx, kinds.Manifest, cfg.ManifestNamespace, namespace)
-	return deployed.StandingOf(manifest, g, namespace) == deployed.Ours, err
+// Namespaces are those in which this program runs something for a deployment group, sorted. The Manifests say so: each is
+// named after its namespace, and is written first and deleted last. A cluster that does not serve their kind has none.
+func Namespaces(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, g lease.Group) (names []string, err error) {
+	of := labels.Set{
+		lease.LabelOwner: g.Owner, lease.LabelDSeq: strconv.FormatUint(g.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(g.GSeq), 10),
+	}
+	manifests, err := c.Objects(ctx, kinds.Manifest.Resource(), cfg.ManifestNamespace, metav1.ListOptions{LabelSelector: of.String()})
+	if _, missing := errors.AsType[*cluster.MissingKindError](err); missing {
+		return nil, nil
+	}
+	for _, m := range manifests {
+		if deployed.StandingOf(m, g, m.GetName()) == deployed.Ours {
+			names = append(names, m.GetName())
+		}
+	}
+	slices.Sort(names)
+	return names, err
 }
 
 // find is the object of a kind and name, nil where there is none.

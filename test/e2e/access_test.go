@@ -106,7 +106,7 @@ func TestViewer(t *testing.T) {
 	u.do(t, "apply", "-f", definition).Prints(t, "unchanged")
 	u.run(t, "apply", "-f", define(t, leaseOf(id.Owner, 2), web(newHost("viewer")))).Exits(t, 1).
 		Says(t, "not allowed to patch leases.coordination.k8s.io", "akash-net-operator")
-	u.run(t, "release", id.Group().String()).Exits(t, 1).Says(t, "not allowed to get manifests.akash.network")
+	u.run(t, "release", id.Group().String()).Exits(t, 1).Says(t, "not allowed to list manifests.akash.network")
 	need(t, ingresses, id.Namespace(), host)
 	need(t, claims, ledger, host)
 }

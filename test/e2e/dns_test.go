@@ -557,7 +557,7 @@ func TestRolesForRecords(t *testing.T) {
 	for _, dns := range []string{"{form: endpoint, targets: [192.0.2.1]}", "{form: gardener, targets: [192.0.2.1], gardener: {type: x, secretRef: {name: x, namespace: x}}}"} {
 		operator.with(configure(t, "dns: "+dns)).do(t, "apply", "-f", definition, "--wait=false")
 		viewer.do(t, "state", "dns").Prints(t, host, "192.0.2.1")
-		viewer.with(configure(t, "dns: "+dns)).run(t, "release", id.Group().String()).Exits(t, 1).Says(t, "not allowed to get manifests")
+		viewer.with(configure(t, "dns: "+dns)).run(t, "release", id.Group().String()).Exits(t, 1).Says(t, "not allowed to list manifests")
 		operator.with(configure(t, "dns: "+dns)).do(t, "release", id.Group().String()).Prints(t, "deleted")
 	}
 	operator.with(configure(t, "target: httproute", "dns: {form: endpoint}")).do(t, "apply", "-f", definition, "--wait=false").Prints(t, "dns/"+host+" left")

@@ -117,7 +117,7 @@ func TestKilled(t *testing.T) {
 				t.Parallel()
 				k := newKiller(t)
 				nth := int64(1)
-				for ; ; nth += 1 + nth/6 {
+				for ; ; nth += 1 + nth/4 {
 					x := newTenant().web("web:1").cache(disk, "").watch()
 					if tt.before != nil {
 						tt.before(t, x)

@@ -52,6 +52,22 @@ func TestReleaseInOrder(t *testing.T) {
 	}
 }
 
+// A lease that comes back by another order has another namespace: what it ran in the first goes.
+func TestAnotherOrder(t *testing.T) {
+	t.Parallel()
+	x := newTenant().web("web:1")
+	x.apply(t)
+	former := *x
+	x.OSeq = 2
+	x.apply(t).Prints(t, "deployment/web created", "deployment/web pruned")
+	if got := names(former.objects(t)); len(got) > 0 {
+		t.Errorf("left of the first order are %q", got)
+	}
+	if got := names(x.objects(t)); len(got) == 0 {
+		t.Error("the second order runs nothing")
+	}
+}
+
 // A namespace with anything of somebody else stays.
 func TestNamespaceStays(t *testing.T) {
 	t.Parallel()
