@@ -50,7 +50,13 @@ func (w *running) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.work, err = workloads.Prepare(r.cluster, workloads.Options{Config: r.opts.Config, Scheduler: r.opts.Workloads.Scheduler, Adopt: r.opts.Adopt}, w.def, live)
+	chosen, err := w.takeReserved(ctx)
+	if err != nil {
+		return err
+	}
+	w.work, err = workloads.Prepare(r.cluster, workloads.Options{
+		Config: r.opts.Config, Scheduler: r.opts.Workloads.Scheduler, Reserved: chosen, Adopt: r.opts.Adopt,
+	}, w.def, live)
 	return err
 }
 
@@ -112,7 +118,7 @@ func (r *run) runsBeside(ctx context.Context, namespace string) (map[string]*wor
 // endIn deletes what the deployment group runs.
 func (r *run) endIn(ctx context.Context, runs map[string]*workloads.Live, action Action) error {
 	for _, name := range sortedKeys(runs) {
-		if err := workloads.Release(ctx, r.cluster, deleting{r, action}, r.group, runs[name]); err != nil {
+		if err := workloads.Release(ctx, r.cluster, deleting{r, action}, r.group, runs[name], r.giveUpReserved); err != nil {
 			return err
 		}
 	}

@@ -22,8 +22,8 @@ import (
 type Options struct {
 	Config *config.ProviderConfig
 	// Scheduler is what a reservation chose, by the id of the resource unit. Where it says nothing of a unit, what
-	// stands in the lease's Manifest counts.
-	Scheduler map[uint32]*lease.SchedulerParams
+	// stands in the lease's Manifest counts, and at last what its order has Reserved.
+	Scheduler, Reserved map[uint32]*lease.SchedulerParams
 	// Adopt takes over what Akash's provider has deployed of the lease.
 	Adopt bool
 }
@@ -69,8 +69,10 @@ func Prepare(c *cluster.Cluster, opts Options, def *lease.Definition, live *Live
 		}
 		return o
 	})
-	scheduler := deployed.Scheduled(def, live.manifest(group, namespace))
-	maps.Copy(scheduler, opts.Scheduler)
+	scheduler := map[uint32]*lease.SchedulerParams{}
+	for _, chosen := range []map[uint32]*lease.SchedulerParams{opts.Reserved, deployed.Scheduled(def, live.manifest(group, namespace)), opts.Scheduler} {
+		maps.Copy(scheduler, chosen)
+	}
 	rendered, err := workload.Lease(def, opts.Config, workload.Options{Scheduler: scheduler, Secrets: true, Unique: true, Unmarked: true})
 	if err != nil {
 		return nil, err
@@ -179,9 +181,25 @@ func remove(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, 
 	return nil
 }
 
-// Release deletes what a deployment group has applied in a namespace of a lease, the Manifest last.
-func Release(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, live *Live) error {
-	return remove(ctx, c, by, g, deployed.Release(live.objects, g))
+// Release deletes what a deployment group has applied in a namespace of a lease, the Manifest last. Before that, when all
+// else is gone, it calls then with the lease that the Manifest is of.
+func Release(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, live *Live, then func(context.Context, lease.ID) error) error {
+	all := deployed.Release(live.objects, g)
+	for i, o := range all {
+		if o.Kind != kinds.Manifest {
+			continue
+		}
+		if err := remove(ctx, c, by, g, all[:i]); err != nil {
+			return err
+		}
+		if id, ok := lease.IDFromLabels(o.Live.GetLabels()); ok {
+			if err := then(ctx, id); err != nil {
+				return err
+			}
+		}
+		return remove(ctx, c, by, g, all[i:])
+	}
+	return remove(ctx, c, by, g, all)
 }
 
 // TakenError says that objects which a lease wants are somebody else's.

@@ -1,0 +1,43 @@
+package apply
+
+import (
+	"context"
+
+	"github.com/akash-net/kubectl-akash-net/apply/reservation"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
+)
+
+// takeReserved makes what the order of the lease has reserved the lease's own, where it has reserved anything: without end,
+// with its provider noted, and for the group that the definition asks for. It says which cards were chosen. What is
+// reserved stays so if the rest of the work fails: it was reserved before. An order of another provider is left alone.
+func (w *running) takeReserved(ctx context.Context) (map[uint32]*lease.SchedulerParams, error) {
+	r := w.run
+	id := r.req.Lease
+	claim, err := reservation.New(r.cluster, r.opts.Config).Reservation(ctx, id.Order())
+	if err != nil || claim == nil || claim.Deleting || claim.Bound == nil || claim.Over(r.cluster.Now()) {
+		return nil, err
+	}
+	asked := w.def.ResourceGroup()
+	switch bound := claim.Bound; {
+	case bound.Provider != "" && bound.Provider != id.Provider:
+		return nil, nil
+	case bound.Provider == id.Provider && bound.Expires == "" && bound.Asked == reserved.Asked(inventory.GroupOf(asked)):
+		return reservation.Params(bound), nil
+	}
+	params, err := reservation.Claim(ctx, r.cluster, r.opts.Config, id, asked)
+	if err == nil {
+		r.event(Claimed, "order", "", id.Order().String(), "what it has reserved is the lease's")
+	}
+	return params, err
+}
+
+// giveUpReserved gives up what the lease has reserved, when nothing of what it ran is left but its Manifest.
+func (r *run) giveUpReserved(ctx context.Context, id lease.ID) error {
+	found, err := reservation.Release(ctx, r.cluster, r.opts.Config, id)
+	if found {
+		r.event(Released, "order", "", id.Order().String(), "")
+	}
+	return err
+}
