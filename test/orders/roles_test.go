@@ -1,0 +1,39 @@
+package orders
+
+import (
+	"context"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+// The operator's roles and that for capacity are enough to reserve, to move, and to give up; and the guard takes what is
+// written for a claim as it should be.
+func TestRolesAndGuard(t *testing.T) {
+	free(t)
+	harness.Node(t, "roles-1", nil, harness.Amounts("4", "8Gi"))
+	user := []rbacv1.Subject{{Kind: "User", Name: "bidder", APIGroup: rbacv1.GroupName}}
+	for _, role := range []string{"akash-net-operator", "akash-net-capacity"} {
+		if _, err := harness.Client().RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "bidder-" + role},
+			Subjects: user, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := harness.Client().RbacV1().RoleBindings("akash-net").Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "bidder"},
+		Subjects: user, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "akash-net-operator"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	harness.Run(t.Context(), "install", "--guard").Exits(t, 0)
+	order, cfg := newOrder(), harness.Configure(t, `ip: {ranges: ["203.0.113.0/31"]}`)
+	file := sdl(t, group{resources: small, addresses: 1})
+	harness.Eventually(t, "the roles are known", func(ctx context.Context) (bool, error) {
+		return harness.Run(ctx, "reserve", "--order", order.String(), "-f", file, "--config", cfg, "--expires", "5m", "--as", "bidder").Code == 0, nil
+	})
+	reserve(t, 0, order, sdl(t, group{resources: small, addresses: 2, count: 2}), "--config", cfg, "--as", "bidder").Prints(t, "moved (2 CPU, 2Gi memory, 2Gi disk, 2 addresses")
+	reserve(t, 4, newOrder(), file, "--config", cfg, "--as", "bidder").Says(t, "1 leased address wanted, none is left")
+	harness.Run(t.Context(), "state", "orders", "--as", "bidder").Exits(t, 0).Prints(t, "2 addresses")
+	harness.Run(t.Context(), "unreserve", "--order", order.String(), "--as", "bidder").Exits(t, 0)
+}
