@@ -3,6 +3,7 @@ package lease
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
@@ -149,7 +150,9 @@ func (d *Definition) ResourceGroup() resources.Group {
 			continue
 		}
 		unit := &group.Units[i]
-		unit.Count += s.Count
+		if unit.Count += s.Count; unit.Count < s.Count {
+			unit.Count = math.MaxUint32 // more than anybody has: it must not become few
+		}
 		unit.Endpoints = append(unit.Endpoints, endpoints...)
 		slices.SortStableFunc(unit.Endpoints, func(a, b resources.Endpoint) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	}
