@@ -91,7 +91,7 @@ func TestOperator(t *testing.T) {
 			remove(t, pools, metalLB, "akash-net-"+strings.ReplaceAll(v4, ".", "-")+"0-30")
 		}
 	}
-	u.run(t, "install").Exits(t, 1).Says(t, "not allowed to")
+	u.run(t, "install").Exits(t, 1).Says(t, "not allowed", "take a cluster administrator")
 }
 
 // The viewer's role shows the book and changes nothing.
