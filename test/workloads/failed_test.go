@@ -185,9 +185,10 @@ func withoutMeta(o *unstructured.Unstructured) map[string]any {
 	o.SetResourceVersion("")
 	o.SetGeneration(0)
 	delete(o.Object, "status")
-	annotations := o.GetAnnotations()
-	delete(annotations, "deployment.kubernetes.io/revision")
-	o.SetAnnotations(annotations)
+	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", "deployment.kubernetes.io/revision") // the controller's, which may come before or after a read
+	if len(o.GetAnnotations()) == 0 {
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations")
+	}
 	return o.Object
 }
 
