@@ -41,8 +41,9 @@ func (b *builder) networkPolicies() []render.Object {
 		return nil
 	}
 	objects := []render.Object{b.restrictions()}
+	owner := map[string]string{}
 	for i := range b.def.Workloads.Services {
-		s := b.service(&b.def.Workloads.Services[i])
+		s, n := b.service(&b.def.Workloads.Services[i]), len(objects)
 		if ports := policyPorts(s.ports, func(e lease.Expose) bool { return e.Global && !e.IsIngress() }); len(ports) > 0 {
 			objects = append(objects, s.policy("akash-"+s.Name+"-np", netac.NetworkPolicySpec().WithPolicyTypes(netv1.PolicyTypeIngress).
 				WithIngress(netac.NetworkPolicyIngressRule().WithPorts(ports...))))
@@ -54,6 +55,12 @@ func (b *builder) networkPolicies() []render.Object {
 		if s.reads() && len(b.cfg.Workloads.APIServers) > 0 {
 			objects = append(objects, s.policy("akash-apiserver-"+s.Name, netac.NetworkPolicySpec().WithPolicyTypes(netv1.PolicyTypeEgress).
 				WithEgress(apiServerRule(b.cfg.Workloads.APIServers))))
+		}
+		for _, o := range objects[n:] {
+			if other, taken := owner[o.Name]; taken {
+				b.problems.Add(s.At, "a NetworkPolicy of the service %q would have the name %q of one of the service %q: one of the two services needs another name", s.Name, o.Name, other)
+			}
+			owner[o.Name] = s.Name
 		}
 	}
 	return objects

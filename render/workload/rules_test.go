@@ -316,3 +316,23 @@ func TestWhatCannotBeRendered(t *testing.T) {
 		t.Errorf("a definition without workloads has %v, %v", rendered.Objects, err)
 	}
 }
+
+// A service may be named so that a policy of it has the name of another service's; the API server would keep one of the two.
+func TestTwoPoliciesOfOneName(t *testing.T) {
+	for servers, want := range map[string]string{"10.0.0.1:443": `the name "akash-apiserver-web-np" of one of the service "apiserver-web"`, "": ""} {
+		s := one()
+		s.def.Services = []lease.Service{{Name: "apiserver-web"}, {Name: "web-np"}}
+		s.web().Name = "apiserver-web"
+		s.expose(lease.Expose{Port: 22, Protocol: lease.TCP, Global: true})
+		reader := *s.web()
+		reader.Name, reader.Params = "web-np", &lease.Params{Permissions: &lease.Permissions{Read: []string{"logs"}}}
+		s.def.Workloads.Services = append(s.def.Workloads.Services, reader)
+		if servers != "" {
+			s.cfg.Workloads.APIServers = []netip.AddrPort{netip.MustParseAddrPort(servers)}
+		}
+		_, err := workload.Lease(s.def, s.cfg, s.opt)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("with the API servers %q: error %v, want %q", servers, err, want)
+		}
+	}
+}
