@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -143,6 +144,8 @@ func ReadAnnouncement(o *unstructured.Unstructured) (*Announcement, error) {
 		return nil, fail(fmt.Errorf("there is no phase %q", a.Phase))
 	case (a.Phase == Fenced) != (a.FencedBy != ""):
 		return nil, fail(errors.New("it is not fenced and said by whom, or neither"))
+	case a.FencedBy != "" && len(validation.IsDNS1123Subdomain(AnnouncementName(a.FencedBy))) > 0:
+		return nil, fail(fmt.Errorf("%q, which has fenced it, is no run", lease.Clip(a.FencedBy)))
 	}
 	if groups := annotations[AnnotationGroups]; a.Phase != Closing || groups != "" {
 		for text := range strings.SplitSeq(groups, " ") {

@@ -80,11 +80,15 @@ func TestAnnouncementsThatCannotBeRead(t *testing.T) {
 		`version "v2" of the ledger`:        annotate(AnnotationLedger, "v2"),
 		`there is no phase "asleep"`:        annotate(AnnotationPhase, "asleep"),
 		"it is not fenced and said by whom": annotate(AnnotationFencedBy, "another"),
-		"lease \"everybody\"":               annotate(AnnotationGroups, "everybody"),
-		"lease \"\"":                        annotate(AnnotationGroups, runShop.Group().String()+" "),
-		"spec.leaseDurationSeconds":         spec("leaseDurationSeconds", int64(0)),
-		"spec.acquireTime is no time":       spec("acquireTime", "yesterday"),
-		"spec.renewTime is no time":         spec("renewTime", nil),
+		`"A\x1b[2Jother", which has fenced`: func(o *unstructured.Unstructured) {
+			annotate(AnnotationPhase, "fenced")(o)
+			annotate(AnnotationFencedBy, "A\x1b[2Jother")(o)
+		},
+		"lease \"everybody\"":         annotate(AnnotationGroups, "everybody"),
+		"lease \"\"":                  annotate(AnnotationGroups, runShop.Group().String()+" "),
+		"spec.leaseDurationSeconds":   spec("leaseDurationSeconds", int64(0)),
+		"spec.acquireTime is no time": spec("acquireTime", "yesterday"),
+		"spec.renewTime is no time":   spec("renewTime", nil),
 	} {
 		o := writtenRun(t, announcement())
 		change(o)
