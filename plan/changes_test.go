@@ -128,12 +128,13 @@ func TestWritesOfFields(t *testing.T) {
 		after  string
 	}{
 		"other names":           {`{apiVersion: v2, kind: B, metadata: {name: b, namespace: m}, spec: {a: text, m: {x: 1}, l: [{a: 1}]}}`, nil, `{a: text, m: {x: 1, w: 2}, l: [{a: 1}]}`},
-		"another type":          {`{spec: {a: {b: c}, m: text, l: {}}}`, []string{"spec.a.b <nil> -> c", "spec.m map[w:2 x:1] -> text"}, `{a: {b: c}, m: text, l: [{a: 1}]}`},
+		"another type":          {`{spec: {a: {b: c}, m: text, l: {}}}`, []string{"spec.a.b <nil> -> c", "spec.l[a=1] map[a:1] -> <nil>", "spec.m map[w:2 x:1] -> text"}, `{a: {b: c}, m: text}`},
 		"a map goes":            {`{spec: {a: text, l: [{a: 1}]}}`, []string{"spec.m.x 1 -> <nil>"}, `{a: text, m: {w: 2}, l: [{a: 1}]}`},
 		"one changes, one goes": {`{spec: {a: other, l: [{a: 1}]}}`, []string{"spec.a text -> other", "spec.m.x 1 -> <nil>"}, `{a: other, m: {w: 2}, l: [{a: 1}]}`},
-		"a list goes":           {`{spec: {a: text, m: {x: 1}}}`, []string{"spec.l [map[a:1]] -> <nil>"}, `{a: text, m: {x: 1, w: 2}}`},
-		"a list is less":        {`{spec: {a: text, m: {x: 1}, l: []}}`, []string{"spec.l [map[a:1]] -> []"}, `{a: text, m: {x: 1, w: 2}, l: []}`},
-		"a list's item":         {`{spec: {a: text, m: {x: 1}, l: [{a: 2}]}}`, []string{"spec.l [map[a:1]] -> [map[a:2]]"}, `{a: text, m: {x: 1, w: 2}, l: [{a: 2}]}`},
+		"a list goes":           {`{spec: {a: text, m: {x: 1}}}`, []string{"spec.l[a=1] map[a:1] -> <nil>"}, `{a: text, m: {x: 1, w: 2}}`},
+		"a list is less":        {`{spec: {a: text, m: {x: 1}, l: []}}`, []string{"spec.l[a=1] map[a:1] -> <nil>"}, `{a: text, m: {x: 1, w: 2}}`},
+		"a list's item":         {`{spec: {a: text, m: {x: 1}, l: [{a: 2}]}}`, []string{"spec.l[a=1] map[a:1] -> <nil>", "spec.l[a=2] <nil> -> map[a:2]"}, `{a: text, m: {x: 1, w: 2}, l: [{a: 2}]}`},
+		"an item's field":       {`{spec: {a: text, m: {x: 1}, l: [{a: 1, b: 2}]}}`, []string{"spec.l[a=1].b <nil> -> 2"}, `{a: text, m: {x: 1, w: 2}, l: [{a: 1, b: 2}]}`},
 		"below, and anew":       {`{spec: {a: text, m: {x: 1}, l: [{a: 1}], o: {o: {p: q}}}}`, []string{"spec.o.o.p <nil> -> q"}, `{a: text, m: {x: 1, w: 2}, l: [{a: 1}], o: {o: {p: q}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {

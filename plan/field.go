@@ -48,15 +48,15 @@ func (f Field) same(other Field, loose bool) bool {
 // Fields are the fields of a live object that an apply under a field manager would change: those that it
 // sends with another value, and those that the manager alone owns and that it no longer sends (KEP-555).
 func Fields(live *unstructured.Unstructured, want map[string]any, manager string) []Field {
-	var fields []Field
-	compare(&fields, nil, live.Object, want)
+	c := comparison{live: live}
+	c.compare(nil, live.Object, want)
 	if entry, ok := managed.Applied(live, manager); ok {
 		if set, ok := entry.Set(); ok {
-			set.Leaves().Iterate(func(path fieldpath.Path) { dropped(&fields, path, live.Object, want) })
+			set.Leaves().Iterate(func(path fieldpath.Path) { c.dropped(path, want) })
 		}
 	}
 	var out []Field
-	for _, f := range fields {
+	for _, f := range c.fields {
 		f.own(live, manager)
 		if f.After == nil && slices.ContainsFunc(f.Owners, func(o Owner) bool { return o.Manager != manager }) {
 			continue // the other owner keeps it
@@ -76,30 +76,68 @@ func foreign(other, manager string) bool {
 	return other != manager && (!known || !ofGroup || g.Owner != own.Owner)
 }
 
+// comparison collects the fields in which an object differs from what is wanted.
+type comparison struct {
+	live   *unstructured.Unstructured
+	fields []Field
+}
+
 // compare adds the fields that are sent with another value than is there.
-func compare(fields *[]Field, path Path, have, want any) {
+func (c *comparison) compare(path Path, have, want any) {
+	if list, ok := want.([]any); ok && !Contains(have, want) && c.items(path, have, list) {
+		return
+	}
 	wanted, ok := want.(map[string]any)
 	if !ok {
 		if !Contains(have, want) {
-			*fields = append(*fields, Field{Path: slices.Clone(path), Before: have, After: want})
+			c.fields = append(c.fields, Field{Path: slices.Clone(path), Before: have, After: want})
 		}
 		return
 	}
 	there, _ := have.(map[string]any)
 	for name, value := range wanted {
 		if at := append(slices.Clone(path), name); !at.Identifies() {
-			compare(fields, at, there[name], value)
+			c.compare(at, there[name], value)
 		}
 	}
 }
 
-// Identifies is true for what names an object.
-func (p Path) Identifies() bool {
-	switch p.String() {
-	case "apiVersion", "kind", "metadata.name", "metadata.namespace":
-		return true
+// items compares a list item by item, where the API server merges it by keys, as its managed fields tell. It does nothing
+// and says so where they do not, where an item has no key of its own, and where the order changes.
+func (c *comparison) items(path Path, have any, want []any) bool {
+	keys, there := managed.Keys(c.live, path...), asList(have)
+	if len(keys) == 0 {
+		return false
 	}
-	return false
+	last, seen, names := -1, map[int]bool{}, make([]string, len(want))
+	for i, item := range want {
+		element, ok := elementOf(item, keys)
+		if !ok {
+			return false
+		}
+		at := find(there, element)
+		if at >= 0 && (at < last || seen[at]) {
+			return false
+		}
+		if at >= 0 {
+			last, seen[at] = at, true
+			if element, ok = elementOf(there[at], keys); !ok {
+				return false
+			}
+		}
+		if names[i] = toElement(element); slices.Contains(names[:i], names[i]) {
+			return false
+		}
+	}
+	for i, item := range want {
+		at := append(slices.Clone(path), names[i])
+		if before, found := get(c.live.Object, at); found {
+			c.compare(at, before, item)
+		} else {
+			c.fields = append(c.fields, Field{Path: at, After: item})
+		}
+	}
+	return true
 }
 
 // Contains is true where every field of want stands in have with the same value. Lists have the same length;
@@ -132,40 +170,30 @@ func Contains(have, want any) bool {
 	return reflect.DeepEqual(have, want)
 }
 
-// dropped adds a field that was sent before and is not any more. Items of lists are compared with the list.
-func dropped(fields *[]Field, owned fieldpath.Path, live, want map[string]any) {
+// dropped adds a field that was sent before and is not any more. An item of a list that is merged by keys is one field; those
+// of other lists are compared with the list.
+func (c *comparison) dropped(owned fieldpath.Path, want map[string]any) {
 	var path Path
 	for _, element := range owned {
-		if element.FieldName == nil {
+		if element.FieldName == nil && element.Key == nil {
 			break
 		}
-		path = append(path, *element.FieldName)
+		if path = append(path, toElement(element)); element.Key != nil {
+			if _, sent := get(want, path); !sent {
+				break
+			}
+		}
 	}
-	if _, sent := at(want, path); sent {
+	if _, sent := get(want, path); sent {
 		return
 	}
-	before, there := at(live, path)
+	before, there := get(c.live.Object, path)
 	known := func(f Field) bool { // by itself, or as a part of what changes as a whole
 		return len(f.Path) <= len(path) && slices.Equal(f.Path, path[:len(f.Path)])
 	}
-	if there && !slices.ContainsFunc(*fields, known) {
-		*fields = append(*fields, Field{Path: path, Before: before})
+	if there && !slices.ContainsFunc(c.fields, known) {
+		c.fields = append(c.fields, Field{Path: path, Before: before})
 	}
-}
-
-// at is the value of a path.
-func at(from map[string]any, path Path) (value any, there bool) {
-	value = from
-	for _, name := range path {
-		m, ok := value.(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		if value, there = m[name]; !there {
-			return nil, false
-		}
-	}
-	return value, there
 }
 
 // own finds the owners of the value that is there.
@@ -195,17 +223,4 @@ func (f *Field) own(live *unstructured.Unstructured, manager string) {
 }
 
 // Set makes the field what it would be.
-func (f Field) Set(object map[string]any) {
-	for _, name := range f.Path[:len(f.Path)-1] {
-		next, ok := object[name].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			object[name] = next
-		}
-		object = next
-	}
-	last := f.Path[len(f.Path)-1]
-	if object[last] = f.After; f.After == nil {
-		delete(object, last)
-	}
-}
+func (f Field) Set(object map[string]any) { put(object, f.Path, f.After) }

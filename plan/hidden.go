@@ -37,18 +37,14 @@ func (c *Change) hide() {
 }
 
 // replaced is the value of a path with what is hidden replaced.
-func replaced(path Path, value any, secret bool, by string) any {
-	if value == nil {
+func replaced(path Path, v any, secret bool, by string) any {
+	if v == nil {
 		return nil
 	}
-	value = runtime.DeepCopyJSONValue(value)
-	for _, name := range slices.Backward(path) {
-		value = map[string]any{name: value}
-	}
-	object, _ := value.(map[string]any)
+	object, _ := put(nil, path, runtime.DeepCopyJSONValue(v)).(map[string]any)
 	replace(object, secret, by)
-	value, _ = at(object, path)
-	return value
+	v, _ = get(object, path)
+	return v
 }
 
 // hidden are the values of an object that nobody is to see.

@@ -34,7 +34,7 @@ func TestSecretsAreHidden(t *testing.T) {
 			if side == "after" {
 				object = tt.change.After
 			}
-			if got, _ := at(object, Path{"data", "a"}); got != want {
+			if got, _ := get(object, Path{"data", "a"}); got != want {
 				t.Errorf("%s, %s: %v, want %v", name, side, got, want)
 			}
 		}

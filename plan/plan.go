@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -226,8 +225,3 @@ func shown(o map[string]any) map[string]any {
 	delete(u.Object, "status")
 	return u.Object
 }
-
-// Path is where a field stands in its object, from the top. A list is one field.
-type Path []string
-
-func (p Path) String() string { return strings.Join(p, ".") }

@@ -136,12 +136,11 @@ func sortedNames(parts map[string]any) []string {
 func (t *planWriter) fields(fields []plan.Field) {
 	last := ""
 	for _, f := range fields {
-		above := f.Path[:len(f.Path)-1].String()
+		above, name := f.Path.Split()
 		if above != last && above != "" {
 			t.line(' ', "  "+above)
 			last = above
 		}
-		name := f.Path[len(f.Path)-1]
 		if f.Before != nil {
 			mark := byte('-')
 			if f.Conflict {

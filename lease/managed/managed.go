@@ -181,28 +181,71 @@ func (e Entry) Set() (set *fieldpath.Set, ok bool) {
 	return set, err == nil
 }
 
+// KeyPrefix begins an element of a path that stands for an item of a list by its keys, as managed fields write it:
+// k:{"name":"web"}.
+const KeyPrefix = "k:"
+
+// element is an element of a path: a field, or an item of a list.
+func element(name string) fieldpath.PathElement {
+	if strings.HasPrefix(name, KeyPrefix) {
+		if e, err := fieldpath.DeserializePathElement(name); err == nil {
+			return e
+		}
+	}
+	return fieldpath.PathElement{FieldName: &name}
+}
+
 // Owns is true where the manager owns the field of the path, or any below it.
 func (e Entry) Owns(path ...string) bool {
 	if e.raw != nil {
-		below := e.raw
-		for _, name := range path {
-			next, found := below["f:"+name]
-			if !found {
-				return false
-			}
-			below, _ = next.(map[string]any)
-		}
-		return true
+		_, found := e.below(path)
+		return found
 	}
 	set, ok := e.Set()
 	for i, name := range path {
-		element := fieldpath.PathElement{FieldName: &name}
-		if i == len(path)-1 && set.Members.Has(element) {
+		at := element(name)
+		if i == len(path)-1 && set.Members.Has(at) {
 			return ok
 		}
-		set = set.WithPrefix(element)
+		set = set.WithPrefix(at)
 	}
 	return ok && !set.Empty()
+}
+
+// below is what the entry has below a path, where it was read as plain maps.
+func (e Entry) below(path []string) (below map[string]any, found bool) {
+	below = e.raw
+	for _, name := range path {
+		if !strings.HasPrefix(name, KeyPrefix) {
+			name = "f:" + name
+		}
+		next, found := below[name]
+		if !found {
+			return nil, false
+		}
+		below, _ = next.(map[string]any)
+	}
+	return below, true
+}
+
+// Keys are the names of the fields by which the API server tells the items of the list at the path apart, as far as the
+// managed fields of an object say so; none for a list that is one value.
+func Keys(o metav1.Object, path ...string) (names []string) {
+	for e := range Of(o) {
+		set, ok := e.Set()
+		for _, name := range path {
+			set = set.WithPrefix(element(name))
+		}
+		set.Iterate(func(at fieldpath.Path) {
+			if !ok || names != nil || at[0].Key == nil {
+				return
+			}
+			for _, key := range *at[0].Key {
+				names = append(names, key.Name)
+			}
+		})
+	}
+	return names
 }
 
 // Names are the names of the fields that the manager owns directly below the path: of labels or

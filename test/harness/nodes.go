@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 )
 
 // Amounts are those of a node or of a pod: 100Gi of disk, and more by name.
@@ -28,16 +29,21 @@ func Node(t *testing.T, name string, labels map[string]string, has corev1.Resour
 			t.Fatal(err)
 		}
 	}
-	n, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
+	_, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
 	must(err)
 	t.Cleanup(func() {
 		_ = Client().CoreV1().Nodes().Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
 	})
-	n.Status.Allocatable, n.Status.Capacity = has, has
-	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	n, err = nodes.UpdateStatus(t.Context(), n, metav1.UpdateOptions{})
-	must(err)
-	n.Spec.Taints = nil // the API server taints a node that is new
-	_, err = nodes.Update(t.Context(), n, metav1.UpdateOptions{})
-	must(err)
+	must(retry.RetryOnConflict(retry.DefaultBackoff, func() error { // controllers write nodes too
+		n, err := nodes.Get(t.Context(), name, metav1.GetOptions{})
+		must(err)
+		n.Status.Allocatable, n.Status.Capacity = has, has
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+		if n, err = nodes.UpdateStatus(t.Context(), n, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+		n.Spec.Taints = nil // the API server taints a node that is new
+		_, err = nodes.Update(t.Context(), n, metav1.UpdateOptions{})
+		return err
+	}))
 }

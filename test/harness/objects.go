@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -66,6 +67,20 @@ func Create(t *testing.T, manager string, resource schema.GroupVersionResource, 
 func Update(t *testing.T, manager string, resource schema.GroupVersionResource, o *unstructured.Unstructured) {
 	t.Helper()
 	if _, err := Objects.Resource(resource).Namespace(o.GetNamespace()).Update(t.Context(), o, metav1.UpdateOptions{FieldManager: manager}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Edit reads an object, changes it, and writes it as Update does. Where a controller has written meanwhile it reads again.
+func Edit(t *testing.T, manager string, resource schema.GroupVersionResource, namespace, name string, edit func(*unstructured.Unstructured)) {
+	t.Helper()
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		o := Need(t, resource, namespace, name)
+		edit(o)
+		_, err := Objects.Resource(resource).Namespace(namespace).Update(t.Context(), o, metav1.UpdateOptions{FieldManager: manager})
+		return err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }

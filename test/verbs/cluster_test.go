@@ -46,9 +46,7 @@ func create(t *testing.T, resource schema.GroupVersionResource, text string) *un
 // change reads an object, changes it, and writes it by Update.
 func change(t *testing.T, resource schema.GroupVersionResource, namespace, name string, edit func(*unstructured.Unstructured)) {
 	t.Helper()
-	o := need(t, resource, namespace, name)
-	edit(o)
-	harness.Update(t, "somebody", resource, o)
+	harness.Edit(t, "somebody", resource, namespace, name, edit)
 }
 
 // removeLater removes an object when the test ends, if it is there then.

@@ -142,11 +142,11 @@ func TestForeignObjects(t *testing.T) {
 	}
 	harness.Remove(t, kinds.Deployment.Resource(), x.Namespace(), "web")
 	x.apply(t)
-	deployment := x.objects(t)["deployment/web"]
-	if err := unstructured.SetNestedField(deployment.Object, int64(5), "spec", "replicas"); err != nil {
-		t.Fatal(err)
-	}
-	harness.Update(t, "kubectl-scale", kinds.Deployment.Resource(), deployment)
+	harness.Edit(t, "kubectl-scale", kinds.Deployment.Resource(), x.Namespace(), "web", func(deployment *unstructured.Unstructured) {
+		if err := unstructured.SetNestedField(deployment.Object, int64(5), "spec", "replicas"); err != nil {
+			t.Fatal(err)
+		}
+	})
 	x.do(t, 1, "apply", "--adopt", "--wait=false").Says(t, "deployment/web", "kubectl-scale", "Nothing is forced")
 	if n, _, _ := unstructured.NestedInt64(x.objects(t)["deployment/web"].Object, "spec", "replicas"); n != 5 {
 		t.Errorf("%d replicas", n)

@@ -221,7 +221,5 @@ func TestNamespaceGoes(t *testing.T) {
 	if got := names(x.objects(t)); len(got) > 0 {
 		t.Errorf("made were %q", got)
 	}
-	held := harness.Need(t, claimsOfVolumes, x.Namespace(), "held")
-	held.SetFinalizers(nil)
-	harness.Update(t, "kubectl", claimsOfVolumes, held)
+	harness.Edit(t, "kubectl", claimsOfVolumes, x.Namespace(), "held", func(held *unstructured.Unstructured) { held.SetFinalizers(nil) })
 }
