@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pmezard/go-difflib/difflib"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/yaml"
 
@@ -141,15 +142,46 @@ func (t *planWriter) fields(fields []plan.Field) {
 			t.line(' ', "  "+above)
 			last = above
 		}
+		mark := byte('-')
+		if f.Conflict {
+			mark = '!'
+		}
+		if before, after := yamlLines(f.Before), yamlLines(f.After); severalLines(f.Before, before) && severalLines(f.After, after) {
+			t.line(' ', "    "+name+":"+owners(f))
+			t.lines(mark, before, after)
+			continue
+		}
 		if f.Before != nil {
-			mark := byte('-')
-			if f.Conflict {
-				mark = '!'
-			}
 			t.value(mark, name, f.Before, owners(f))
 		}
 		if f.After != nil {
 			t.value('+', name, f.After, "")
+		}
+	}
+}
+
+// linesAround is how many lines that do not change are shown before and after those that do.
+const linesAround = 2
+
+// lines shows which lines of a value change.
+func (t *planWriter) lines(mark byte, before, after []string) {
+	for i, group := range difflib.NewMatcher(before, after).GetGroupedOpCodes(linesAround) {
+		if i > 0 || group[0].I1 > 0 {
+			t.line(' ', "        …")
+		}
+		for _, op := range group {
+			if op.Tag == 'e' {
+				for _, line := range before[op.I1:op.I2] {
+					t.line(' ', "        "+line)
+				}
+				continue
+			}
+			for _, line := range before[op.I1:op.I2] {
+				t.line(mark, "      "+line)
+			}
+			for _, line := range after[op.J1:op.J2] {
+				t.line('+', "      "+line)
+			}
 		}
 	}
 }
@@ -176,7 +208,7 @@ func owners(f plan.Field) string {
 // value shows the value of a field; one of several lines stands below its name.
 func (t *planWriter) value(mark byte, name string, value any, more string) {
 	lines := yamlLines(value)
-	if len(lines) == 1 {
+	if !severalLines(value, lines) {
 		t.line(mark, "    "+name+": "+lines[0]+more)
 		return
 	}
@@ -184,6 +216,12 @@ func (t *planWriter) value(mark byte, name string, value any, more string) {
 	for _, line := range lines {
 		t.line(mark, "      "+line)
 	}
+}
+
+// severalLines is true for a value that stands below its name.
+func severalLines(value any, lines []string) bool {
+	list, _ := value.([]any)
+	return len(lines) > 1 || len(list) > 0
 }
 
 // document shows a whole object.
