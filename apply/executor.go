@@ -33,6 +33,9 @@ type executor struct {
 	snapshot *snapshot
 	start    time.Time
 
+	// yielding is held while a route goes for a new one.
+	yielding sync.Mutex
+
 	mu      sync.Mutex
 	changed bool
 	// changes are what has been changed, as "host/shop.example.com claimed".

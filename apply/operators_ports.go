@@ -67,6 +67,9 @@ func (r *run) movePorts(ctx context.Context, moved []render.Object) error {
 	for _, o := range moved {
 		if r.namesAnother(o) {
 			live := r.snapshot.find(o)
+			if err := r.mayMake(ctx, o); err != nil {
+				return err
+			}
 			if err := r.remove(ctx, owned{kind: o.Kind, live: live, group: r.group}, Deleted); err != nil {
 				return err
 			}

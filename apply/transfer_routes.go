@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -163,20 +162,10 @@ func (r *run) keepMoved(ctx context.Context, moves []*move, why error) error {
 	return why
 }
 
-// switchRoutes writes the new routes and removes the old. Two routes of one host live side by side
-// on the Gateway API; Ingress controllers may refuse a second, so there the old goes first.
+// switchRoutes writes the new routes, and removes the old when those serve: a write that is refused leaves the old.
 func (r *run) switchRoutes(ctx context.Context, desired []render.Object) error {
-	before := r.opts.Config.Target == config.TargetIngress && len(r.replaces(desired).old) == 0
-	if before {
-		if err := r.removeStrays(ctx, desired); err != nil {
-			return err
-		}
-	}
 	if err := r.write(ctx, desired); err != nil {
 		return err
-	}
-	if before {
-		return nil
 	}
 	if err := r.awaitSuccessors(ctx, desired); err != nil {
 		return err

@@ -108,7 +108,7 @@ func (r *run) writeObject(ctx context.Context, o render.Object) (Action, error) 
 			return "", err
 		}
 	}
-	action, err := r.sendObject(ctx, o, live)
+	action, err := r.sendRoute(ctx, o, live)
 	if touch && action == Configured {
 		action = Unchanged // as far as the definition goes
 	}

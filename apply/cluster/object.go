@@ -58,6 +58,22 @@ func (c *Cluster) Create(ctx context.Context, o render.Object, manager string) e
 	})
 }
 
+// CreateRefusal is the error with which the server would refuse to make an object; nil where it would not. One that is there
+// may be asked for too: rights and policies come before that is looked at.
+func (c *Cluster) CreateRefusal(ctx context.Context, o render.Object, manager string) error {
+	opts := metav1.CreateOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}}
+	body := Rendered(o)
+	body.SetResourceVersion("")
+	err := c.Write(ctx, func(write context.Context) error {
+		_, err := c.Dynamic.Resource(o.Kind.Resource()).Namespace(o.Namespace).Create(write, body, opts)
+		return err
+	})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
 // Seize applies an object by force, pinned to what was read.
 func (c *Cluster) Seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
 	force := true

@@ -1,12 +1,14 @@
 package akash_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/akash/operators"
@@ -177,4 +179,38 @@ func TestPortMovesToAnotherEndpoint(t *testing.T) {
 	// With the operator at work one apply does it.
 	w.apply(first).Exits(t, 0)
 	w.settled("moved back", []string{"ep"}, first)
+}
+
+// What serves a port that moves to another service stays where what is to come would be refused.
+func TestPortStaysWhereItsMoveIsRefused(t *testing.T) {
+	o, spec := pooled(t, "")
+	w := newWorld(t, o, spec, "--operators=on")
+	first, second := workload(w.blue, nil, "public:TCP:443:web"), workload(w.blue, nil, "public:TCP:443:api")
+	w.apply(first).Exits(t, 0)
+	declared, key := lease.LeasedIPName(lease.SharingKey(w.owner, "public"), lease.TCP, 443), lease.SharingKey(w.owner, "public")
+	was := find(t, operators.LeasedIPs, manifests, declared)
+	policies := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"}
+	harness.Create(t, "somebody", policies, `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: no-new-ports},
+		spec: {failurePolicy: Fail, matchConstraints: {resourceRules: [{apiGroups: [akash.network], apiVersions: ["*"], operations: [CREATE], resources: [providerleasedips]}]},
+		matchConditions: [{name: port, expression: "object.spec.sharing_key == '`+key+`'"}], validations: [{expression: "false", message: no new ports today}]}}`)
+	t.Cleanup(func() {
+		_ = harness.Objects.Resource(policies).Delete(context.Background(), "no-new-ports", metav1.DeleteOptions{})
+	})
+	harness.Create(t, "somebody", policies.GroupVersion().WithResource("validatingadmissionpolicybindings"), `{apiVersion: admissionregistration.k8s.io/v1,
+		kind: ValidatingAdmissionPolicyBinding, metadata: {name: no-new-ports}, spec: {policyName: no-new-ports, validationActions: [Deny]}}`)
+	probe := was.DeepCopy()
+	probe.SetResourceVersion("")
+	eventually(t, "the policy refuses", func() bool {
+		_, err := harness.Objects.Resource(operators.LeasedIPs).Namespace(manifests).Create(t.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err != nil && strings.Contains(err.Error(), "no new ports today")
+	})
+
+	must(t, w.akash.SendManifest(t.Context(), second))
+	w.operated("apply", "-f", w.define(second)).Exits(t, 1).Tells(t, "no new ports today")
+	if now := find(t, operators.LeasedIPs, manifests, declared); now == nil || now.GetUID() != was.GetUID() {
+		t.Errorf("what is declared of the port is not what it was: %v", now)
+	}
+	must(t, harness.Objects.Resource(policies.GroupVersion().WithResource("validatingadmissionpolicybindings")).Delete(t.Context(), "no-new-ports", metav1.DeleteOptions{}))
+	eventually(t, "the policy ends", func() bool { return w.operated("apply", "-f", w.define(second)).Code == 0 })
+	w.settled("moved", []string{"ep"}, second)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // After a transfer the other deployment answers. With HTTPRoutes every request is answered by the
-// one or the other; with Ingresses none has the host for a moment.
+// one or the other; with Ingresses, of which no controller says that it serves them, none may have the host for a moment.
 func TestTransfer(t *testing.T) {
 	alone(t, func(t *testing.T, r router) {
 		blue, host, own := newLease(), newHost("shop"), newHost("own")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httputil"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -112,4 +113,11 @@ func (p *proxy) sent(resources ...string) []string {
 		}
 	}
 	return out
+}
+
+// routes are the writes of Ingresses so far, and what was asked to be made of them.
+func (p *proxy) routes() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(p.writes), func(write string) bool { return !strings.Contains(write, "ingresses") })
 }

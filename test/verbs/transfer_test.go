@@ -70,7 +70,7 @@ func (b blueGreen) isGreen(t *testing.T) {
 func TestBlueGreen(t *testing.T) {
 	t.Parallel()
 	for target, order := range map[string][]string{
-		"ingress":   {"DELETE", "PATCH"},
+		"ingress":   {"PATCH", "DELETE"},
 		"httproute": {"PATCH", "DELETE"},
 	} {
 		t.Run(target, func(t *testing.T) {
