@@ -89,6 +89,18 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// awaits waits until the log of a pod was asked for.
+func (w *world) awaits(pod string) {
+	w.t.Helper()
+	if err := wait.PollUntilContextTimeout(w.t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.asked[pod] > 0, nil
+	}); err != nil {
+		w.t.Fatalf("nobody asks for the log of %s", pod)
+	}
+}
+
 // output is what is printed and noted, which a test waits for.
 type output struct {
 	mu   sync.Mutex
@@ -189,6 +201,7 @@ func TestPlaces(t *testing.T) {
 		return http.StatusOK, "from a\n", true
 	}}
 	printed, noted, end := follows(t, w, leaselogs.Options{Streams: 1})
+	w.awaits("a")
 	w.changes <- pod("b", 0, "running")
 	noted.awaits(t, "pod/b/web waits: 1 containers are followed; --max-log-requests allows more")
 	close(release)

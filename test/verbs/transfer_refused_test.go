@@ -93,6 +93,7 @@ func TestTransferWithoutARight(t *testing.T) {
 					t.Errorf("it waited: %s", r)
 				}
 				b.isGreen(t)
+				b.ends(t)
 			})
 		}
 	}
@@ -120,6 +121,7 @@ func TestRefusedSuccessor(t *testing.T) {
 			}
 			mustRun(t, 0, command...)
 			b.isGreen(t)
+			b.ends(t)
 		})
 	}
 }
@@ -153,6 +155,16 @@ func TestTransferThatAPolicyRefuses(t *testing.T) {
 			})
 			b.isGreen(t)
 		})
+	}
+}
+
+// ends gives up all that the two deployments hold.
+func (b blueGreen) ends(t *testing.T) {
+	t.Helper()
+	mustRun(t, 0, "release", b.green.Group().String(), b.blue.Group().String(), "--config", b.config)
+	held(t, b.host)
+	if problems := run(t.Context(), "state", "--problems", "--crashed-after", "0s", "-o", "json").Stdout; strings.Contains(problems, b.blue.Owner) || strings.Contains(problems, b.host) {
+		t.Errorf("problems are left: %s", problems)
 	}
 }
 

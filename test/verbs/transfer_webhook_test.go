@@ -97,6 +97,7 @@ func TestTransferPastAWebhook(t *testing.T) {
 			p := startProxy(t, nil)
 			runAs(t.Context(), p.kubeconfig, command...).Exits(t, 0).Prints(t, "ingress/"+b.host+" pruned", "ingress/"+b.host+" created")
 			b.isGreen(t)
+			b.ends(t)
 			route := "ingresses/" + b.host
 			if diff := cmp.Diff([]string{"PATCH " + route, "POST " + b.blue.Namespace() + "/ingresses", "DELETE " + route, "PATCH " + route, "PATCH " + route}, p.routes()); diff != "" {
 				t.Errorf("writes of routes (-want +got):\n%s", diff)
@@ -124,6 +125,7 @@ func TestTransferIsPutBack(t *testing.T) {
 		if find(t, ingresses, b.green.Namespace(), b.host) != nil {
 			t.Error("the new route is there")
 		}
+		b.ends(t)
 	}
 }
 
@@ -153,6 +155,7 @@ func TestTransferThatAWebhookRefuses(t *testing.T) {
 			if slices.Contains(p.routes(), "DELETE ingresses/"+b.host) {
 				t.Errorf("the old route was deleted: %q", p.routes())
 			}
+			b.ends(t)
 		})
 	}
 }
