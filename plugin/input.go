@@ -2,8 +2,10 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,17 +54,44 @@ func (f *inputFlags) toOptions(c *cli) (*inputOptions, error) {
 }
 
 // parseLease reads --lease, and doubts addresses that look mistyped.
-func (f *inputFlags) parseLease(c *cli) (*lease.ID, error) {
-	id, err := lease.ParseID(leaseArgument(f.lease))
+func (f *inputFlags) parseLease(c *cli) (*lease.ID, error) { return c.parseLease("--lease", f.lease) }
+
+// parseLease reads a lease that a flag names.
+func (c *cli) parseLease(flag, typed string) (*lease.ID, error) {
+	id, err := lease.ParseID(leaseArgument(typed))
 	if err != nil {
-		return nil, usage("--lease: %w", err)
+		return nil, usage("%s: %w", flag, err)
 	}
 	for _, address := range []string{id.Owner, id.Provider} {
 		if !lease.ChecksumOK(address) {
-			fmt.Fprintf(c.ErrOut, "Warning: --lease: the checksum of %s is wrong; is there a typing error?\n", address)
+			fmt.Fprintf(c.ErrOut, "Warning: %s: the checksum of %s is wrong; is there a typing error?\n", flag, address)
 		}
 	}
 	return &id, nil
+}
+
+// namedLease is the lease that a flag names: in full, or by its deployment group where the ledger keeps the group's definition,
+// or where the lease has a namespace.
+func (c *cli) namedLease(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, flag, typed string) (*lease.ID, error) {
+	typed = leaseArgument(typed)
+	group, err := lease.ParseGroup(typed)
+	if _, notFull := lease.ParseID(typed); err != nil || notFull == nil {
+		return c.parseLease(flag, typed)
+	}
+	defs, err := apply.KeptDefinitions(ctx, from, cfg.LedgerNamespace, []lease.Group{group})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range defs {
+		if strings.HasPrefix(d.Lease.String()+"/", typed+"/") {
+			return &d.Lease, nil
+		}
+	}
+	id, err := findLease(ctx, from, typed, group)
+	if _, none := errors.AsType[*missingError](err); none {
+		return nil, usage("%s: the cluster does not know lease %s; name it in full, as OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", flag, typed)
+	}
+	return &id, err
 }
 
 // read yields the definitions of all inputs, which may have limit bytes; 0 sets no bound. Problems of the inputs are its error when there are

@@ -200,7 +200,7 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 // rendered to.
 func (f *reserveFlags) requests(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, args []string, files bool) ([]state.Request, [][]kinds.Kind, error) {
 	if !files {
-		id, err := f.input.parseLease(c)
+		id, err := c.namedLease(ctx, cluster, cfg, "--lease", f.input.lease)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -62,7 +62,8 @@ func newTransfer(c *cli) *cobra.Command {
 		},
 		ValidArgsFunction: c.completeThings(thing.Host, thing.Address),
 	}
-	cmd.Flags().StringVar(&f.to, "to", "", "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER: the lease that is to hold them")
+	cmd.Flags().StringVar(&f.to, "to", "", "OWNER/DSEQ/GSEQ[/OSEQ[/PROVIDER]]: the lease that is to hold them; in full where the cluster does not know it")
+	_ = cmd.RegisterFlagCompletionFunc("to", c.completeThings(thing.Lease))
 	cmd.Flags().StringSliceVarP(&f.input.files, "filename", "f", nil, "The definition of that lease, to apply with the transfer")
 	addTarget(cmd, &f.target)
 	addDryRun(cmd, &f.dryRun)
@@ -89,15 +90,18 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) e
 	if err != nil {
 		return err
 	}
-	f.input.lease = f.to
-	to, err := f.input.parseLease(c)
-	if err != nil {
+	if _, err := lease.ParseGroup(leaseArgument(f.to)); err != nil {
 		return usage("--to: %w", err)
 	}
 	cluster, cfg, err := c.open(ctx, f.concurrency)
 	if err != nil {
 		return err
 	}
+	to, err := c.namedLease(ctx, cluster, cfg, "--to", f.to)
+	if err != nil {
+		return err
+	}
+	f.input.lease = to.String()
 	if f.target != "" {
 		cfg.Target = f.target
 	}
