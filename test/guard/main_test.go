@@ -19,7 +19,9 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -58,11 +60,11 @@ func TestMain(m *testing.M) {
 			}
 		}
 		for _, a := range []*state.Announcement{activeRun, fencedRun} {
-			if err := announce(ctx, a); err != nil {
+			if err := applied(ctx, a.Name(), lease.FieldManager, a.Configuration("akash-net")); err != nil {
 				return err
 			}
 		}
-		return nil
+		return applied(ctx, reserved.Name(reservation.Order), reservation.Order.FieldManager(), reservation.Configuration("akash-net"))
 	}}))
 }
 
@@ -83,12 +85,16 @@ var (
 	}()
 )
 
-func announce(ctx context.Context, a *state.Announcement) error {
-	body, err := json.Marshal(a.Configuration("akash-net"))
+// reservation is what an order of alice has reserved.
+var reservation = &reserved.Claim{Order: lease.Order{Owner: alice, DSeq: 7, GSeq: 1, OSeq: 1}, Bound: &reserved.Part{Asked: "group", Hold: inventory.Hold{Addresses: 1}}}
+
+// applied writes an object of the ledger as the program does.
+func applied(ctx context.Context, name, manager string, configuration any) error {
+	body, err := json.Marshal(configuration)
 	if err != nil {
 		return err
 	}
-	_, err = harness.Objects.Resource(leases).Namespace("akash-net").Patch(ctx, a.Name(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
+	_, err = harness.Objects.Resource(leases).Namespace("akash-net").Patch(ctx, name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager})
 	return err
 }
 
@@ -114,6 +120,7 @@ var (
 	aliceClaim      = ref{leases, "akash-net", shop}
 	aliceDefinition = ref{leases, "akash-net", kept.Name(aliceLease.Group())}
 	aliceAddress    = ref{leases, "akash-net", "ip--203-0-113-0"}
+	aliceReserved   = ref{leases, "akash-net", reserved.Name(reservation.Order)}
 	aliceHost       = ref{hosts, "lease", shop}
 	alicePort       = ref{leasedIPs, "lease", shopPort}
 	aliceRun        = ref{leases, "akash-net", activeRun.Name()}

@@ -16,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -153,6 +154,10 @@ func claimBreaches() []breach {
 			create(aliceAddress, "ip--203-0-113-9", unset("metadata", "annotations", state.AnnotationSharingKey))),
 		b(alice, "another sharing key", "sharing-key does not change while a port is held",
 			update(aliceAddress, annotate(state.AnnotationSharingKey, alice+"-ip-other"))),
+		b(alice, "another order", "order never changes", update(aliceReserved, annotate(reserved.AnnotationOrder, alice+"/7/1/2"))),
+		b(alice, "another owner's order", "must be an order of its holder", update(aliceReserved, annotate(reserved.AnnotationOrder, bob+"/7/1/1"))),
+		b(alice, "no order", "must be an order of its holder", update(aliceReserved, unset("metadata", "annotations", reserved.AnnotationOrder))),
+		b("", "new, what is no order", "must be an order of its holder", create(aliceReserved, "rs--0", annotate(reserved.AnnotationOrder, alice+"/7/1"))),
 		b(alice, "the last part goes", "at least one lease must hold a part",
 			update(aliceClaim, unset("metadata", "annotations", rootPath))),
 		b("", "new, without a part", "at least one lease must hold a part",
