@@ -49,17 +49,22 @@ func (x *executor) sendObject(ctx context.Context, o render.Object, live *unstru
 	case meta.UID != live.GetUID(): // it had gone meanwhile
 		action = Created
 	}
-	if action == Created && !shared(o.Kind) {
-		x.mu.Lock()
-		x.made = append(x.made, madeObject{object: o, uid: meta.UID, resourceVersion: meta.ResourceVersion})
-		x.mu.Unlock()
-	}
-	if action == Configured && !shared(o.Kind) {
-		x.mu.Lock()
-		x.altered = append(x.altered, alteredObject{object: o, before: live, answer: meta})
-		x.mu.Unlock()
+	if !shared(o.Kind) {
+		x.wroteObject(o, live, action, meta)
 	}
 	return action, nil
+}
+
+// wroteObject notes what is to be taken back where the work fails.
+func (x *executor) wroteObject(o render.Object, live *unstructured.Unstructured, action Action, meta *metav1.PartialObjectMetadata) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch action {
+	case Created:
+		x.made = append(x.made, madeObject{object: o, uid: meta.UID, resourceVersion: meta.ResourceVersion})
+	case Configured:
+		x.altered = append(x.altered, alteredObject{object: o, before: live, answer: meta})
+	}
 }
 
 // shared is true for what others may rely on as soon as it is there: it is not taken back.

@@ -8,6 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -33,7 +34,8 @@ func (a *Applier) tellWaiting(other *state.Announcement) {
 
 // inTurn does work that writes for deployment groups, when it is the command's turn, and ends the turn. The work is
 // begun again where what it had read has become old before its first write. It says for which groups it is unfinished.
-// Where the work is a part of that of another verb it is done in that one's turn.
+// Where the work is a part of that of another verb it is done in that one's turn. A fault of the program is an error of the
+// work: the turn ends all the same, so that nobody waits for the command.
 func (a *Applier) inTurn(ctx context.Context, groups []lease.Group, work func(ctx context.Context) (unfinished []lease.Group, err error)) error {
 	if a.opts.turn != nil {
 		unfinished, err := work(ctx)
@@ -43,12 +45,19 @@ func (a *Applier) inTurn(ctx context.Context, groups []lease.Group, work func(ct
 	a.opts.turn = a.newTurn(groups)
 	defer func() { a.opts.turn = nil }()
 	for {
-		unfinished, err := work(a.opts.turn.Context(ctx))
+		var unfinished []lease.Group
+		err := parallel.Guard(func() (err error) {
+			unfinished, err = work(a.opts.turn.Context(ctx))
+			return err
+		})
 		if errors.Is(err, turn.ErrAgain) {
 			continue
 		}
+		if _, fault := errors.AsType[*parallel.FaultError](err); fault {
+			unfinished = groups // it is not known how far it came
+		}
 		a.opts.turn.Leave(unfinished...)
-		return errors.Join(err, a.opts.turn.Commit(ctx))
+		return errors.Join(err, parallel.Guard(func() error { return a.opts.turn.Commit(ctx) }))
 	}
 }
 

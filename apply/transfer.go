@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -26,12 +27,36 @@ const KindThing = "thing"
 // the ledger keeps for it, or by the notes of what was withheld from it. A definition (def, may be nil) is applied instead
 // where one is given. Otherwise the old routes stay until the lease's next apply.
 func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, def *lease.Definition) error {
-	snapshot, err := a.read(ctx, to.Group())
-	if err != nil {
-		return err
-	}
 	var r *run
-	over := a.inTurn(ctx, a.transferring(to, things, snapshot), func(ctx context.Context) (unfinished []lease.Group, err error) {
+	var over error
+	for range looks {
+		snapshot, err := a.read(ctx, to.Group())
+		if err != nil {
+			return err
+		}
+		if r, over = a.transferInTurn(ctx, to, things, def, snapshot); r == nil || !errors.Is(r.err, errUnannounced) || over != nil {
+			break
+		}
+	}
+	if r == nil {
+		return over
+	}
+	if r.err == nil && r.changed {
+		r.err = r.loses(ctx, over)
+	}
+	if r.err == nil && r.next != nil {
+		r.err = r.next.awaitLive(ctx)
+	}
+	return r.failed(r.err)
+}
+
+// errUnannounced says that a thing has a holder by now for which the command has not announced that it writes.
+var errUnannounced = errors.New("another deployment of the owner has taken a part of it meanwhile; run it again")
+
+// transferInTurn does a transfer in a turn of its own, for the deployment groups that hold the things by what was read. The
+// run is nil where nothing was begun.
+func (a *Applier) transferInTurn(ctx context.Context, to lease.ID, things []string, def *lease.Definition, snapshot *snapshot) (r *run, over error) {
+	over = a.inTurn(ctx, a.transferring(to, things, snapshot), func(ctx context.Context) (unfinished []lease.Group, err error) {
 		if snapshot == nil { // what was read before is old
 			if snapshot, err = a.read(ctx, to.Group()); err != nil {
 				r.err = err
@@ -48,16 +73,7 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 		}
 		return unfinished, nil
 	})
-	if r == nil {
-		return over
-	}
-	if r.err == nil && r.changed {
-		r.err = r.loses(ctx, over)
-	}
-	if r.err == nil && r.next != nil {
-		r.err = r.next.awaitLive(ctx)
-	}
-	return r.failed(r.err)
+	return r, over
 }
 
 // transferring are the deployment groups that a transfer writes for.
@@ -148,6 +164,11 @@ func (r *run) moves(things []string) ([]*move, error) {
 	if len(refused.Held) > 0 {
 		return nil, refused
 	}
+	for _, m := range moves {
+		if err := r.announced(m); err != nil {
+			return nil, err
+		}
+	}
 	slices.SortFunc(moves, func(a, b *move) int { return stateCompare(a.claim, b.claim) })
 	return moves, nil
 }
@@ -172,6 +193,18 @@ func (r *run) move(claim *state.Claim) (*move, *HeldThing) {
 		m.old, m.new = append(m.old, p), append(m.new, r.taken(claim, p))
 	}
 	return m, nil
+}
+
+// announced is an error where a claim has holders for which the command has not announced that it writes: a command of theirs
+// would not wait.
+func (r *run) announced(m *move) error {
+	groups := r.opts.turn.Groups()
+	for _, g := range m.from {
+		if !slices.Contains(groups, g) {
+			return fmt.Errorf("%s %s: %w", m.claim.Kind, m.claim.Thing, errUnannounced)
+		}
+	}
+	return nil
 }
 
 // named are the claims on the things: hosts, addresses, or IP endpoints of the owner by name.

@@ -128,6 +128,9 @@ func (r *run) moveAnew(ctx context.Context, m *move) error {
 	if held != nil {
 		return &HeldError{Lease: r.req.Lease, Held: []HeldThing{*held}}
 	}
+	if err := r.announced(again); err != nil {
+		return err
+	}
 	*m = *again
 	return nil
 }

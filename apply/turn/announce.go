@@ -8,6 +8,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
@@ -65,9 +66,7 @@ func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
 		if err != nil {
 			return false, err
 		}
-		t.mu.Lock()
-		t.own, t.renewed, t.conflicts = now, sent, conflicts
-		t.mu.Unlock()
+		t.locked(func() { t.own, t.renewed, t.conflicts = now, sent, conflicts })
 		return true, nil
 	})
 }
@@ -88,9 +87,9 @@ func (t *Turn) say(ctx context.Context, change func(*state.Announcement)) error 
 		return err
 	}
 	defer t.writing.Release(1)
-	t.mu.Lock()
-	own, lost := t.own, t.lost
-	t.mu.Unlock()
+	var own *state.Announcement
+	var lost error
+	t.locked(func() { own, lost = t.own, t.lost })
 	if lost != nil || own == nil {
 		return lost
 	}
@@ -113,7 +112,7 @@ func (t *Turn) keepRenewing(ctx context.Context) (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				_ = t.renew(ctx)
+				_ = parallel.Guard(func() error { return t.renew(ctx) })
 			}
 		}
 	}()
@@ -174,16 +173,12 @@ func (t *Turn) remove(ctx context.Context) error {
 			case protocol.Lost(there):
 				return false, t.lose(there)
 			default:
-				t.mu.Lock()
-				t.own = there
-				t.mu.Unlock()
+				t.locked(func() { t.own = there })
 				return false, nil
 			}
 		}
 		if err == nil {
-			t.mu.Lock()
-			t.own = nil
-			t.mu.Unlock()
+			t.locked(func() { t.own = nil })
 		}
 		return err == nil, err
 	})

@@ -62,9 +62,7 @@ func (t *Turn) Commit(ctx context.Context) error {
 	}
 	if len(unfinished) == 0 {
 		err := t.remove(ctx)
-		t.mu.Lock()
-		t.open = false
-		t.mu.Unlock()
+		t.locked(func() { t.open = false })
 		return err
 	}
 	want := *t.own
@@ -86,9 +84,7 @@ func (t *Turn) Commit(ctx context.Context) error {
 		want.UID, want.ResourceVersion = there.UID, there.ResourceVersion
 		return false, nil
 	})
-	t.mu.Lock()
-	t.own, t.open = nil, false
-	t.mu.Unlock()
+	t.locked(func() { t.own, t.open = nil, false })
 	return err
 }
 

@@ -124,9 +124,7 @@ func (t *Turn) Context(ctx context.Context) context.Context {
 	if len(t.groups) == 0 {
 		return ctx
 	}
-	t.mu.Lock()
-	round := t.round
-	t.mu.Unlock()
+	round := t.readIn()
 	return cluster.WithGate(ctx, func(ctx context.Context) error { return t.enter(ctx, round) })
 }
 
@@ -136,26 +134,26 @@ func (t *Turn) Begin(ctx context.Context) error {
 	if !t.cluster.Waits() || len(t.groups) == 0 {
 		return nil
 	}
-	t.mu.Lock()
-	round := t.round
-	t.mu.Unlock()
+	round := t.readIn()
 	return t.enter(ctx, round)
 }
 
 // enter lets a write go that rests on what was read in a round.
 func (t *Turn) enter(ctx context.Context, round int) error {
-	t.mu.Lock()
-	open, lost := t.open, t.lost
-	t.mu.Unlock()
+	var open, old bool
+	var lost error
+	t.locked(func() { open, lost = t.open, t.lost })
 	if !open && lost == nil {
 		if err := t.begin(ctx); err != nil {
 			return err
 		}
 	}
-	t.mu.Lock()
-	old, lost, since := t.round > round, t.lost, time.Since(t.renewed)
-	met := t.cluster.Conflicts() > t.conflicts
-	t.mu.Unlock()
+	var since time.Duration
+	met := false
+	t.locked(func() {
+		old, lost, since = t.round > round, t.lost, time.Since(t.renewed)
+		met = t.cluster.Conflicts() > t.conflicts
+	})
 	switch {
 	case lost != nil:
 		return lost
@@ -213,12 +211,12 @@ func (t *Turn) begin(ctx context.Context) error {
 			closing := slices.ContainsFunc(all, func(a *state.Announcement) bool { return a.Phase == state.Closing })
 			fenced := slices.DeleteFunc(all, func(a *state.Announcement) bool { return a.Phase != state.Fenced || !a.Names(t.groups...) })
 			met := t.ledger.Met(t.groups)
-			t.mu.Lock()
-			t.open, t.fenced, t.closing = true, fenced, closing
-			if waited || met || len(fenced) > 0 {
-				t.round++
-			}
-			t.mu.Unlock()
+			t.locked(func() {
+				t.open, t.fenced, t.closing = true, fenced, closing
+				if waited || met || len(fenced) > 0 {
+					t.round++
+				}
+			})
 			return nil
 		case protocol.Stop:
 			return t.lose(nil)
@@ -243,6 +241,20 @@ func (t *Turn) begin(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// locked does something short with what the turn knows. A fault in it leaves nothing locked.
+func (t *Turn) locked(do func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	do()
+}
+
+// readIn is the round in which is read what is read now.
+func (t *Turn) readIn() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.round
 }
 
 func (t *Turn) isOpen() bool {

@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+)
+
+// both are two leases that are worked on side by side.
+func both() (defs []*lease.Definition) {
+	for dseq, host := range []string{"a.example.com", "b.example.com"} {
+		defs = append(defs, (&command{id: leaseOf("a", uint64(dseq)+1), hosts: []string{host}}).definition())
+	}
+	return defs
+}
+
+// A fault of the program at any request of a command ends the work on one lease, and no more: nothing waits for ever for what
+// was locked then (the bubble would find it), and the next command has all that was asked for.
+func TestAFaultLocksNothing(t *testing.T) {
+	for n, ended := int32(1), false; !ended; n++ {
+		synctest.Test(t, func(t *testing.T) {
+			server, err := New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &world{server: server}
+			w.furnish(t)
+			var sent atomic.Int32
+			faulty := connected(t, func(r *http.Request) (*http.Response, error) {
+				if sent.Add(1) == n {
+					panic("broken")
+				}
+				return server.RoundTrip(r)
+			})
+			opts := apply.Options{Config: settings(), Prune: true, Concurrency: 4}
+			err = parallel.Guard(func() error { return apply.New(faulty, opts).Apply(t.Context(), both()) })
+			if ended = sent.Load() < n; ended != (err == nil) {
+				t.Errorf("a fault at request %d of %d: %v", n, sent.Load(), err)
+			}
+			opts.AssumeCrashed = true
+			if err := apply.New(connected(t, server.RoundTrip), opts).Apply(t.Context(), both()); err != nil {
+				t.Errorf("after a fault at request %d: %v", n, err)
+			}
+			if has := slices.Concat(w.things(leaseOf("a", 1).Group(), false), w.things(leaseOf("a", 2).Group(), false)); !slices.Equal(has, []string{"a.example.com", "b.example.com"}) {
+				t.Errorf("after a fault at request %d the leases hold %q", n, has)
+			}
+		})
+	}
+}
+
+// A fault as the announcement is renewed, or where it is told who is waited for, does not end the process, nor the command.
+func TestAFaultBesideTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, err := New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &world{server: server}
+		w.furnish(t)
+		announced := 0
+		slow := connected(t, func(r *http.Request) (*http.Response, error) {
+			switch {
+			case strings.Contains(r.URL.Path, "/leases/run--") && r.Method == http.MethodPatch:
+				if announced++; announced == 2 {
+					panic("broken")
+				}
+			case r.Method == http.MethodPatch:
+				time.Sleep(4 * time.Second) // in the bubble's time
+			}
+			return server.RoundTrip(r)
+		})
+		opts := apply.Options{Config: settings(), Prune: true, Concurrency: 1}
+		if err := apply.New(slow, opts).Apply(t.Context(), both()); err != nil || announced < 3 {
+			t.Errorf("renewed %d times, %v", announced-1, err)
+		}
+
+		faulty := opts
+		faulty.Report = func(e apply.Event) {
+			if e.Action == apply.Waiting {
+				panic("broken")
+			}
+		}
+		done := make(chan error)
+		go func() { done <- apply.New(slow, opts).Release(t.Context(), []lease.Group{leaseOf("a", 1).Group()}) }()
+		time.Sleep(time.Second)
+		err = parallel.Guard(func() error { return apply.New(connected(t, server.RoundTrip), faulty).Apply(t.Context(), both()) })
+		if fault := (*parallel.FaultError)(nil); err != nil && !errors.As(err, &fault) {
+			t.Errorf("want the fault or nothing, got %v", err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
