@@ -52,19 +52,6 @@ func NextTurn(own *state.Announcement, all []*state.Announcement, over func(*sta
 // has taken for dead: it may neither commit nor give anything back.
 func Lost(now *state.Announcement) bool { return now == nil || now.Phase == state.Fenced }
 
-// ForeignMark decides about the mark of another run on a part of the own group, by that run's announcement, read after the
-// mark; nil where there is none. What a run has marked that has ended is settled, and may be relied on. That of a run
-// that was fenced is in doubt: the mark is replaced. One that is at work follows this one, which it has taken for dead.
-func ForeignMark(announced *state.Announcement) Next {
-	switch {
-	case announced == nil:
-		return Rest
-	case announced.Phase == state.Fenced:
-		return Write
-	}
-	return Yield
-}
-
 // Remaining are the groups that a fenced announcement still names once some are done with. Without any it goes.
 func Remaining(fenced *state.Announcement, done []lease.Group) []lease.Group {
 	return slices.DeleteFunc(slices.Clone(fenced.Groups), func(g lease.Group) bool { return slices.Contains(done, g) })

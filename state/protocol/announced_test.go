@@ -48,23 +48,6 @@ func TestAmong(t *testing.T) {
 	}
 }
 
-// What becomes of another run's mark goes by its announcement.
-func TestForeign(t *testing.T) {
-	for _, tt := range []struct {
-		announced *state.Announcement
-		want      protocol.Next
-	}{
-		{nil, protocol.Rest},
-		{announced("a", state.Fenced, shopGroup), protocol.Write},
-		{announced("a", state.Active, shopGroup), protocol.Yield},
-		{announced("a", state.Undoing, shopGroup), protocol.Yield},
-	} {
-		if got := protocol.ForeignMark(tt.announced); got != tt.want {
-			t.Errorf("%+v: %d, want %d", tt.announced, got, tt.want)
-		}
-	}
-}
-
 // A fenced announcement names the groups whose work nobody has finished.
 func TestRemaining(t *testing.T) {
 	dead := announced("a", state.Fenced, shopGroup, blogGroup)

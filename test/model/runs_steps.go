@@ -73,17 +73,10 @@ func (rules RunRules) step(s runsMoment, n int, at atRun, to func(func(*runsMome
 	case runDecide:
 		rules.decide(n, at, to)
 	case runForeign:
-		switch protocol.ForeignMark(s.announcement(int(at.saw.mark-1), s.records[at.saw.mark-1])) {
-		case protocol.Rest:
-			step(runWork)
-		case protocol.Write:
-			if rules.NoTakeOver {
-				step(runWork)
-			} else {
-				step(runTake)
-			}
-		default:
-			step(runStopped)
+		if gone := s.announcement(int(at.saw.mark-1), s.records[at.saw.mark-1]) == nil; gone || rules.NoTakeOver {
+			step(runWork) // the mark of a run that has ended says nothing
+		} else {
+			step(runTake)
 		}
 	case runTake: // pinned
 		to(func(m *runsMoment, r *atRun) {

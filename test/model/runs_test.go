@@ -31,7 +31,7 @@ func TestBrokenAnnouncements(t *testing.T) {
 		rules RunRules
 		found func(RunsResult) []string
 	}{
-		"runs do not wait for each other":              {RunRules{Calm: true, Writes: 7, NoTurn: true}, func(r RunsResult) []string { return r.Stopped }},
+		"runs do not wait for each other":              {RunRules{Calm: true, Writes: 7, NoTurn: true}, func(r RunsResult) []string { return r.Gone }},
 		"the mark of a fenced run is not replaced":     {RunRules{Without: []int{runR}, Writes: 7, NoTakeOver: true}, func(r RunsResult) []string { return r.Gone }},
 		"a fenced run goes on":                         {RunRules{Without: []int{runR}, Writes: 7, NoFence: true}, func(r RunsResult) []string { return r.Gone }},
 		"what is given back goes unpinned":             {RunRules{Without: []int{runR}, Writes: 7, Unpinned: true}, func(r RunsResult) []string { return r.Gone }},
