@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -82,16 +81,32 @@ func (l Ledger) DropReservation(ctx context.Context, c *reserved.Claim) error {
 	return l.delete(ctx, c.ObjectName, &c.UID, &c.ResourceVersion)
 }
 
-// Leased are the orders whose leases hold addresses or IP endpoints, each with the sharing keys of those.
-func (l Ledger) Leased(ctx context.Context) (map[[2]string]bool, error) {
-	out := map[[2]string]bool{}
-	opts := metav1.ListOptions{LabelSelector: fmt.Sprintf("%s in (%s,%s)", state.LabelKind, state.Address, state.Endpoint)}
+// Look is what those who reserve go by, all of one moment.
+type Look struct {
+	Reservations []*reserved.Claim
+	// Leased are the claims on addresses and IP endpoints, where they were asked for.
+	Leased []*state.Claim
+	// Closing is true while an uninstall removes the ledger, and after one that has crashed.
+	Closing bool
+}
+
+// Look reads all reservations, and which claims on addresses there are, by one LIST that is not older than the request. An
+// uninstall announces itself before it looks for reservations; so who reserves first and looks then sees it, or is seen.
+func (l Ledger) Look(ctx context.Context, addresses bool) (Look, error) {
+	kinds := state.KindResources + "," + state.KindRun
+	if addresses {
+		kinds += "," + string(state.Address) + "," + string(state.Endpoint)
+	}
+	var look Look
+	opts := metav1.ListOptions{LabelSelector: state.LabelKind + " in (" + kinds + ")"}
 	err := cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
-		if c, ok := state.ReadClaim(meta); ok && c.Unreadable == "" {
-			for _, p := range c.Parts {
-				out[[2]string{p.Lease.Order().String(), c.SharingKey}] = true
-			}
+		if r, ok := reserved.Read(meta); ok {
+			look.Reservations = append(look.Reservations, r)
+		} else if c, ok := state.ReadClaim(meta); ok {
+			look.Leased = append(look.Leased, &c)
+		} else if _, ok := state.AnnouncedNonce(meta.Name); ok {
+			look.Closing = look.Closing || meta.Annotations[state.AnnotationPhase] == string(state.Closing)
 		}
-	}, func() { clear(out) })
-	return out, err
+	}, func() { look = Look{} })
+	return look, err
 }

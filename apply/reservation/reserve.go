@@ -7,12 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // Reserve reserves what a group asks for, for an order: all of it, or nothing, which is a RefusedError. An order that has
@@ -37,13 +38,15 @@ type run struct {
 	opts  Options
 	begun time.Time
 
-	// room is what there is apart from reservations, and usage what leases use of it; readAt is when that was read.
+	// room is what there is apart from reservations, and usage what leases use of it; readAt is when that was read. Which
+	// addresses are claimed is read at each look, with the reservations: pools are what else is known of them.
 	room   capacity.Room
 	usage  observed.Usage
+	pools  view.Contents
 	want   inventory.Group
 	readAt time.Time
-	// announced is true once a claim of the run may be pending, open once the ledger is known to take claims.
-	announced, open bool
+	// announced is true once a claim of the run may be pending.
+	announced bool
 	// waits is what the run waits for; empty where it goes on.
 	waits string
 	told  bool
@@ -98,14 +101,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // step looks at all reservations and does what is to be done next.
 func (r *run) step(ctx context.Context) (done bool, err error) {
-	if err := r.look(ctx); err != nil {
+	if err := r.readRoom(ctx); err != nil {
 		return false, err
 	}
 	r.waits = ""
-	all, err := r.ledger.Reservations(ctx)
+	look, err := r.ledger.Look(ctx, r.group.Addresses() > 0)
 	if err != nil {
 		return false, err
 	}
+	all := look.Reservations
+	r.lease(look.Leased)
 	if err := r.readable(all); err != nil {
 		return false, err
 	}
@@ -119,6 +124,8 @@ func (r *run) step(ctx context.Context) (done bool, err error) {
 		return err == nil, err
 	case own != nil && own.Pending != nil && own.Pending.Asked != r.asked && !own.Pending.Over(now):
 		return r.wait("another run, which reserves something else for the order: " + own.Pending.By)
+	case look.Closing:
+		return false, &ClosingError{Namespace: r.ledger.Namespace}
 	}
 	question := capacity.Reserving{Name: reserved.Name(r.order), Want: r.want, Room: r.room, Own: own.Own(r.asked, now), Others: r.pieces(others, now)}
 	return r.act(ctx, question, own, all, now)
@@ -147,23 +154,31 @@ func (r *run) act(ctx context.Context, question capacity.Reserving, own *reserve
 	return r.wait("others that reserve now, or whose runs have crashed")
 }
 
-// look reads what there is, unless what was read is fresh enough.
-func (r *run) look(ctx context.Context) error {
+// readRoom reads what there is, unless what was read is fresh enough.
+func (r *run) readRoom(ctx context.Context) error {
 	if !r.readAt.IsZero() && (r.waits == "" || time.Since(r.readAt) < roomLasts) {
 		return nil
 	}
 	var fold observed.Fold
-	addresses, err := readThere(ctx, r.cluster, r.cfg, &fold, r.group.Addresses() > 0)
+	pools, err := readThere(ctx, r.cluster, &fold, r.group.Addresses() > 0)
 	if err != nil {
 		return err
 	}
 	there := fold.CapacityFor(r.order.String())
-	r.usage, r.want, r.readAt = fold.Usage(), there.Asked(r.group), time.Now()
-	if addresses != nil { // those of the order's own lease are free to it
-		addresses.InUse -= min(addresses.InUse, r.usage.Addresses(r.order.String()))
-	}
-	r.room = capacity.Room{Cluster: there.Cluster(), Addresses: addresses, Levels: levels(r.cfg)}
+	r.pools, r.usage, r.want, r.readAt = pools, fold.Usage(), there.Asked(r.group), time.Now()
+	r.room = capacity.Room{Cluster: there.Cluster(), Levels: levels(r.cfg)}
 	return nil
+}
+
+// lease notes which addresses leases have: those of the order's own lease are free to it.
+func (r *run) lease(claims []*state.Claim) {
+	if r.group.Addresses() == 0 {
+		return
+	}
+	r.usage = r.usage.WithLeases(leasesOf(claims))
+	if r.room.Addresses = addressRoom(r.cfg, r.pools, claims); r.room.Addresses != nil {
+		r.room.Addresses.InUse -= min(r.room.Addresses.InUse, r.usage.Addresses(r.order.String()))
+	}
 }
 
 // pieces are what the reservations of others take beyond what their leases use.
@@ -181,23 +196,6 @@ func (r *run) wait(what string) (done bool, err error) {
 		r.opts.Waiting(what)
 	}
 	return false, nil
-}
-
-// checkOpen refuses where an uninstall is removing the ledger. An uninstall marks the ledger's namespace and then looks
-// for claims; a run announces its claim and then looks for the mark. So one of them sees the other.
-func (r *run) checkOpen(ctx context.Context) error {
-	if r.open {
-		return nil
-	}
-	namespace, err := r.cluster.Get(ctx, kinds.Namespace, "", r.ledger.Namespace)
-	switch {
-	case err != nil:
-		return err
-	case namespace != nil && (namespace.GetDeletionTimestamp() != nil || namespace.GetAnnotations()[lease.AnnotationClosing] != ""):
-		return &ClosingError{Namespace: r.ledger.Namespace}
-	}
-	r.open = true
-	return nil
 }
 
 // end is when something ends that begins now, in whole seconds.

@@ -10,9 +10,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
-	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -26,68 +26,73 @@ type Room struct {
 // ReadRoom reads what a cluster has to give: nodes, pods, volumes and addresses, and what is reserved of them.
 func ReadRoom(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (Room, error) {
 	var fold observed.Fold
-	var addresses *inventory.Addresses
-	var claims []*reserved.Claim
+	var pools view.Contents
+	var look ledger.Look
 	group, listCtx := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
-		claims, err = ledger.New(c, cfg.LedgerNamespace).Reservations(listCtx)
+		look, err = ledger.New(c, cfg.LedgerNamespace).Look(listCtx, true)
 		return err
 	})
 	group.Go(func() (err error) {
-		addresses, err = readThere(listCtx, c, cfg, &fold, true)
+		pools, err = readThere(listCtx, c, &fold, true)
 		return err
 	})
 	if err := group.Wait(); err != nil {
 		return Room{}, err
 	}
+	for l := range leasesOf(look.Leased) {
+		fold.Lease(l[0], l[1])
+	}
 	var notes []string
-	for _, claim := range claims {
+	for _, claim := range look.Reservations {
 		if claim.Unreadable != "" {
 			notes = append(notes, fmt.Sprintf("reservation %s does not count: %s", claim.ObjectName, claim.Unreadable))
 			continue
 		}
 		fold.Reserve(claim.Order.String(), claim.Hold())
 	}
-	room := Room{Capacity: fold.Capacity(), Addresses: addresses}
+	room := Room{Capacity: fold.Capacity(), Addresses: addressRoom(cfg, pools, look.Leased)}
 	room.Notes = append(room.Notes, notes...)
 	return room, nil
 }
 
-// readThere reads what there is apart from reservations; addresses where they are asked for.
-func readThere(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, fold *observed.Fold, addresses bool) (*inventory.Addresses, error) {
-	var pools view.Book
-	leased := map[[2]string]bool{}
+// readThere reads what there is apart from the ledger; where addresses are asked for, MetalLB's pools and what it has
+// granted are what it returns.
+func readThere(ctx context.Context, c *cluster.Cluster, fold *observed.Fold, addresses bool) (pools view.Contents, err error) {
 	group, ctx := parallel.WithContext(ctx)
 	group.Go(func() error { return capacity.Read(ctx, c, fold) })
 	if addresses {
-		group.Go(func() error {
-			read, err := book.Read(ctx, c, cfg, view.SubjectPools)
-			if err == nil {
-				pools = *read
-			}
-			return err
-		})
 		group.Go(func() (err error) {
-			leased, err = ledger.New(c, cfg.LedgerNamespace).Leased(ctx)
+			pools, err = book.ReadPools(ctx, c)
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	for l := range leased {
-		fold.Lease(l[0], l[1])
-	}
-	return addressRoom(pools.Pools), nil
+	err = group.Wait()
+	return pools, err
 }
 
-// addressRoom adds up what pools have.
-func addressRoom(pools []view.PoolRow) *inventory.Addresses {
-	if len(pools) == 0 {
+// leasesOf are the orders whose leases hold addresses or IP endpoints, each with the sharing keys of those.
+func leasesOf(claims []*state.Claim) map[[2]string]bool {
+	out := map[[2]string]bool{}
+	for _, c := range claims {
+		for _, p := range c.Parts {
+			if c.Unreadable == "" {
+				out[[2]string{p.Lease.Order().String(), c.SharingKey}] = true
+			}
+		}
+	}
+	return out
+}
+
+// addressRoom adds up what pools have; nil where the configuration has none.
+func addressRoom(cfg *config.ProviderConfig, pools view.Contents, claims []*state.Claim) *inventory.Addresses {
+	pools.Claims = claims
+	rows := view.NewBook(cfg, pools, view.SubjectPools).Pools
+	if len(rows) == 0 {
 		return nil
 	}
 	var a inventory.Addresses
-	for _, p := range pools {
+	for _, p := range rows {
 		a.Total, a.InUse = inventory.Sum(a.Total, uint64(max(p.Addresses, 0))), inventory.Sum(a.InUse, uint64(max(p.Used, 0)))
 	}
 	return &a

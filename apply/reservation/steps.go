@@ -20,17 +20,12 @@ func (r *run) announce(ctx context.Context, own *reserved.Claim, part *reserved.
 	}
 	claim.Pending = part
 	r.announced = true
-	if _, err := r.ledger.PutReservation(ctx, &claim); err != nil {
-		return err
-	}
-	return r.checkOpen(ctx)
+	_, err := r.ledger.PutReservation(ctx, &claim)
+	return err
 }
 
 // bind makes what is pending what is reserved: it was listed beside all others, and fits.
 func (r *run) bind(ctx context.Context, own *reserved.Claim, now time.Time) (done bool, err error) {
-	if err := r.checkOpen(ctx); err != nil {
-		return false, err
-	}
 	claim, part := *own, *own.Pending
 	part.By, part.Run = r.by, r.nonce
 	r.ends(&part, own.Bound, now)

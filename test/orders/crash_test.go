@@ -20,8 +20,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-// ofLedger is true for requests about reservations, or about the ledger's namespace. What is read of nodes and pods comes
-// before the first of them.
+// ofLedger is true for requests about reservations, or about anything else of the ledger. What is read of nodes and pods
+// comes before the first of them.
 func ofLedger(r *http.Request) bool {
 	return strings.Contains(r.URL.Path, "/leases") || strings.HasSuffix(r.URL.Path, "/namespaces/akash-net")
 }
@@ -92,11 +92,13 @@ func TestKilledAtEachRequest(t *testing.T) {
 		before  string
 		command func(context.Context, *reservation.Orders, lease.Order) error
 		cpu     uint64
+		// requests is how many the command makes of the ledger.
+		requests int64
 	}{
-		"reserve":   {"", reserves(file), 1000},
-		"renew":     {file, reserves(file), 1000},
-		"move":      {file, reserves(larger), 3000},
-		"unreserve": {file, unreserves, 0},
+		"reserve":   {"", reserves(file), 1000, 4},
+		"renew":     {file, reserves(file), 1000, 2},
+		"move":      {file, reserves(larger), 3000, 4},
+		"unreserve": {file, unreserves, 0, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			prepared := func() lease.Order {
@@ -132,7 +134,9 @@ func TestKilledAtEachRequest(t *testing.T) {
 				}
 				harness.Run(t.Context(), "unreserve", "--order", order.String(), "--ignore-not-found").Exits(t, 0)
 			}
-			t.Logf("%d requests", last)
+			if last != work.requests {
+				t.Errorf("%d requests, and %d are enough", last, work.requests)
+			}
 		})
 	}
 }

@@ -220,6 +220,16 @@ func (f *Fold) Usage() Usage {
 	return u
 }
 
+// WithLeases is the usage with other IP endpoints that leases have claimed: pairs of an order and a sharing key, as Fold.Lease
+// takes them.
+func (u Usage) WithLeases(leases map[[2]string]bool) Usage {
+	u.leased = map[string]map[string]bool{}
+	for l := range leases {
+		inner(u.leased, l[0])[l[1]] = true
+	}
+	return u
+}
+
 // Addresses is how many addresses the lease of an order has: one for each IP endpoint.
 func (u Usage) Addresses(order string) uint64 { return uint64(len(u.leased[order])) }
 

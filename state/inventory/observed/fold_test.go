@@ -295,3 +295,19 @@ func TestAskedForTheDefaultClass(t *testing.T) {
 		t.Errorf("a class of that name: got %s", got)
 	}
 }
+
+// What leases have claimed can be read anew without the pods: the usage before stays what it was.
+func TestWithLeases(t *testing.T) {
+	var f observed.Fold
+	f.Lease("akash1a/1/1/1", "old")
+	before := f.Usage()
+	now := before.WithLeases(map[[2]string]bool{{"akash1a/1/1/1", "new"}: true, {"akash1a/1/1/1", "newer"}: true, {"akash1b/1/1/1", "new"}: true})
+	for order, want := range map[string][2]uint64{"akash1a/1/1/1": {1, 2}, "akash1b/1/1/1": {0, 1}, "akash1c/1/1/1": {0, 0}} {
+		if got := [2]uint64{before.Addresses(order), now.Addresses(order)}; got != want {
+			t.Errorf("%s has %v addresses, want %v", order, got, want)
+		}
+	}
+	if rest := now.Beyond("akash1a/1/1/1", inventory.Hold{Addresses: 3}); rest.Addresses != 1 {
+		t.Errorf("beyond its leases it holds %+v", rest)
+	}
+}

@@ -1,0 +1,20 @@
+package book
+
+import (
+	"context"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// ReadPools reads what MetalLB has to give and has granted, apart from the claims.
+func ReadPools(ctx context.Context, c *cluster.Cluster) (view.Contents, error) {
+	r := bookReader{cluster: c}
+	group, ctx := parallel.WithContext(ctx)
+	for _, kind := range bookKinds([]view.Subject{view.SubjectPools}) {
+		group.Go(func() error { return r.list(ctx, kind) })
+	}
+	err := group.Wait()
+	return r.contents, err
+}

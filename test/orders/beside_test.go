@@ -1,0 +1,90 @@
+package orders
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/akash-net/kubectl-akash-net/apply/reservation"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+// A lease that takes the last address after an order has looked, and before it binds, has it: the order is refused and
+// leaves nothing. Where the lease is the order's own it is no rival.
+func TestAnAddressGoesBeforeTheBind(t *testing.T) {
+	for name, own := range map[string]bool{"to another lease": false, "to the order's lease": true} {
+		t.Run(name, func(t *testing.T) {
+			free(t)
+			harness.Node(t, "before-1", nil, harness.Amounts("4", "8Gi"))
+			cfgFile := harness.Configure(t, `ip: {ranges: ["203.0.113.64/32"]}`)
+			order := newOrder()
+			id := harness.LeaseOf(harness.NewOwner(), 7)
+			if own {
+				id = lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq, Provider: harness.Provider}
+			}
+			takes := func() {
+				if r := harness.Run(context.WithoutCancel(t.Context()), "reserve", "--lease", id.String(), "--address", "auto", "--endpoint", "e0", "--config", cfgFile); r.Code != 0 {
+					t.Error(r)
+				}
+			}
+			t.Cleanup(func() { harness.Run(context.WithoutCancel(t.Context()), "release", id.String(), "--config", cfgFile) })
+			cfg := config.Default()
+			r, err := config.ParseRange("203.0.113.64/32")
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.IP.Ranges.Include = []config.Range{r}
+			file := sdl(t, group{resources: small, addresses: 1})
+			_, _, err = reservation.New(connect(t, afterWrites(1, takes)), cfg).Reserve(t.Context(), order, groupOf(t, file, order), reservation.Options{})
+			refused, ok := errors.AsType[*reservation.RefusedError](err)
+			now := claimOf(t, order)
+			switch {
+			case own && (err != nil || now == nil || now.Bound == nil):
+				t.Errorf("%v, and it has reserved %+v", err, now)
+			case !own && (!ok || now != nil || !strings.Contains(refused.Error(), "1 leased address wanted, none is left")):
+				t.Errorf("%v, and it has reserved %+v", err, now)
+			}
+		})
+	}
+}
+
+// While an uninstall removes the ledger nothing is reserved, also where that began between a run's announcement and its
+// second look: of the two one sees the other.
+func TestNothingIsReservedOfALedgerThatGoes(t *testing.T) {
+	free(t)
+	harness.Node(t, "closing-1", nil, harness.Amounts("4", "8Gi"))
+	now := harness.ServerTime(t)
+	uninstall := &state.Announcement{Nonce: "uninstallrun0", By: "a@b", Version: "v1", Begun: now, Renewed: now, Lasts: time.Minute, Phase: state.Closing}
+	objects := harness.Objects.Resource(leases).Namespace("akash-net")
+	begins := func() {
+		body, err := json.Marshal(uninstall.Configuration("akash-net"))
+		if err == nil {
+			_, err = objects.Patch(context.WithoutCancel(t.Context()), uninstall.Name(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() {
+		_ = objects.Delete(context.WithoutCancel(t.Context()), uninstall.Name(), metav1.DeleteOptions{})
+	})
+	order, file := newOrder(), sdl(t, group{resources: small})
+	_, _, err := reservation.New(connect(t, afterWrites(1, begins)), config.Default()).Reserve(t.Context(), order, groupOf(t, file, order), reservation.Options{})
+	if _, closing := errors.AsType[*reservation.ClosingError](err); !closing || claimOf(t, order) != nil {
+		t.Errorf("%v, and it has reserved %+v", err, claimOf(t, order))
+	}
+	reserve(t, 1, order, file).Says(t, "is being uninstalled, and takes no reservations")
+	if err := objects.Delete(t.Context(), uninstall.Name(), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	reserve(t, 0, order, file)
+}
