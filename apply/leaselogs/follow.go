@@ -2,6 +2,7 @@ package leaselogs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -28,11 +29,15 @@ type following struct {
 	mu sync.Mutex
 	// begun are the sources that are, or were, read; noted those that were said to wait.
 	begun, noted map[string]bool
+	// reading are how many are to be read, and have not ended.
+	reading int
+	// seen is true once there was a pod.
+	seen bool
 	// first is true until the pods have been listed once.
 	first bool
 }
 
-// follow reads the containers that are there and those that start later, each until it ends.
+// follow reads the containers that are there and those that start later, each until it ends. It ends with the lease.
 func (r *reader) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -43,7 +48,13 @@ func (r *reader) follow(ctx context.Context) error {
 			return f.see(streams, pods)
 		})
 	})
-	return group.Wait()
+	group.Go(func() error { return f.awaitClosed(streams) })
+	err := group.Wait()
+	if errors.Is(err, errClosed) {
+		r.note("What was followed has ended: neither its pods nor what makes them are left.")
+		return nil
+	}
+	return err
 }
 
 // see begins to follow the containers of pods that have started and are not followed yet.
@@ -55,7 +66,7 @@ func (f *following) see(ctx context.Context, pods []*unstructured.Unstructured) 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	first := f.first
-	f.first = false
+	f.first, f.seen = false, f.seen || len(sources) > 0
 	started := 0
 	for _, s := range sources {
 		if s.waits == "" && !f.begun[s.key] {
@@ -78,7 +89,11 @@ func (f *following) see(ctx context.Context, pods []*unstructured.Unstructured) 
 		case f.begun[s.key]:
 		case s.waits == "":
 			f.begun[s.key] = true
-			f.group.Go(func() error { return f.run(ctx, s, first) })
+			f.reading++
+			f.group.Go(func() error {
+				defer f.ends()
+				return f.run(ctx, s, first)
+			})
 		case first && !f.noted[s.key]:
 			f.noted[s.key] = true
 			f.note(fmt.Sprintf("%s has no logs yet: %s", s.name(), s.waits))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,10 @@ type world struct {
 
 	mu    sync.Mutex
 	asked map[string]int
+	// gone is true once lists have no pods any more. Left are how many workloads lists have yet, by their resource, one fewer
+	// each time; nil where nobody may look.
+	gone bool
+	left map[string]int
 }
 
 func pod(name string, restarts int, state string) map[string]any {
@@ -55,6 +60,8 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	pods := "/api/v1/namespaces/" + id.Namespace() + "/pods"
 	out.Header().Set("Content-Type", "application/json")
 	switch {
+	case strings.HasPrefix(r.URL.Path, "/apis/apps/v1/"), r.URL.Path == pods && strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadataList"):
+		w.metas(out, r)
 	case r.URL.Path == pods && r.URL.Query().Get("watch") == "":
 		_ = json.NewEncoder(out).Encode(map[string]any{"apiVersion": "v1", "kind": "PodList", "metadata": map[string]any{"resourceVersion": "1"}, "items": w.pods})
 	case r.URL.Path == pods:
@@ -87,6 +94,27 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
 		}
 	}
+}
+
+// metas answers a list of metadata.
+func (w *world) metas(out http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	resource, items := path.Base(r.URL.Path), []map[string]any{{"metadata": map[string]any{"name": "a"}}}
+	switch {
+	case resource == "pods":
+		if w.gone {
+			items = nil
+		}
+	case w.left == nil:
+		out.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(out, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"not you"}`)
+		return
+	default:
+		items = items[:min(max(w.left[resource], 0), 1)]
+		w.left[resource]--
+	}
+	_ = json.NewEncoder(out).Encode(map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "metadata": map[string]any{"resourceVersion": "1"}, "items": items})
 }
 
 // awaits waits until the log of a pod was asked for.
@@ -133,6 +161,13 @@ func (o *output) awaits(t *testing.T, texts ...string) {
 // follows begins to follow; what it returns ends that.
 func follows(t *testing.T, w *world, opts leaselogs.Options) (printed, noted *output, end func() error) {
 	t.Helper()
+	printed, noted, _, end = begins(t, w, opts)
+	return printed, noted, end
+}
+
+// begins begins to follow; done tells how that has ended, end ends it.
+func begins(t *testing.T, w *world, opts leaselogs.Options) (printed, noted *output, done chan error, end func() error) {
+	t.Helper()
 	w.t, w.changes, w.asked = t, make(chan map[string]any), map[string]int{}
 	server := httptest.NewServer(w)
 	t.Cleanup(server.Close)
@@ -142,13 +177,13 @@ func follows(t *testing.T, w *world, opts leaselogs.Options) (printed, noted *ou
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	printed, noted = &output{}, &output{}
-	done := make(chan error, 1)
+	done = make(chan error, 1)
 	opts.Follow = true
 	go func() {
 		done <- leaselogs.Stream(ctx, c, id, opts, printed, func(s string) { fmt.Fprintln(noted, s) })
 	}()
 	t.Cleanup(cancel)
-	return printed, noted, func() error {
+	return printed, noted, done, func() error {
 		cancel()
 		return <-done
 	}
@@ -238,6 +273,41 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 func TestFullOutputEndsAll(t *testing.T) {
 	err := stream(t, []map[string]any{pod("a", 0, "running"), pod("b", 0, "running")}, full{}, 5)
 	if err == nil || !strings.Contains(err.Error(), "the output cannot be written: disk full") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// It ends when neither pods nor workloads are left, and not before.
+func TestEndOfALease(t *testing.T) {
+	ended := make(chan struct{})
+	w := &world{pods: []map[string]any{pod("a", 0, "running")}, left: map[string]int{"deployments": 2, "statefulsets": 1}, logs: func(string, int) (int, string, bool) {
+		<-ended
+		return http.StatusOK, "bye\n", true
+	}}
+	_, noted, done, _ := begins(t, w, leaselogs.Options{Streams: 5})
+	w.awaits("a")
+	w.mu.Lock()
+	w.gone = true
+	w.mu.Unlock()
+	close(ended)
+	if err := <-done; err != nil || !strings.Contains(noted.String(), "What was followed has ended") {
+		t.Errorf("it ended with %v, and noted %q", err, noted)
+	}
+	if w.left["deployments"] >= 0 || w.left["statefulsets"] >= 0 {
+		t.Errorf("it ended while there were workloads: %v", w.left)
+	}
+}
+
+// Who may not look for workloads is told that no end is noticed, once, and follows on.
+func TestEndThatIsNotNoticed(t *testing.T) {
+	w := &world{gone: true, logs: func(string, int) (int, string, bool) { return http.StatusOK, "hello\n", true }}
+	printed, noted, _, end := begins(t, w, leaselogs.Options{Streams: 5})
+	w.changes <- pod("a", 0, "running")
+	printed.awaits(t, "hello")
+	noted.awaits(t, "No end of the lease is noticed: ", "--clusterrole=akash-net-logs")
+	w.changes <- pod("b", 0, "running")
+	printed.awaits(t, "[pod/b/web] hello")
+	if err := end(); !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)
 	}
 }

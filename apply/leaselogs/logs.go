@@ -25,7 +25,7 @@ const Role = "akash-net-logs"
 type Options struct {
 	// Service is the one whose containers are read; empty for all of the lease.
 	Service string
-	// Follow goes on until the context ends, with the pods that start meanwhile.
+	// Follow goes on until the context or the lease ends, with the pods that start meanwhile.
 	Follow bool
 	// Log is what is asked of each container; Container and Follow are set here.
 	Log corev1.PodLogOptions
@@ -51,7 +51,8 @@ type reader struct {
 }
 
 // Stream writes the logs of a lease's containers. What cannot be read of one does not keep the others: it is noted, and
-// fails in the end. With Follow it returns when the context ends. It fails with ErrNoPods, and with a cluster.RoleError.
+// fails in the end. With Follow it returns when the context ends, or
+// when nothing is left of the lease that could print. It fails with ErrNoPods, and with a cluster.RoleError.
 func Stream(ctx context.Context, c *cluster.Cluster, id lease.ID, opts Options, out io.Writer, note func(string)) error {
 	r := &reader{cluster: c, namespace: id.Namespace(), opts: opts, note: note}
 	r.mixer.out, r.mixer.prefix = out, func() bool { return r.several }

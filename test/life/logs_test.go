@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -239,4 +241,57 @@ func TestRightsForLogs(t *testing.T) {
 	})
 	same(t, got, "hello")
 	harness.RunAs(t.Context(), kubeconfig, "events", d.id.String()).Exits(t, 1).Says(t, "not allowed", "--clusterrole=akash-net-status")
+}
+
+// Whoever follows a lease is done when it is closed: its pods have ended, and nothing is left that would make others. A pod that
+// is replaced ends nothing.
+func TestLogsEndWithTheLease(t *testing.T) {
+	t.Parallel()
+	for name, closes := range map[string]func(ns string) []string{
+		"released": func(ns string) []string {
+			return []string{"-n", ns, "delete", "deployments,statefulsets", "--all", "--wait=false"}
+		},
+		"namespace is gone": func(ns string) []string { return []string{"delete", "namespace", ns, "--wait=false"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, kubelet := newDeployment(), harness.StartKubelet(t)
+			d.deploy(t, "1")
+			ns := d.id.Namespace()
+			gone := func(p corev1.Pod) {
+				t.Helper()
+				kubelet.Ends(p)
+				if err := harness.Client().CoreV1().Pods(ns).Delete(t.Context(), p.Name, *metav1.NewDeleteOptions(0)); err != nil && !apierrors.IsNotFound(err) {
+					t.Fatal(err)
+				}
+			}
+			first := harness.Pods(t, ns, "web", 1)[0]
+			kubelet.Runs(t, first)
+			kubelet.Prints(first, "old\n")
+			all, web := follow(t, "logs", d.id.String(), "-f"), follow(t, "logs", d.id.String(), "-f", "--service", "web", "--prefix=false")
+			all.expects("old")
+			web.expects("old")
+
+			gone(first)
+			next := first
+			harness.Eventually(t, "the pod is replaced", func(context.Context) (bool, error) {
+				next = harness.Pods(t, ns, "web", 1)[0]
+				return next.Name != first.Name, nil
+			})
+			kubelet.Prints(next, "new\n")
+			kubelet.Runs(t, next)
+			all.expects("new")
+			web.expects("new")
+
+			if err := harness.Kubectl(t.Context(), "", nil, closes(ns)...); err != nil {
+				t.Fatal(err)
+			}
+			gone(next)
+			for _, s := range []*stream{all, web} {
+				if code, errOut := s.wait(); code != 0 || !strings.Contains(errOut, "What was followed has ended") {
+					t.Errorf("exit code %d, %s", code, errOut)
+				}
+			}
+		})
+	}
 }
