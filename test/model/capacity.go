@@ -2,6 +2,8 @@ package model
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
@@ -22,24 +24,21 @@ type Capacity struct {
 	// ones bind where they should wait for those that sort later, and Stubborn ones wait where they should yield; Tidy
 	// ones never evict.
 	Blind, Deaf, Unpinned, Hasty, Rude, Stubborn, Tidy bool
+	// Secretive runs show nobody what they move to; Careless ones let go of all that they have when they withdraw.
+	Secretive, Careless bool
 }
 
 // Bidder is a run: as many replicas as it has, of so many CPUs each.
 type Bidder struct {
 	Replicas uint32
 	CPUs     uint64
+	// Has is how many CPUs of the first node its order has reserved before, for another group: the run moves that.
+	Has uint8
 	// Releases is true for one that gives its claim back some time; Ends for one whose hold ends.
 	Releases, Ends bool
 }
 
 const maxBidders = 4
-
-// bid is a claim in the ledger; the zero value is none.
-type bid struct {
-	there, bound, over bool
-	// takes is how many CPUs it takes of each node.
-	takes [2]uint8
-}
 
 type bidPhase uint8
 
@@ -56,10 +55,9 @@ type bidder struct {
 	phase bidPhase
 	step  capacity.Step
 	takes [2]uint8
-	// had is true where the run had a claim when it listed; stale has a bit for each claim that has changed since, and
-	// evicts one for each that it removes.
-	had           bool
-	stale, evicts uint8
+	// stale has a bit for each claim that has changed since the run listed, evicts one for each that it removes, and halves
+	// one for each of which only that goes to which it is moved.
+	stale, evicts, halves uint8
 	// listed is true once the run has looked; full once what it wants did not fit beside what was bound, at a moment
 	// since.
 	listed, full bool
@@ -92,28 +90,14 @@ func (w *Capacity) want(i int) inventory.Group {
 	return inventory.Group{Resources: []inventory.Resource{{ID: 1, Count: w.Runs[i].Replicas, CPU: w.Runs[i].CPUs}}}
 }
 
-func (b bid) claim(i int) capacity.Claim {
-	c := capacity.Claim{Name: fmt.Sprint("rs--", i), Bound: b.bound, Over: b.over, Hold: inventory.Hold{Nodes: map[string]inventory.Amounts{}}}
-	for n, cpus := range b.takes {
-		if cpus > 0 {
-			c.Hold.Nodes[nodeName(n)] = inventory.Amounts{CPU: uint64(cpus)}
-		}
-	}
-	return c
-}
-
 // decide is what package capacity says to a run of what it lists.
 func (w *Capacity) decide(s *auction, i int) capacity.Next {
-	r := capacity.Reserving{Name: fmt.Sprint("rs--", i), Want: w.want(i), Room: w.room()}
-	for k, b := range s.bids {
-		switch {
-		case !b.there:
-		case k == i:
-			own := b.claim(k)
-			r.Own = &own
-		default:
-			r.Others = append(r.Others, b.claim(k))
-		}
+	r := capacity.Reserving{Name: fmt.Sprint("rs--", i), Want: w.want(i), Room: w.room(), Others: w.pieces(s, i)}
+	if s.bids[i].there {
+		r.Own = s.bids[i].claim(i).Own(asked, now)
+	}
+	if w.Secretive {
+		r.Others = slices.DeleteFunc(r.Others, func(c capacity.Claim) bool { return strings.HasSuffix(c.Name, "+") })
 	}
 	if w.Deaf && r.Own != nil {
 		var heard []capacity.Claim
@@ -142,16 +126,21 @@ func (w *Capacity) decide(s *auction, i int) capacity.Next {
 func (w *Capacity) list(s auction, i int) auction {
 	next := w.decide(&s, i)
 	r := &s.runs[i]
-	r.listed, r.had, r.stale, r.evicts = true, s.bids[i].there, 0, 0
+	r.listed, r.stale, r.evicts, r.halves = true, 0, 0, 0
 	r.step, r.takes = next.Step, [2]uint8{}
 	for n := range r.takes {
 		r.takes[n] = uint8(next.Hold.Nodes[nodeName(n)].CPU)
 	}
-	if next.Step == capacity.Bind {
-		r.takes = s.bids[i].takes
+	if b := s.bids[i]; next.Step == capacity.Bind {
+		if r.takes = b.takes; b.moves {
+			r.takes = b.to
+		}
 	}
 	for _, name := range next.Evict {
-		r.evicts |= 1 << (name[len(name)-1] - '0')
+		k := name[len("rs--")] - '0'
+		if r.evicts |= 1 << k; strings.HasSuffix(name, "+") {
+			r.halves |= 1 << k
+		}
 	}
 	switch next.Step {
 	case capacity.Wait:
@@ -171,9 +160,9 @@ func (w *Capacity) fill(s *auction) {
 	for i := range w.Runs {
 		if r := &s.runs[i]; r.listed && !r.full {
 			var beside []inventory.Hold
-			for k, b := range s.bids {
-				if b.there && b.bound && !b.over && k != i {
-					beside = append(beside, b.claim(k).Hold)
+			for _, c := range w.pieces(s, i) {
+				if c.Bound && !c.Over {
+					beside = append(beside, c.Hold)
 				}
 			}
 			_, refusal := w.room().Place(w.want(i), beside)
@@ -200,22 +189,28 @@ func (w *Capacity) act(s auction, i int) auction {
 	case r.step == capacity.Evict:
 		for k := range w.Runs {
 			if r.evicts&(1<<k) != 0 && (r.stale&(1<<k) == 0 || w.Unpinned) {
-				w.write(&s, k, bid{})
+				b := bid{}
+				if r.halves&(1<<k) != 0 && !s.bids[k].over {
+					b = s.bids[k].stays()
+				}
+				w.write(&s, k, b)
 			}
 		}
 	case !pinned:
 	case r.step == capacity.Announce:
-		w.write(&s, i, bid{there: true, takes: r.takes})
+		b := bid{there: true, takes: r.takes}
+		if s.bids[i].former {
+			b = s.bids[i]
+			b.moves, b.movesOver, b.to = true, false, r.takes
+		}
+		w.write(&s, i, b)
 		if w.Blind {
 			s.runs[i].phase, s.runs[i].step, s.runs[i].stale = bidActs, capacity.Bind, 0
 		}
 	case r.step == capacity.Bind:
-		b := s.bids[i]
-		if !b.there && w.Unpinned { // an apply without a pin makes the claim anew
-			b.takes = r.takes
-		}
-		b.there, b.bound, b.over = true, true, false
-		w.write(&s, i, b)
+		w.write(&s, i, bid{there: true, bound: true, takes: r.takes}) // an apply without a pin makes the claim anew
+	case r.step == capacity.Withdraw && s.bids[i].former && !w.Careless:
+		w.write(&s, i, s.bids[i].stays())
 	case r.step == capacity.Withdraw:
 		w.write(&s, i, bid{})
 	}
@@ -246,29 +241,34 @@ func (w *Capacity) next(s auction) []bidStep {
 			to.runs[i].phase = bidCrashed
 			out = append(out, bidStep{to, false})
 		}
-		if to, live, ok := w.runOut(s, i); ok {
-			out = append(out, bidStep{to, live})
-		}
+		out = append(out, w.runOut(s, i)...)
 	}
 	return out
 }
 
-// runOut is the end of a claim's time: of a hold, or of one that pends for too long.
-func (w *Capacity) runOut(s auction, i int) (to auction, live, ok bool) {
+// runOut is the end of the time of a claim's parts: of a hold, or of what pends for too long. Time changes nothing in the
+// object: what was listed is still what is written to.
+func (w *Capacity) runOut(s auction, i int) (out []bidStep) {
 	b, crashed := s.bids[i], s.runs[i].phase == bidCrashed
-	switch {
-	case !b.there || b.over:
-		return s, false, false
-	case b.bound && !w.Runs[i].Ends, b.bound && s.runs[i].phase != bidGranted && !crashed:
-		return s, false, false
-	case !b.bound && !crashed:
-		if int(s.stalls) >= w.Stalls {
-			return s, false, false
-		}
+	ends := w.Runs[i].Ends && (b.former || crashed || s.runs[i].phase == bidGranted)
+	if b.there && b.bound && !b.over && ends {
+		to := s
+		to.bids[i].over = true
+		w.fill(&to)
+		out = append(out, bidStep{to, crashed})
+	}
+	over := &b.over
+	if b.moves {
+		over = &b.movesOver
+	}
+	if !b.there || b.bound && !b.moves || *over || !crashed && int(s.stalls) >= w.Stalls {
+		return out
+	}
+	*over = true
+	if !crashed {
 		s.stalls++
 	}
-	// Time changes nothing in the object: what was listed is still what is written to.
-	s.bids[i].over = true
+	s.bids[i] = b
 	w.fill(&s)
-	return s, crashed, true
+	return append(out, bidStep{s, crashed})
 }

@@ -1,13 +1,18 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+)
 
 // CapacityResult is what a search has found: the number of states, and ways to bad ones.
 type CapacityResult struct {
 	States int
 	// Oversold: more is bound of a node than it has. Denied: a run was refused what was free throughout. AllLost: all
 	// runs were refused, though none has crashed and each alone would fit. Stuck: not all runs can come to an end.
-	Oversold, Denied, AllLost, Stuck []string
+	// Lost: what an order had reserved is gone, though nobody has given it up and nothing else is bound for the order.
+	Oversold, Denied, AllLost, Stuck, Lost []string
 }
 
 // Search walks through all states.
@@ -17,7 +22,7 @@ func (w *Capacity) Search() CapacityResult {
 		back []int
 		good bool
 	}
-	nodes, states, index := []node{{from: -1}}, []auction{{}}, map[auction]int{{}: 0}
+	nodes, states, index := []node{{from: -1}}, []auction{w.start()}, map[auction]int{w.start(): 0}
 	var result CapacityResult
 	note := func(found *[]string, bad bool, i int) {
 		if !bad || *found != nil {
@@ -32,6 +37,7 @@ func (w *Capacity) Search() CapacityResult {
 		s := states[i]
 		note(&result.Oversold, w.oversold(&s), i)
 		note(&result.Denied, w.denied(&s), i)
+		note(&result.Lost, w.lost(&s), i)
 		if w.ended(&s) {
 			nodes[i].good = true
 			ends = append(ends, i)
@@ -90,6 +96,15 @@ func (w *Capacity) denied(s *auction) bool {
 	return false
 }
 
+func (w *Capacity) lost(s *auction) bool {
+	for i, run := range w.Runs {
+		if b := s.bids[i]; run.Has > 0 && !run.Ends && !s.runs[i].released && (!b.there || !b.bound) {
+			return true
+		}
+	}
+	return false
+}
+
 func (w *Capacity) ended(s *auction) bool {
 	for i := range w.Runs {
 		if p := s.runs[i].phase; p == bidLists || p == bidActs {
@@ -100,8 +115,13 @@ func (w *Capacity) ended(s *auction) bool {
 }
 
 func (w *Capacity) allRefused(s *auction) bool {
+	first := w.start()
 	for i := range w.Runs {
-		if _, refusal := w.room().Place(w.want(i), nil); refusal != nil || s.runs[i].phase != bidRefused {
+		var beside []inventory.Hold
+		for _, c := range w.pieces(&first, i) {
+			beside = append(beside, c.Hold)
+		}
+		if _, refusal := w.room().Place(w.want(i), beside); refusal != nil || s.runs[i].phase != bidRefused {
 			return false
 		}
 	}
@@ -120,6 +140,9 @@ func (w *Capacity) describe(s *auction) string {
 		}
 		if b := s.bids[i]; b.there {
 			text += fmt.Sprintf(" [%v bound %v over %v]", b.takes, b.bound, b.over)
+		}
+		if b := s.bids[i]; b.moves {
+			text += fmt.Sprintf(" [moves to %v over %v]", b.to, b.movesOver)
 		}
 		text += "; "
 	}

@@ -17,10 +17,18 @@ var auctions = map[string]Capacity{
 	"one that releases":             {Nodes: [2]int64{1, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 1, Releases: true}, {Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 1}}, Stalls: 1},
 	"one whose hold ends":           {Nodes: [2]int64{1, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 1, Ends: true}, {Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 1}}, Crashes: 1},
 	"a hold that ends on two nodes": {Nodes: [2]int64{1, 1}, Runs: []Bidder{{Replicas: 2, CPUs: 1, Ends: true}, {Replicas: 1, CPUs: 1, Releases: true}, {Replicas: 1, CPUs: 1}}, Stalls: 1},
+	"a move beside a new one":       {Nodes: [2]int64{2, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 2, Has: 1}, {Replicas: 1, CPUs: 1}}, Crashes: 1, Stalls: 1},
+	"a new one beside a move":       {Nodes: [2]int64{2, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 2, Has: 1}, {Replicas: 1, CPUs: 1}}, Crashes: 1},
+	"two moves for the last":        {Nodes: [2]int64{3, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 2, Has: 1}, {Replicas: 1, CPUs: 2, Has: 1}}, Crashes: 1, Stalls: 1},
+	"two moves in each other's way": {Nodes: [2]int64{2, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 2, Has: 1}, {Replicas: 1, CPUs: 2, Has: 1}}, Crashes: 1, Stalls: 1},
+	"a move to the other node":      {Nodes: [2]int64{1, 2}, Runs: []Bidder{{Replicas: 1, CPUs: 2, Has: 1}, {Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 1}}, Crashes: 1},
+	"a move to less":                {Nodes: [2]int64{2, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 1, Has: 2}, {Replicas: 1, CPUs: 1}}, Crashes: 1, Stalls: 1},
+	"a move of a hold that ends":    {Nodes: [2]int64{2, 0}, Runs: []Bidder{{Replicas: 1, CPUs: 2, Has: 1, Ends: true}, {Replicas: 1, CPUs: 2}}, Crashes: 1, Stalls: 1},
+	"a move that is given up":       {Nodes: [2]int64{2, 1}, Runs: []Bidder{{Replicas: 3, CPUs: 1, Has: 1, Releases: true}, {Replicas: 1, CPUs: 1}, {Replicas: 1, CPUs: 1, Has: 1}}, Crashes: 1},
 }
 
 func bad(r CapacityResult) map[string][]string {
-	return map[string][]string{"more is sold than there is": r.Oversold, "a run is refused what was free throughout": r.Denied, "all are refused": r.AllLost, "runs are stuck": r.Stuck}
+	return map[string][]string{"more is sold than there is": r.Oversold, "a run is refused what was free throughout": r.Denied, "all are refused": r.AllLost, "runs are stuck": r.Stuck, "what was reserved is gone": r.Lost}
 }
 
 func TestCapacity(t *testing.T) {
@@ -50,6 +58,8 @@ func TestCapacityRules(t *testing.T) {
 		"waiting before one's announcement": {func(w *Capacity) { w.Hasty = true }, func(r CapacityResult) []string { return r.Denied }},
 		"waiting for those that yield":      {func(w *Capacity) { w.Rude = true }, func(r CapacityResult) []string { return r.Oversold }},
 		"yielding to those that sort first": {func(w *Capacity) { w.Stubborn = true }, func(r CapacityResult) []string { return r.Stuck }},
+		"what is moved to counts":           {func(w *Capacity) { w.Secretive = true }, func(r CapacityResult) []string { return r.Oversold }},
+		"a withdrawal leaves what one has":  {func(w *Capacity) { w.Careless = true }, func(r CapacityResult) []string { return r.Lost }},
 		"removing what is over":             {func(w *Capacity) { w.Tidy = true }, func(r CapacityResult) []string { return r.Stuck }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -53,8 +54,11 @@ func killed(at int64, after bool, dead chan<- struct{}) func(*rest.Config) {
 	})
 }
 
+// work is a command that does something for an order.
+type work func(context.Context, *cluster.Cluster, lease.Order) error
+
 // requestsOf counts the requests of the ledger that a command makes.
-func requestsOf(t *testing.T, do func(*reservation.Orders) error) (n int64) {
+func requestsOf(t *testing.T, do work, order lease.Order) (n int64) {
 	t.Helper()
 	var seen atomic.Int64
 	c := connect(t, through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -63,14 +67,52 @@ func requestsOf(t *testing.T, do func(*reservation.Orders) error) (n int64) {
 		}
 		return next.RoundTrip(r)
 	}))
-	if err := do(reservation.New(c, config.Default())); err != nil {
+	if err := do(t.Context(), c, order); err != nil {
 		t.Fatal(err)
 	}
 	return seen.Load()
 }
 
-// A run that is killed before or after any of its requests takes nothing from anybody else; run again the command does what
-// it would have done. So does another order, once what was announced is over.
+// kill runs a command that is killed at a request, and returns when it is dead.
+func kill(t *testing.T, do work, order lease.Order, at int64, after bool) {
+	t.Helper()
+	dead, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = do(context.WithoutCancel(t.Context()), connect(t, killed(at, after, dead)), order)
+	}()
+	select {
+	case <-dead:
+	case <-ended: // it had less to do than that
+	}
+}
+
+// reserves reserves what a file asks for, takesOver makes it the lease's that was won, unreserves gives it up.
+func reserves(t *testing.T, file string) work {
+	t.Helper()
+	return func(ctx context.Context, c *cluster.Cluster, order lease.Order) error {
+		_, _, err := reservation.New(c, config.Default()).Reserve(ctx, order, groupOf(t, file, order), reservation.Options{Expires: 10 * time.Minute})
+		return err
+	}
+}
+
+func takesOver(t *testing.T, file string) work {
+	t.Helper()
+	return func(ctx context.Context, c *cluster.Cluster, order lease.Order) error {
+		id := lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq, Provider: harness.Provider}
+		_, err := reservation.Claim(ctx, c, config.Default(), id, asked(t, file, id))
+		return err
+	}
+}
+
+func unreserves(ctx context.Context, c *cluster.Cluster, order lease.Order) error {
+	_, err := reservation.New(c, config.Default()).Unreserve(ctx, order)
+	return err
+}
+
+// A run that is killed before or after any of its requests takes nothing from anybody else, and what its order had stays until
+// it has something else; run again the command does what it would have done. So does another order, once what was
+// announced is over.
 func TestKilledAtEachRequest(t *testing.T) {
 	free(t)
 	harness.Node(t, "crash-1", nil, harness.Amounts("4", "8Gi"))
@@ -78,64 +120,87 @@ func TestKilledAtEachRequest(t *testing.T) {
 	file, larger := sdl(t, group{resources: small}), sdl(t, group{resources: small, count: 3})
 	reserve(t, 0, bystander, file)
 	was := claimOf(t, bystander)
-	reserves := func(file string) func(context.Context, *reservation.Orders, lease.Order) error {
-		return func(ctx context.Context, o *reservation.Orders, order lease.Order) error {
-			_, _, err := o.Reserve(ctx, order, groupOf(t, file, order), reservation.Options{Expires: 10 * time.Minute})
-			return err
-		}
-	}
-	unreserves := func(ctx context.Context, o *reservation.Orders, order lease.Order) error {
-		_, err := o.Unreserve(ctx, order)
-		return err
-	}
-	for name, work := range map[string]struct {
+	for name, tt := range map[string]struct {
 		before  string
-		command func(context.Context, *reservation.Orders, lease.Order) error
-		cpu     uint64
+		command work
+		// second is killed after the first was: both then after each of their requests. A cut before a request leaves what
+		// one after the request before it does.
+		second work
+		cpu    uint64
 		// requests is how many the command makes of the ledger.
 		requests int64
+		won      bool
 	}{
-		"reserve":   {"", reserves(file), 1000, 4},
-		"renew":     {file, reserves(file), 1000, 2},
-		"move":      {file, reserves(larger), 3000, 4},
-		"unreserve": {file, unreserves, 0, 2},
+		"reserve":                     {"", reserves(t, file), nil, 1000, 4, false},
+		"renew":                       {file, reserves(t, file), nil, 1000, 2, false},
+		"move":                        {file, reserves(t, larger), nil, 3000, 4, false},
+		"take over":                   {file, takesOver(t, file), nil, 1000, 2, true},
+		"take over and move":          {file, takesOver(t, larger), nil, 3000, 4, true},
+		"take over what nobody has":   {"", takesOver(t, file), nil, 1000, 4, true},
+		"unreserve":                   {file, unreserves, nil, 0, 2, false},
+		"move, and move":              {file, reserves(t, larger), reserves(t, larger), 3000, 4, false},
+		"move, and take over":         {file, reserves(t, larger), takesOver(t, larger), 3000, 4, true},
+		"take over, and again":        {file, takesOver(t, larger), takesOver(t, larger), 3000, 4, true},
+		"reserve, and take over":      {"", reserves(t, file), takesOver(t, file), 1000, 4, true},
+		"move, and unreserve":         {file, reserves(t, larger), unreserves, 0, 4, false},
+		"unreserve, and reserve anew": {file, unreserves, reserves(t, file), 1000, 2, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			prepared := func() lease.Order {
 				order := newOrder()
-				if work.before != "" {
-					reserve(t, 0, order, work.before, "--expires", "5m")
+				if tt.before != "" {
+					if _, _, err := reservation.New(connect(t), config.Default()).Reserve(t.Context(), order, groupOf(t, tt.before, order), reservation.Options{Expires: 5 * time.Minute}); err != nil {
+						t.Fatal(err)
+					}
 				}
 				return order
 			}
-			order := prepared()
-			last := requestsOf(t, func(o *reservation.Orders) error { return work.command(t.Context(), o, order) })
-			harness.Run(t.Context(), "unreserve", "--order", order.String(), "--ignore-not-found").Exits(t, 0)
-			for n := range 2 * last {
-				at, after := n/2+1, n%2 == 1
-				order, dead := prepared(), make(chan struct{})
-				go func() {
-					_ = work.command(context.WithoutCancel(t.Context()), reservation.New(connect(t, killed(at, after, dead)), config.Default()), order)
-				}()
-				<-dead
-				left := claimOf(t, order)
-				if work.before != "" && name == "move" && (left == nil || left.Bound == nil) {
-					t.Errorf("cut at %d (%t): the old hold was let go: %+v", at, after, left)
+			counted := func(do work) int64 {
+				order := prepared()
+				defer func() { _ = unreserves(t.Context(), connect(t), order) }()
+				return requestsOf(t, do, order)
+			}
+			last := counted(tt.command)
+			if last != tt.requests {
+				t.Errorf("%d requests, and %d are enough", last, tt.requests)
+			}
+			cuts, final := 2*last, tt.command
+			if tt.second != nil {
+				cuts, final = last*counted(tt.second), tt.second
+			}
+			for n := range cuts {
+				at, second, after := n/2+1, int64(0), n%2 == 1
+				if tt.second != nil {
+					at, second, after = n%last+1, n/last+1, true
+				}
+				order, what := prepared(), fmt.Sprintf("cut at %d (%t)", at, after)
+				kill(t, tt.command, order, at, after)
+				stays := func() {
+					if left := claimOf(t, order); tt.before != "" && !strings.Contains(name, "unreserve") && (left == nil || left.Bound == nil) {
+						t.Errorf("%s: what the order had was let go: %+v", what, left)
+					}
+				}
+				stays()
+				if tt.second != nil {
+					what += fmt.Sprintf(", then at %d", second)
+					kill(t, tt.second, order, second, true)
+					stays()
 				}
 				if now := claimOf(t, bystander); now.ResourceVersion != was.ResourceVersion {
-					t.Errorf("cut at %d (%t): the bystander has changed: %+v", at, after, now)
+					t.Errorf("%s: the bystander has changed: %+v", what, now)
 				}
-				if err := work.command(t.Context(), reservation.New(connect(t), config.Default()), order); err != nil {
-					t.Fatalf("cut at %d (%t), again: %v", at, after, err)
+				if err := final(t.Context(), connect(t), order); err != nil {
+					t.Fatalf("%s, again: %v", what, err)
 				}
 				switch now := claimOf(t, order); {
-				case work.cpu == 0 && now != nil, work.cpu > 0 && (now == nil || now.Bound == nil || now.Pending != nil || now.Bound.Hold.Total().CPU != work.cpu):
-					t.Fatalf("cut at %d (%t), and again: there is %+v", at, after, now)
+				case tt.cpu == 0 && now != nil, tt.cpu > 0 && (now == nil || now.Bound == nil || now.Pending != nil || now.Bound.Hold.Total().CPU != tt.cpu):
+					t.Fatalf("%s, and again: there is %+v", what, now)
+				case tt.won && (now.Bound.Provider != harness.Provider || now.Bound.Expires != ""):
+					t.Fatalf("%s, and again: it is not the lease's: %+v", what, now)
 				}
-				harness.Run(t.Context(), "unreserve", "--order", order.String(), "--ignore-not-found").Exits(t, 0)
-			}
-			if last != work.requests {
-				t.Errorf("%d requests, and %d are enough", last, work.requests)
+				if err := unreserves(t.Context(), connect(t), order); err != nil {
+					t.Fatal(err)
+				}
 			}
 		})
 	}
