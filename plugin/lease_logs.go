@@ -141,6 +141,9 @@ func (c *cli) logs(ctx context.Context, typed string, f *logFlags) error {
 	if errors.Is(err, leaselogs.ErrNoPods) {
 		return c.noPods(id, f.Service)
 	}
+	if unknown, ok := errors.AsType[*leaselogs.UnknownServiceError](err); ok {
+		return fmt.Errorf("lease %s: %w", id, unknown)
+	}
 	return err
 }
 

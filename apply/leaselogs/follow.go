@@ -77,6 +77,9 @@ func (f *following) see(ctx context.Context, pods []*unstructured.Unstructured) 
 	case first && started > f.opts.Streams:
 		return &TooManyError{started, f.opts.Streams}
 	case first && len(sources) == 0:
+		if err := f.checkService(ctx); err != nil {
+			return err
+		}
 		f.note("The lease has no pods yet.")
 	}
 	if len(f.begun)+started > 1 {

@@ -52,7 +52,8 @@ type reader struct {
 
 // Stream writes the logs of a lease's containers. What cannot be read of one does not keep the others: it is noted, and
 // fails in the end. With Follow it returns when the context ends, or
-// when nothing is left of the lease that could print. It fails with ErrNoPods, and with a cluster.RoleError.
+// when nothing is left of the lease that could print. It fails with ErrNoPods, with an
+// UnknownServiceError, and with a cluster.RoleError.
 func Stream(ctx context.Context, c *cluster.Cluster, id lease.ID, opts Options, out io.Writer, note func(string)) error {
 	r := &reader{cluster: c, namespace: id.Namespace(), opts: opts, note: note}
 	r.mixer.out, r.mixer.prefix = out, func() bool { return r.several }
@@ -85,7 +86,7 @@ func (r *reader) once(ctx context.Context) error {
 		return err
 	}
 	if len(sources) == 0 {
-		return ErrNoPods
+		return cmp.Or(r.checkService(ctx), ErrNoPods)
 	}
 	r.several = len(sources) > 1
 	failed, read := 0, 0

@@ -57,7 +57,9 @@ func TestLogs(t *testing.T) {
 	same(t, logs("--service", "db").Exits(t, 0), "ready")
 	same(t, logs("--service", "db", "--prefix").Exits(t, 0), "[pod/db-0/db] ready")
 	same(t, harness.Run(t.Context(), "logs", d.id.Group().String(), "--prefix=false", "--tail=-1").Exits(t, 0), "ready", "one", "two", "three \x1b[31mred\x1b[0m", "four")
-	logs("--service", "nope").Exits(t, 1).Says(t, "service nope of lease "+d.id.String()+" has no pods")
+	for _, follow := range []string{"--follow=false", "--follow"} {
+		logs("--service", "nope", follow).Exits(t, 1).Says(t, "lease "+d.id.String()+`: it has no service "nope": it has db, web`)
+	}
 	logs("--previous").Exits(t, 1).Says(t, "previous terminated container", "the logs of 3 of 3 containers cannot be read")
 
 	logs("--service", "db", "--since", "90s", "--timestamps", "--tail", "7").Exits(t, 0)
