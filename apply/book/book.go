@@ -248,14 +248,20 @@ const settle = 200 * time.Millisecond
 // Watch hands over the book as it is, and again each time that something changes of which it
 // is computed, until the context ends or show fails. Metadata is all that is watched.
 func Watch(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show func(*view.Book) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	changed, err := watchAll(ctx, c, cfg, subjects, rewatch)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	changed, err := watchAll(ctx, c, cfg, subjects, rewatch, cancel)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err != nil {
 		return err
 	}
 	for {
 		book, err := Read(ctx, c, cfg, subjects...)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err != nil {
 			return err
 		}
@@ -264,13 +270,13 @@ func Watch(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, 
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-changed:
 		case <-holdEnds(c, book):
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-time.After(settle):
 		}
 		select { // what came while it settled is in the book that is read next

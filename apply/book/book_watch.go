@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -27,13 +28,16 @@ var rewatch = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 
 type watched struct {
 	resource            schema.GroupVersionResource
 	namespace, selector string
+	// refused is told that it may not be watched, be it listed.
+	refused func(error)
 }
 
 // watchAll watches what the subjects are computed from. The channel has a value when something
 // has changed since it was last read from. Each watch begins at a version from before the return,
 // so that nothing falls between a watch and a book that is read afterwards. A kind that the
-// cluster may lack, and does, is not watched. A watch that has ended is begun anew as again says.
-func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, again wait.Backoff) (<-chan struct{}, error) {
+// cluster may lack, and does, is not watched. A watch that has ended is begun anew as again says. Refused is told of one that
+// is not allowed: without it nothing would ever change.
+func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, again wait.Backoff, refused func(error)) (<-chan struct{}, error) {
 	changed := make(chan struct{}, 1)
 	resources := []watched{{resource: cluster.Leases, namespace: cfg.LedgerNamespace, selector: ledger.ClaimsOnly}}
 	if slices.Contains(subjects, view.SubjectOrders) {
@@ -62,10 +66,13 @@ func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 		resources = append(resources, workloadKinds(cfg.ManifestNamespace)...)
 	}
 	for i, w := range resources {
-		begun, err := begin(ctx, c, w)
+		needs := func(err error) error { return err }
 		if i >= named {
-			err = cluster.NeedsRole(unlessMissing(err, kinds.Manifest), statusRole)
+			needs = func(err error) error { return cluster.NeedsRole(unlessMissing(err, kinds.Manifest), statusRole) }
 		}
+		w.refused = func(err error) { refused(needs(err)) }
+		begun, err := begin(ctx, c, w)
+		err = needs(err)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +107,11 @@ func begin(ctx context.Context, c *cluster.Cluster, w watched) (watch.Interface,
 	return watchtools.NewRetryWatcherWithContext(ctx, version, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = w.selector
-			return client.Watch(ctx, o)
+			changes, err := client.Watch(ctx, o)
+			if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+				w.refused(c.Explain(err, "watch", w.resource))
+			}
+			return changes, err
 		},
 	})
 }

@@ -15,6 +15,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
+// isAllowed fails the test where a watch is refused.
+func isAllowed(t *testing.T) func(error) {
+	t.Helper()
+	return func(err error) { t.Errorf("refused: %v", err) }
+}
+
 // A watch whose version the server no longer has (410) is begun anew. Something may have been
 // missed, so it counts as a change; later changes are told as before.
 func TestWatchBeginsAnew(t *testing.T) {
@@ -48,7 +54,7 @@ func TestWatchBeginsAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed, err := watchAll(ctx, c, config.Default(), nil, wait.Backoff{Duration: time.Millisecond, Steps: 1})
+	changed, err := watchAll(ctx, c, config.Default(), nil, wait.Backoff{Duration: time.Millisecond, Steps: 1}, isAllowed(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,9 +98,14 @@ type stream struct {
 
 func follow(t *testing.T, args ...string) *stream {
 	t.Helper()
+	return followAs(t, harness.Plane.Kubeconfig, args...)
+}
+
+func followAs(t *testing.T, kubeconfig string, args ...string) *stream {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Deadline)
 	t.Cleanup(cancel)
-	cmd := harness.Command(ctx, harness.Plane.Kubeconfig, args...)
+	cmd := harness.Command(ctx, kubeconfig, args...)
 	var errOut strings.Builder
 	cmd.Stderr = &errOut
 	out, err := cmd.StdoutPipe()
