@@ -37,10 +37,10 @@ func (f *following) awaitClosed(ctx context.Context) error {
 		case closed && f.isIdle():
 			return errClosed
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // whoever follows has gone
 		case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
 			f.note("No end of the lease is noticed: " + cluster.NeedsRole(err, Role).Error())
-			return nil //nolint:nilerr // it follows without
+			return nil
 		}
 		pause = min(2*pause, lastLook)
 	}
