@@ -222,3 +222,34 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// An apply takes over what its order has reserved, also where it fails later; it reserves nothing by itself.
+func TestApplyTakesOverAndMakesNone(t *testing.T) {
+	free(t)
+	harness.Node(t, "applied-1", nil, harness.Amounts("4", "8Gi"))
+	harness.Run(t.Context(), "install", "--workloads").Exits(t, 0)
+	text, err := os.ReadFile(sdl(t, group{resources: small}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := fmt.Sprintf("applied-%d.example.com", harness.Number())
+	file := harness.File(t, strings.Replace(string(text), "port: 80,", "port: 80, accept: ["+host+"],", 1))
+	apply := func(id lease.ID) harness.Result {
+		t.Cleanup(func() { harness.Run(context.WithoutCancel(t.Context()), "release", id.String()) })
+		return harness.Run(t.Context(), "apply", "-f", file, "--lease", id.String(), "--workloads", "--wait=false")
+	}
+	alone, won := harness.LeaseOf(harness.NewOwner(), 7), harness.LeaseOf(harness.NewOwner(), 7)
+	apply(alone).Exits(t, 0)
+	if now := claimOf(t, alone.Order()); now != nil {
+		t.Errorf("it has reserved %+v", now)
+	}
+	reserve(t, 0, won.Order(), file, "--expires", "5m")
+	apply(won).Exits(t, 4).Says(t, host+" is held by").Prints(t, "order/"+won.Order().String()+" claimed")
+	if now := claimOf(t, won.Order()); now == nil || now.Bound.Provider != won.Provider || now.Bound.Expires != "" {
+		t.Errorf("it has reserved %+v", now)
+	}
+	harness.Run(t.Context(), "release", alone.String()).Exits(t, 0)
+	if r := apply(won).Exits(t, 0); strings.Contains(r.Stdout, "order/") {
+		t.Errorf("it takes over what it has: %s", r)
+	}
+}
