@@ -10,6 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -143,7 +144,7 @@ func (f *applyFlags) checkOutput() error {
 	case !f.asPlan():
 		return checkOutput(f.output)
 	case f.dryRun != apply.DryRunClient:
-		return usage("--output %s prints the plan, which --dry-run=client makes", f.output)
+		return usage.Errorf("--output %s prints the plan, which --dry-run=client makes", f.output)
 	}
 	return nil
 }
@@ -231,7 +232,7 @@ func checkTarget(value string) error {
 	case "", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute:
 		return nil
 	}
-	return usage("--target must be 'ingress', 'httproute' or 'route', not %q", value)
+	return usage.Errorf("--target must be 'ingress', 'httproute' or 'route', not %q", value)
 }
 
 func addAdopt(cmd *cobra.Command, value *bool) {
@@ -252,7 +253,7 @@ func checkOperators(value string) error {
 	case apply.OperatorsAuto, apply.OperatorsOn, apply.OperatorsOff:
 		return nil
 	}
-	return usage("--operators must be 'auto', 'on' or 'off', not %q", value)
+	return usage.Errorf("--operators must be 'auto', 'on' or 'off', not %q", value)
 }
 
 func addOutput(cmd *cobra.Command, value *string) {
@@ -262,7 +263,7 @@ func addOutput(cmd *cobra.Command, value *string) {
 
 func checkOutput(value string) error {
 	if value != "" && value != outputEvents && value != outputName {
-		return usage("--output must be 'events' or 'name', not %q", value)
+		return usage.Errorf("--output must be 'events' or 'name', not %q", value)
 	}
 	return nil
 }
@@ -283,7 +284,7 @@ func addAssumeCrashed(cmd *cobra.Command, value *bool) {
 
 func checkConcurrency(value int) error {
 	if value < 1 {
-		return usage("--concurrency must be at least 1")
+		return usage.Errorf("--concurrency must be at least 1")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // connect makes the connection that the kubectl flags describe.
@@ -50,7 +51,7 @@ func (c *cli) configuration(ctx context.Context, cluster *cluster.Cluster) (*con
 	case c.configFile != "":
 		f, err := os.Open(c.configFile)
 		if err != nil {
-			return nil, usage("--config: %w", err)
+			return nil, usage.Errorf("--config: %w", err)
 		}
 		defer f.Close() //nolint:errcheck // only read
 		return c.readConfig(f, c.configFile)

@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 func newConvert(c *cli) *cobra.Command {
@@ -37,10 +38,10 @@ func newConvert(c *cli) *cobra.Command {
 				return err
 			}
 			if output != "yaml" && output != "json" {
-				return usage("--output must be 'yaml' or 'json', not %q", output)
+				return usage.Errorf("--output must be 'yaml' or 'json', not %q", output)
 			}
 			if showSecrets && !workloads {
-				return usage("--show-secrets goes with --workloads")
+				return usage.Errorf("--show-secrets goes with --workloads")
 			}
 			o.workloads = workloads
 			return c.convert(cmd.Context(), o, output, showSecrets)

@@ -16,6 +16,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -110,13 +112,13 @@ func (f *diffFlags) toOptions(c *cli, args []string) (*inputOptions, error) {
 	}
 	switch {
 	case f.offline() && f.input.fromCluster:
-		return nil, usage("--from-cluster and --ledger FOLDER cannot be used together")
+		return nil, usage.Errorf("--from-cluster and --ledger FOLDER cannot be used together")
 	case len(args) == 0 && len(f.input.files) == 0 && !f.input.fromCluster:
-		return nil, usage("must specify one of -f, --from-cluster and LEASE")
+		return nil, usage.Errorf("must specify one of -f, --from-cluster and LEASE")
 	case len(args) == 0:
 		return f.input.toOptions(c)
 	case len(f.input.files) > 0 || f.input.fromCluster || f.input.lease != "" || f.allowEmpty:
-		return nil, usage("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and --allow-empty do not go with it")
+		return nil, usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and --allow-empty do not go with it")
 	}
 	var err error
 	f.kept, err = parseThings(args, thing.Lease)
@@ -128,7 +130,7 @@ func (f *diffFlags) offline() bool { return f.ledger != ledgerCluster }
 
 func (f *diffFlags) checkOutput() error {
 	if !slices.Contains([]string{"", "json", "yaml"}, f.output) {
-		return usage("--output must be 'json' or 'yaml', not %q", f.output)
+		return usage.Errorf("--output must be 'json' or 'yaml', not %q", f.output)
 	}
 	return nil
 }
@@ -151,7 +153,7 @@ func diffFailure(err error) error {
 	if _, ok := errors.AsType[lease.Problems](err); ok {
 		return err
 	}
-	if _, ok := errors.AsType[*usageError](err); ok {
+	if _, ok := errors.AsType[*usage.Error](err); ok {
 		return err
 	}
 	return &diffError{err}
@@ -201,7 +203,7 @@ func (f *diffFlags) run(ctx context.Context, c *cli, in *inputOptions) error {
 func (f *diffFlags) applied(ctx context.Context, cfg *config.ProviderConfig, in *inputOptions) (*apply.Workloads, []byte, error) {
 	if in == nil {
 		if f.workloads.given() && f.workloads.workloads || f.workloads.scheduler != "" || f.adopt {
-			return nil, nil, usage("the definition that the ledger keeps says nothing of what a LEASE runs: --workloads, --scheduler-params and --adopt go with -f")
+			return nil, nil, usage.Errorf("the definition that the ledger keeps says nothing of what a LEASE runs: --workloads, --scheduler-params and --adopt go with -f")
 		}
 		return nil, nil, nil
 	}
@@ -260,7 +262,7 @@ func printPlan(c *cli, p plan.Plan, output string) (err error) {
 	case "yaml":
 		data, err = yaml.Marshal(p)
 	default:
-		data = planText(p, colours(c.Out))
+		data = printing.PlanText(p, printing.Colours(c.Out))
 	}
 	if err != nil {
 		return err

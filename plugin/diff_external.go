@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
 // externalParameter is what kubectl lets the words of KUBECTL_EXTERNAL_DIFF after the first be.
@@ -67,7 +68,7 @@ func runExternalDiff(ctx context.Context, c *cli, program []string, p plan.Plan)
 		}
 	}
 	cmd := exec.CommandContext(ctx, program[0], append(program[1:], folders...)...) //nolint:gosec // the user names the program
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, plainOutput(c.Out), c.ErrOut
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, terminal.Plain(c.Out), c.ErrOut
 	err = cmd.Run()
 	ended, ok := errors.AsType[*exec.ExitError](err)
 	if ok && ended.ExitCode() == 1 || err == nil && p.Differs() {

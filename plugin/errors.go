@@ -17,6 +17,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // Exit codes. Scripts rely on them; docs/commands.md has the table.
@@ -33,23 +35,18 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is a command line that cannot be understood.
-type usageError struct{ error }
-
-func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
-
 // end prints an error and chooses the exit code.
 func (c *cli) end(ctx context.Context, err error) int {
 	c.view.flush()
 	if err == nil {
-		err = c.out.lost()
+		err = c.out.Lost()
 	}
 	if err == nil {
 		return exitDone
 	}
 	code := exitFailed
 	if !c.running {
-		err = &usageError{err}
+		err = usage.Wrap(err)
 	}
 	failures := apply.Failures{err}
 	each := errors.As(err, &failures) // leases failed each for itself, and not the command
@@ -111,7 +108,7 @@ func (c *cli) print(err error) int {
 	var exhausted *apply.ExhaustedError
 	var timeout *apply.TimeoutError
 	var settling *apply.SettlingError
-	var wrong *usageError
+	var wrong *usage.Error
 	var found *problemsFound
 	var unfit *unfit
 	var taken *workloads.TakenError
@@ -171,7 +168,7 @@ func (c *cli) printProblems(problems lease.Problems) {
 	told := 0
 	for _, p := range problems.Errors() {
 		if told++; told <= maxTold {
-			fmt.Fprintln(c.ErrOut, oneLine(p.Error(), maxCell))
+			fmt.Fprintln(c.ErrOut, terminal.OneLine(p.Error(), terminal.MaxCell))
 		}
 		counts[p.At.File]++
 	}
@@ -202,7 +199,7 @@ func (c *cli) warn(problems lease.Problems) {
 	told := 0
 	for _, p := range problems.Warnings() {
 		if told++; told <= maxTold {
-			fmt.Fprintf(c.ErrOut, "Warning: %s\n", oneLine(p.Error(), maxCell))
+			fmt.Fprintf(c.ErrOut, "Warning: %s\n", terminal.OneLine(p.Error(), terminal.MaxCell))
 		}
 	}
 	if told > maxTold {
@@ -252,8 +249,8 @@ func (c *cli) printRivals(id lease.ID, rivals []apply.HeldThing) {
 		if h.At.Line > 0 {
 			mine = " (" + h.At.String() + ")"
 		}
-		fmt.Fprintf(c.ErrOut, "Error: %s\n", oneLine(fmt.Sprintf("%s is wanted by two owners of this input: first by lease %s (%s), then by lease %s%s",
-			h.Thing, h.By.Lease, h.By.Input, id, mine), maxCell))
+		fmt.Fprintf(c.ErrOut, "Error: %s\n", terminal.OneLine(fmt.Sprintf("%s is wanted by two owners of this input: first by lease %s (%s), then by lease %s%s",
+			h.Thing, h.By.Lease, h.By.Input, id, mine), terminal.MaxCell))
 	}
 	if len(rivals) > 0 {
 		fmt.Fprintf(c.ErrOut, "Nothing was changed for lease %s.\n", id)
@@ -280,7 +277,7 @@ func writeHeld(w io.Writer, h apply.HeldThing) {
 	if h.By.Reason != "" {
 		by += " (" + h.By.Reason + ")"
 	}
-	fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", oneLine(h.Thing, maxCell), oneLine(by, maxCell), oneLine(dash(h.By.Namespace), maxCell), since, oneLine(routed, maxCell))
+	fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", terminal.OneLine(h.Thing, terminal.MaxCell), terminal.OneLine(by, terminal.MaxCell), terminal.OneLine(terminal.Dash(h.By.Namespace), terminal.MaxCell), since, terminal.OneLine(routed, terminal.MaxCell))
 }
 
 func holderArgument(h apply.HeldThing) string {
@@ -288,11 +285,4 @@ func holderArgument(h apply.HeldThing) string {
 		return h.By.Lease.Group().String()
 	}
 	return "LEASE"
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }

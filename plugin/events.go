@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -143,7 +144,7 @@ func eventName(event apply.Event) string {
 
 // line prints one line, whatever its parts hold.
 func (e *events) line(w io.Writer, format string, args ...any) {
-	fmt.Fprintln(w, oneLine(fmt.Sprintf(format, args...), maxCell))
+	fmt.Fprintln(w, terminal.OneLine(fmt.Sprintf(format, args...), terminal.MaxCell))
 }
 
 func (e *events) json(event apply.Event) {

@@ -10,6 +10,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
 
@@ -32,13 +34,13 @@ func newExplain(c *cli) *cobra.Command {
 			kubectl akash-net explain 203.0.113.7 akash1…/8438017/1`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("name a host, an address, an IP endpoint (endpoint/NAME), or a lease (OWNER/DSEQ/GSEQ)")
+				return usage.Errorf("name a host, an address, an IP endpoint (endpoint/NAME), or a lease (OWNER/DSEQ/GSEQ)")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "" && output != "json" && output != "yaml" {
-				return usage("--output must be 'yaml' or 'json', not %q", output)
+				return usage.Errorf("--output must be 'yaml' or 'json', not %q", output)
 			}
 			things, err := parseThings(args, thing.Host, thing.Address, thing.Endpoint, thing.Lease)
 			if err != nil {
@@ -98,11 +100,11 @@ func (c *cli) printExplanations(explanations []diagnose.Explanation, output stri
 }
 
 func (c *cli) printExplanation(x diagnose.Explanation) {
-	fmt.Fprintln(c.people, oneLine(x.Summary, maxCell))
+	fmt.Fprintln(c.people, terminal.OneLine(x.Summary, terminal.MaxCell))
 	for _, f := range x.Facts {
-		fmt.Fprintf(c.people, "  %s\n", oneLine(f, maxCell))
+		fmt.Fprintf(c.people, "  %s\n", terminal.OneLine(f, terminal.MaxCell))
 	}
 	for _, n := range x.Next {
-		fmt.Fprintf(c.people, "  -> %s\n", oneLine(n, maxCell))
+		fmt.Fprintf(c.people, "  -> %s\n", terminal.OneLine(n, terminal.MaxCell))
 	}
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/cases"
 )
 
@@ -51,10 +53,10 @@ func newFit(c *cli) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(f.files.files) == 0 {
-				return usage("must specify -f")
+				return usage.Errorf("must specify -f")
 			}
 			if f.output != "" && f.output != "json" && f.output != "text" {
-				return usage("--output must be 'json' or 'text', not %q", f.output)
+				return usage.Errorf("--output must be 'json' or 'text', not %q", f.output)
 			}
 			return c.fit(cmd.Context(), f)
 		},
@@ -89,7 +91,7 @@ func (c *cli) fit(ctx context.Context, f *fitFlags) error {
 	case err != nil:
 		return err
 	case len(documents) > 0 && run.read > 0:
-		return usage("cases bring their own cluster: give them and documents one after the other")
+		return usage.Errorf("cases bring their own cluster: give them and documents one after the other")
 	case len(documents) > 0:
 		if err := run.documents(ctx, documents); err != nil {
 			return err
@@ -146,7 +148,7 @@ type fitRun struct {
 
 func (r *fitRun) cases(ctx context.Context, in io.Reader, name string) error {
 	if r.configFile != "" {
-		return usage("--config: fit does not look at the provider's configuration where cases bring their commit levels")
+		return usage.Errorf("--config: fit does not look at the provider's configuration where cases bring their commit levels")
 	}
 	for question, err := range cases.Read(in, name, document.DefaultSize) {
 		if err != nil {
@@ -173,7 +175,7 @@ func (r *fitRun) answer(question cases.Case, answer cases.Answer, text bool) err
 	r.all.refused += answer.Refused()
 	if text {
 		for _, line := range answer.Lines(question) {
-			if _, err := fmt.Fprintln(r.people, oneLine(line, maxCell)); err != nil {
+			if _, err := fmt.Fprintln(r.people, terminal.OneLine(line, terminal.MaxCell)); err != nil {
 				return err
 			}
 		}

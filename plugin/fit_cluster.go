@@ -10,6 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/cases"
 )
@@ -33,7 +34,7 @@ func (r *fitRun) documents(ctx context.Context, documents []source) error {
 		return err
 	}
 	for _, note := range room.Notes {
-		fmt.Fprintf(r.ErrOut, "Warning: %s\n", oneLine(note, maxCell))
+		fmt.Fprintf(r.ErrOut, "Warning: %s\n", terminal.OneLine(note, terminal.MaxCell))
 	}
 	left := room.Inventory(cfg)
 	for i, d := range documents {

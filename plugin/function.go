@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -23,7 +24,7 @@ import (
 // doubtful, stands in the results; what is wrong ends the function with exit code 3.
 func (c *cli) function(ctx context.Context, f *renderFlags) error {
 	if f.ledger == "cluster" {
-		return usage("a KRM function reads no cluster: put the claims among the items, or name a folder with --ledger")
+		return usage.Errorf("a KRM function reads no cluster: put the claims among the items, or name a folder with --ledger")
 	}
 	cfg, err := c.configuration(ctx, nil)
 	if err != nil {

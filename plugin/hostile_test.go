@@ -15,6 +15,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
@@ -168,7 +170,7 @@ func TestNothingIsObeyedByATerminal(t *testing.T) {
 func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 	const escape = "\x1b[2J\u009b\u202e\x07\r\n"
 	var out, errOut bytes.Buffer
-	c := &cli{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &forPeople{out: &errOut}}, people: &forPeople{out: &out}, running: true}
+	c := &cli{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &terminal.People{Out: &errOut}}, people: &terminal.People{Out: &out}, running: true}
 	held := &apply.HeldError{Held: []apply.HeldThing{{Kind: state.Host, Thing: "shop" + escape, By: state.Holder{
 		Namespace: "n" + escape, Service: "web" + escape, Object: "o" + escape, Owner: "o" + escape, Reason: "r" + escape,
 	}}}}
@@ -182,7 +184,7 @@ func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 	}
 	c.printExplanation(diagnose.Explanation{Summary: "s" + escape, Facts: []string{"f" + escape}, Next: []string{"n" + escape}})
 	value := map[string]any{"a" + escape: "v" + escape}
-	out.Write(planText(plan.New(plan.Settings{}, []plan.Lease{{Lease: "l" + escape, Refused: "r" + escape, Changes: []plan.Change{
+	out.Write(printing.PlanText(plan.New(plan.Settings{}, []plan.Lease{{Lease: "l" + escape, Refused: "r" + escape, Changes: []plan.Change{
 		{Action: plan.Claim, Kind: "k" + escape, Name: "n" + escape, After: value},
 		{Action: plan.Withhold, Why: "w" + escape},
 		{Action: plan.Leave, Why: "w" + escape},
@@ -198,7 +200,7 @@ func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 // A character may be cut by the writes that print it.
 func TestCharactersInTwoWrites(t *testing.T) {
 	var out bytes.Buffer
-	w := &forPeople{out: &out}
+	w := &terminal.People{Out: &out}
 	for _, b := range []byte("ä\u202e\u009b…\xff.") {
 		if n, err := w.Write([]byte{b}); n != 1 || err != nil {
 			t.Fatal(n, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // inputFlags say where lease definitions come from.
@@ -40,10 +41,10 @@ type inputOptions struct {
 func (f *inputFlags) toOptions(c *cli) (*inputOptions, error) {
 	o := &inputOptions{inputFlags: *f}
 	if len(f.files) == 0 && !f.fromCluster {
-		return nil, usage("must specify one of -f and --from-cluster")
+		return nil, usage.Errorf("must specify one of -f and --from-cluster")
 	}
 	if len(f.files) > 0 && f.fromCluster {
-		return nil, usage("-f and --from-cluster cannot be used together")
+		return nil, usage.Errorf("-f and --from-cluster cannot be used together")
 	}
 	if f.lease == "" {
 		return o, nil
@@ -60,7 +61,7 @@ func (f *inputFlags) parseLease(c *cli) (*lease.ID, error) { return c.parseLease
 func (c *cli) parseLease(flag, typed string) (*lease.ID, error) {
 	id, err := lease.ParseID(leaseArgument(typed))
 	if err != nil {
-		return nil, usage("%s: %w", flag, err)
+		return nil, usage.Errorf("%s: %w", flag, err)
 	}
 	for _, address := range []string{id.Owner, id.Provider} {
 		if !lease.ChecksumOK(address) {
@@ -89,7 +90,7 @@ func (c *cli) namedLease(ctx context.Context, from *cluster.Cluster, cfg *config
 	}
 	id, err := findLease(ctx, from, typed, group)
 	if _, none := errors.AsType[*missingError](err); none {
-		return nil, usage("%s: the cluster does not know lease %s; name it in full, as OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", flag, typed)
+		return nil, usage.Errorf("%s: the cluster does not know lease %s; name it in full, as OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", flag, typed)
 	}
 	return &id, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 func newInstall(c *cli) *cobra.Command {
@@ -47,7 +48,7 @@ func newInstall(c *cli) *cobra.Command {
 			switch install.Guard(guard) {
 			case install.GuardNone, install.GuardOn, install.GuardStrict:
 			default:
-				return usage("--guard must be 'on' or 'strict', not %q", guard)
+				return usage.Errorf("--guard must be 'on' or 'strict', not %q", guard)
 			}
 			return c.install(cmd.Context(), dryRun, install.Guard(guard), workloads)
 		},
@@ -123,7 +124,7 @@ func checkDryRun(value *string) error {
 		*value = ""
 	case "", apply.DryRunClient, apply.DryRunServer:
 	default:
-		return usage(`--dry-run must be "none", "server", or "client", not %q`, *value)
+		return usage.Errorf(`--dry-run must be "none", "server", or "client", not %q`, *value)
 	}
 	return nil
 }

@@ -14,6 +14,9 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/leaseevents"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 func newLeaseEvents(c *cli) *cobra.Command {
@@ -104,7 +107,7 @@ func (c *cli) eventPrinter(output string, noHeaders, watch bool) (func([]leaseev
 			return p.PrintObj(list, c.Out)
 		}, nil
 	}
-	return nil, usage("--output must be 'json', 'yaml', 'name' or 'wide', not %q", output)
+	return nil, usage.Errorf("--output must be 'json', 'yaml', 'name' or 'wide', not %q", output)
 }
 
 // eventTable prints events as kubectl does.
@@ -121,17 +124,17 @@ func (t *eventTable) print(events []leaseevents.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	table := newTable("Last Seen", "Type", "Reason", "Object", "Message").wide("Source", "First Seen", "Count", "Name")
+	table := printing.NewTable("Last Seen", "Type", "Reason", "Object", "Message").Wide("Source", "First Seen", "Count", "Name")
 	now := time.Now()
 	for _, e := range events {
 		source := e.Source.Component
 		if source == "" {
 			source = e.ReportingController
 		}
-		table.row("", seen(now, e), dash(e.Type), dash(e.Reason), strings.ToLower(e.InvolvedObject.Kind)+"/"+e.InvolvedObject.Name,
-			oneLine(strings.TrimSpace(e.Message), maxCell), dash(source), since(now, e.First), e.Times, e.Name)
+		table.Row("", seen(now, e), terminal.Dash(e.Type), terminal.Dash(e.Reason), strings.ToLower(e.InvolvedObject.Kind)+"/"+e.InvolvedObject.Name,
+			terminal.OneLine(strings.TrimSpace(e.Message), terminal.MaxCell), terminal.Dash(source), since(now, e.First), e.Times, e.Name)
 	}
-	if err := t.printer.PrintObj(table.done(), t.out); err != nil {
+	if err := t.printer.PrintObj(table.Done(), t.out); err != nil {
 		return err
 	}
 	return t.out.Flush()

@@ -16,6 +16,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/leaselogs"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // logFlags are the flags of logs as they are typed; they mean what kubectl's of the same names do.
@@ -77,7 +79,7 @@ func newLogs(c *cli) *cobra.Command {
 // oneLease is for commands whose argument is a lease.
 func oneLease(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usage("name one lease (OWNER/DSEQ/GSEQ)")
+		return usage.Errorf("name one lease (OWNER/DSEQ/GSEQ)")
 	}
 	return nil
 }
@@ -98,15 +100,15 @@ func (f *logFlags) complete(cmd *cobra.Command) error {
 	f.Log = corev1.PodLogOptions{Previous: f.previous, Timestamps: f.timestamps}
 	switch {
 	case f.since != 0 && f.sinceTime != "":
-		return usage("use one of --since and --since-time")
+		return usage.Errorf("use one of --since and --since-time")
 	case f.since < 0:
-		return usage("--since is how long ago, and not %s", f.since)
+		return usage.Errorf("--since is how long ago, and not %s", f.since)
 	case f.tail < -1:
-		return usage("--tail is a number of lines, or -1 for all")
+		return usage.Errorf("--tail is a number of lines, or -1 for all")
 	case f.Streams < 1 || f.Streams > math.MaxInt16:
-		return usage("--max-log-requests is a number of containers, from 1 to %d", math.MaxInt16)
+		return usage.Errorf("--max-log-requests is a number of containers, from 1 to %d", math.MaxInt16)
 	case f.previous && f.Follow:
-		return usage("--previous is about what has ended, which cannot be followed")
+		return usage.Errorf("--previous is about what has ended, which cannot be followed")
 	}
 	if f.since != 0 {
 		seconds := int64(math.Ceil(f.since.Seconds()))
@@ -115,7 +117,7 @@ func (f *logFlags) complete(cmd *cobra.Command) error {
 	if f.sinceTime != "" {
 		at, err := time.Parse(time.RFC3339, f.sinceTime)
 		if err != nil {
-			return usage("--since-time: %q is no time such as 2026-01-31T12:00:00Z", f.sinceTime)
+			return usage.Errorf("--since-time: %q is no time such as 2026-01-31T12:00:00Z", f.sinceTime)
 		}
 		since := metav1.NewTime(at)
 		f.Log.SinceTime = &since
@@ -134,9 +136,9 @@ func (c *cli) logs(ctx context.Context, typed string, f *logFlags) error {
 	if err != nil {
 		return err
 	}
-	err = leaselogs.Stream(ctx, from, id, f.Options, c.Out, func(note string) { fmt.Fprintln(c.ErrOut, oneLine(note, maxCell)) })
+	err = leaselogs.Stream(ctx, from, id, f.Options, c.Out, func(note string) { fmt.Fprintln(c.ErrOut, terminal.OneLine(note, terminal.MaxCell)) })
 	if _, many := errors.AsType[*leaselogs.TooManyError](err); many {
-		return &usageError{err}
+		return usage.Wrap(err)
 	}
 	if errors.Is(err, leaselogs.ErrNoPods) {
 		return c.noPods(id, f.Service)
@@ -153,10 +155,10 @@ func (c *cli) openLease(ctx context.Context, typed, service string) (*cluster.Cl
 	typed = leaseArgument(typed)
 	group, err := lease.ParseGroup(typed)
 	if err != nil {
-		return nil, lease.ID{}, &usageError{err}
+		return nil, lease.ID{}, usage.Wrap(err)
 	}
 	if wrong := validation.IsValidLabelValue(service); len(wrong) > 0 {
-		return nil, lease.ID{}, usage("--service: %q is no name of a service", lease.Clip(service))
+		return nil, lease.ID{}, usage.Errorf("--service: %q is no name of a service", lease.Clip(service))
 	}
 	from, err := c.connect(8)
 	if err != nil {

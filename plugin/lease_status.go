@@ -17,6 +17,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	state "github.com/akash-net/kubectl-akash-net/state/status"
 )
 
@@ -39,13 +41,13 @@ func newLeaseStatus(c *cli) *cobra.Command {
 			kubectl akash-net status akash1…/8438017/1 -o wide`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 && len(args) != 2 {
-				return usage("name a lease (OWNER/DSEQ/GSEQ), and of its services one or none")
+				return usage.Errorf("name a lease (OWNER/DSEQ/GSEQ), and of its services one or none")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"json", "yaml", "wide"}, output) {
-				return usage("--output must be 'json', 'yaml' or 'wide', not %q", output)
+				return usage.Errorf("--output must be 'json', 'yaml' or 'wide', not %q", output)
 			}
 			return c.leaseStatus(cmd.Context(), args, output)
 		},
@@ -59,7 +61,7 @@ func newLeaseStatus(c *cli) *cobra.Command {
 func (c *cli) leaseStatus(ctx context.Context, args []string, output string) error {
 	group, err := lease.ParseGroup(leaseArgument(args[0]))
 	if err != nil {
-		return &usageError{err}
+		return usage.Wrap(err)
 	}
 	from, cfg, err := c.open(ctx, 8)
 	if err != nil {
@@ -109,7 +111,7 @@ func findLease(ctx context.Context, from *cluster.Cluster, typed string, group l
 	for i, id := range found {
 		names[i] = id.String()
 	}
-	return lease.ID{}, usage("%s is of several leases; name one in full: %s", typed, strings.Join(names, ", "))
+	return lease.ID{}, usage.Errorf("%s is of several leases; name one in full: %s", typed, strings.Join(names, ", "))
 }
 
 // printStatus prints an answer; a table shows it as the part of a lease's.
@@ -144,7 +146,7 @@ func (c *cli) printStatusTable(l *state.Lease) error {
 			if text == "" {
 				text = "<none>"
 			}
-			cells = append(cells, oneLine(text, maxCell))
+			cells = append(cells, terminal.OneLine(text, terminal.MaxCell))
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
 // manyLeases is from how many leases on a terminal shows one line for each lease, and how far the command is.
@@ -19,7 +20,7 @@ const manyLeases = 6
 // most one line for each object. Of many leases it prints one line for each lease.
 type leaseView struct {
 	*events
-	progress progress
+	progress terminal.Progress
 	// counting is true while the status shows how far the command is.
 	counting bool
 	// blocks are the leases that are not printed yet, failed those that were printed as such.
@@ -46,7 +47,7 @@ type objectLine struct {
 }
 
 func newLeaseView(e *events) *leaseView {
-	return &leaseView{events: e, progress: progress{now: time.Now}, blocks: map[lease.Group]*leaseBlock{}, failed: map[lease.Group]bool{}}
+	return &leaseView{events: e, progress: terminal.Progress{Now: time.Now}, blocks: map[lease.Group]*leaseBlock{}, failed: map[lease.Group]bool{}}
 }
 
 func (v *leaseView) isMany() bool { return v.c.leases >= manyLeases }
@@ -62,7 +63,7 @@ func (v *leaseView) add(event apply.Event) {
 	case apply.Unchanged:
 	case apply.Rolling: // it counts only until it changes
 		if !v.counting {
-			v.c.status.show(eventThing(event) + " " + said(event))
+			v.c.status.Show(eventThing(event) + " " + said(event))
 		}
 	case apply.Done, apply.Failed:
 		b.end = event
@@ -70,7 +71,7 @@ func (v *leaseView) add(event apply.Event) {
 	default:
 		o := b.add(event)
 		if !v.counting {
-			v.c.status.show(o.text(v.suffix))
+			v.c.status.Show(o.text(v.suffix))
 		}
 	}
 }
@@ -78,7 +79,7 @@ func (v *leaseView) add(event apply.Event) {
 // count shows how far the command is.
 func (v *leaseView) count(what string, done, all int) {
 	if v.counting = all >= manyLeases; v.counting {
-		v.c.status.show(v.progress.text(what, done, all))
+		v.c.status.Show(v.progress.Text(what, done, all))
 	}
 }
 
@@ -90,7 +91,7 @@ func (v *leaseView) flush() {
 	for _, g := range slices.SortedFunc(maps.Keys(v.blocks), lease.Group.Compare) {
 		v.print(v.blocks[g])
 	}
-	v.c.status.clear()
+	v.c.status.Clear()
 }
 
 func (b *leaseBlock) add(event apply.Event) *objectLine {

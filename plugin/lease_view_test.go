@@ -15,30 +15,31 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
-// terminal is a command whose output is a terminal.
-type terminal struct {
+// onTerminal is a command whose output is a terminal.
+type onTerminal struct {
 	*cli
 	written bytes.Buffer
 }
 
-func onTerminal(leases int) *terminal {
-	t := &terminal{}
-	s := &status{out: &t.written, width: func() int { return 40 }}
+func newOnTerminal(leases int) *onTerminal {
+	t := &onTerminal{}
+	s := &terminal.Status{Out: &t.written, Width: func() int { return 40 }}
 	t.cli = &cli{
-		IOStreams: genericiooptions.IOStreams{Out: &t.written, ErrOut: &forPeople{out: s.before(&t.written)}}, people: &forPeople{out: s.before(&t.written)},
+		IOStreams: genericiooptions.IOStreams{Out: &t.written, ErrOut: &terminal.People{Out: s.Before(&t.written)}}, people: &terminal.People{Out: s.Before(&t.written)},
 		running: true, terminal: true, status: s, leases: leases,
 	}
 	return t
 }
 
 // seen is what stays on the terminal.
-func (t *terminal) seen() string {
+func (t *onTerminal) seen() string {
 	var out strings.Builder
 	for line := range strings.Lines(t.written.String()) {
-		if i := strings.LastIndex(line, erase); i >= 0 {
-			line = line[i+len(erase):]
+		if i := strings.LastIndex(line, terminal.Erase); i >= 0 {
+			line = line[i+len(terminal.Erase):]
 		}
 		out.WriteString(line)
 	}
@@ -138,7 +139,7 @@ lease akash1owner/2/1
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
-			term := onTerminal(tt.leases)
+			term := newOnTerminal(tt.leases)
 			e := newEvents(term.cli, "", "")
 			for _, event := range tt.events {
 				e.report(event)
@@ -160,7 +161,7 @@ func TestDryRunOnATerminal(t *testing.T) {
 		2: "lease akash1owner/1/1 is live: 1 host, 1s (dry run)\n  host/1.example.com claimed (dry run)\n",
 		9: "lease akash1owner/1/1 is live: 1 host, 1s (dry run)\n",
 	} {
-		term := onTerminal(leases)
+		term := newOnTerminal(leases)
 		e := newEvents(term.cli, "", apply.DryRunClient)
 		e.report(happened(1, apply.Claimed, "host/1.example.com", ""))
 		e.report(finished(1))
@@ -172,9 +173,9 @@ func TestDryRunOnATerminal(t *testing.T) {
 
 // What is for programs, and what goes to no terminal, is a line for each event.
 func TestALineForEachEvent(t *testing.T) {
-	for output, terminal := range map[string]bool{outputName: true, outputEvents: true, "": false} {
-		term := onTerminal(9)
-		term.terminal, term.status = terminal, &status{}
+	for output, onTerminal := range map[string]bool{outputName: true, outputEvents: true, "": false} {
+		term := newOnTerminal(9)
+		term.terminal, term.status = onTerminal, &terminal.Status{}
 		e := newEvents(term.cli, output, "")
 		e.report(happened(1, apply.Created, "service/web", ""))
 		e.progress("leases", 0, 9)
@@ -188,7 +189,7 @@ func TestALineForEachEvent(t *testing.T) {
 // How far a command is says how many works are done, at which rate, and when the rest will be.
 func TestProgress(t *testing.T) {
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	p := progress{now: func() time.Time { return now }}
+	p := terminal.Progress{Now: func() time.Time { return now }}
 	for _, step := range []struct {
 		passed    time.Duration
 		done, all int
@@ -202,7 +203,7 @@ func TestProgress(t *testing.T) {
 		{4 * time.Second, 8, 8, "8 of 8 leases, 2.0/s, 0s left"},
 	} {
 		now = now.Add(step.passed)
-		if got := p.text("leases", step.done, step.all); got != step.want {
+		if got := p.Text("leases", step.done, step.all); got != step.want {
 			t.Errorf("%q, want %q", got, step.want)
 		}
 	}
@@ -211,10 +212,10 @@ func TestProgress(t *testing.T) {
 // The line that says how far a command is stays below what is printed, is as long as the terminal is wide at most,
 // and is gone at the end.
 func TestProgressOnATerminal(t *testing.T) {
-	term := onTerminal(6)
+	term := newOnTerminal(6)
 	e := newEvents(term.cli, "", "")
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	e.view.progress.now = func() time.Time { return now }
+	e.view.progress.Now = func() time.Time { return now }
 	e.progress("leases", 0, 6)
 	now = now.Add(time.Second)
 	e.report(happened(1, apply.Claimed, "host/1.example.com", ""))
@@ -223,12 +224,12 @@ func TestProgressOnATerminal(t *testing.T) {
 	fmt.Fprintln(term.ErrOut, "Warning: of the server")
 	e.progress("leases", 2, 6)
 	term.end(t.Context(), apply.Failures{&apply.LeaseError{Lease: numbered(2).Group(), Err: errors.New("forbidden")}})
-	want := erase + "0 of 6 leases" +
-		erase + "lease akash1owner/1/1 is live: 1 host, 1s\n" +
-		erase + "1 of 6 leases (of a step with a long na" +
-		erase + "Warning: of the server\n" +
-		erase + "2 of 6 leases, 2.0/s, 2s left" +
-		erase + "Error: lease akash1owner/2/1: forbidden\n"
+	want := terminal.Erase + "0 of 6 leases" +
+		terminal.Erase + "lease akash1owner/1/1 is live: 1 host, 1s\n" +
+		terminal.Erase + "1 of 6 leases (of a step with a long na" +
+		terminal.Erase + "Warning: of the server\n" +
+		terminal.Erase + "2 of 6 leases, 2.0/s, 2s left" +
+		terminal.Erase + "Error: lease akash1owner/2/1: forbidden\n"
 	if diff := cmp.Diff(want, term.written.String()); diff != "" {
 		t.Errorf("written (-want +got):\n%s", diff)
 	}
@@ -236,11 +237,11 @@ func TestProgressOnATerminal(t *testing.T) {
 
 // Of a few leases the line shows what was done last, with nothing in it that a terminal would obey.
 func TestLastOnATerminal(t *testing.T) {
-	term := onTerminal(1)
+	term := newOnTerminal(1)
 	e := newEvents(term.cli, "", "")
 	e.progress("leases", 0, 1)
 	e.report(happened(1, apply.Created, "service/web\x1b[2J", ""))
-	if got, want := term.written.String(), erase+`service/web\x1b[2J created`; got != want {
+	if got, want := term.written.String(), terminal.Erase+`service/web\x1b[2J created`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	term.end(t.Context(), nil)
@@ -251,10 +252,10 @@ func TestLastOnATerminal(t *testing.T) {
 
 // A command that has nothing to print leaves no line behind.
 func TestProgressIsGoneAtTheEnd(t *testing.T) {
-	term := onTerminal(6)
+	term := newOnTerminal(6)
 	newEvents(term.cli, "", "").progress("leases", 0, 6)
 	term.end(t.Context(), nil)
-	if got, want := term.written.String(), erase+"0 of 6 leases"+erase; got != want {
+	if got, want := term.written.String(), terminal.Erase+"0 of 6 leases"+terminal.Erase; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/go-logr/logr"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
@@ -28,11 +29,11 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	klog.SetLogger(logr.Discard()) // what client-go logs is told in errors
 	ctx, stop := notified(ctx)
 	defer stop()
-	status, out := newStatus(streams), &output{out: streams.Out}
+	status, out := terminal.NewStatus(streams), &terminal.Output{Out: streams.Out}
 	c := &cli{
-		IOStreams: genericiooptions.IOStreams{In: interruptible(ctx, streams.In), Out: out, ErrOut: &forPeople{out: status.before(streams.ErrOut)}},
-		stdin:     streams.In, people: &forPeople{out: status.before(out)}, out: out,
-		terminal: isTerminal(streams.Out), status: status,
+		IOStreams: genericiooptions.IOStreams{In: interruptible(ctx, streams.In), Out: out, ErrOut: &terminal.People{Out: status.Before(streams.ErrOut)}},
+		stdin:     streams.In, people: &terminal.People{Out: status.Before(out)}, out: out,
+		terminal: terminal.IsTerminal(streams.Out), status: status,
 	}
 	defer func() {
 		if r := recover(); r != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // migrateFlags are the flags of migrate as they are typed.
@@ -93,16 +94,16 @@ func (f *migrateFlags) check(args []string) error {
 		}
 	}
 	if err := checkTarget(f.to); err != nil || f.to == "" {
-		return usage("--to must be 'ingress', 'httproute' or 'route', not %q", f.to)
+		return usage.Errorf("--to must be 'ingress', 'httproute' or 'route', not %q", f.to)
 	}
 	if err := oneOf(len(args) > 0, f.selector != "", f.all); err != nil {
 		return err
 	}
 	if _, err := labels.Parse(f.selector); err != nil {
-		return usage("--selector: %w", err)
+		return usage.Errorf("--selector: %w", err)
 	}
 	if f.overlap < 0 {
-		return usage("--overlap must not be negative")
+		return usage.Errorf("--overlap must not be negative")
 	}
 	if !f.wait {
 		f.timeout = 0
@@ -118,7 +119,7 @@ func oneOf(ways ...bool) error {
 		}
 	}
 	if n != 1 {
-		return usage("name the leases to migrate (OWNER/DSEQ/GSEQ), or use one of -l and --all")
+		return usage.Errorf("name the leases to migrate (OWNER/DSEQ/GSEQ), or use one of -l and --all")
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func (f *migrateFlags) chosen(args []string) (func(lease.ID) bool, error) {
 	for i, arg := range args {
 		var err error
 		if groups[i], err = lease.ParseGroup(leaseArgument(arg)); err != nil {
-			return nil, &usageError{err}
+			return nil, usage.Wrap(err)
 		}
 	}
 	selector, err := labels.Parse(f.selector)

@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -27,7 +28,7 @@ func (f *fileFlags) contents(ctx context.Context, c *cli, cfg *config.ProviderCo
 // may be empty.
 func folderObjects(ctx context.Context, folder string, limits config.Limits, once bool, take func(*unstructured.Unstructured)) error {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return usage("--ledger must be 'cluster' or a folder; there is no folder %q", folder)
+		return usage.Errorf("--ledger must be 'cluster' or a folder; there is no folder %q", folder)
 	}
 	files := fileFlags{files: []string{folder}, recursive: true}
 	_, err := files.objects(ctx, nil, limits, once, take)

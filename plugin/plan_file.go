@@ -19,6 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // flagPlan names a plan to carry out.
@@ -35,7 +36,7 @@ func checkPlanFlags(cmd *cobra.Command) (err error) {
 	own := cmd.LocalNonPersistentFlags()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if err == nil && own.Lookup(f.Name) != nil && !byPlan[f.Name] {
-			err = usage("--%s cannot be used with --plan: the plan decides it", f.Name)
+			err = usage.Errorf("--%s cannot be used with --plan: the plan decides it", f.Name)
 		}
 	})
 	return err

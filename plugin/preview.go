@@ -9,6 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 )
 
 // preview prints what an apply would do: kubectl's line for each object, and below it what diff shows of the change. It
@@ -17,7 +18,7 @@ func (c *cli) preview(ctx context.Context, from *cluster.Cluster, opts apply.Opt
 	var told []apply.Event
 	opts.Report = func(e apply.Event) { told = append(told, e) }
 	p, err := apply.Preview(ctx, from, opts, defs)
-	if _, unwritten := c.Out.Write(previewText(p, told, colours(c.Out), c.terminal)); unwritten != nil {
+	if _, unwritten := c.Out.Write(previewText(p, told, printing.Colours(c.Out), c.terminal)); unwritten != nil {
 		return fmt.Errorf("standard output: %w", unwritten)
 	}
 	return err
@@ -32,27 +33,27 @@ var done = map[plan.Action][]apply.Action{
 // previewText is a plan with what a dry run tells: a block an object, and then what it tells beside. Brief leaves out what is
 // unchanged, as on a terminal.
 func previewText(p plan.Plan, told []apply.Event, coloured, brief bool) []byte {
-	t := planWriter{coloured: coloured}
+	t := printing.PlanWriter{Coloured: coloured}
 	for _, l := range p.Leases {
 		events := slices.DeleteFunc(slices.Clone(told), func(e apply.Event) bool {
 			return e.Lease.String() != l.Lease || e.Action == apply.Failed || brief && e.Action == apply.Unchanged
 		})
 		if len(p.Leases) > 1 && (len(events) > 0 || l.Differs()) {
-			t.line(' ', "lease/"+l.Lease)
+			t.Line(' ', "lease/"+l.Lease)
 		}
 		for _, c := range l.Changes {
 			e := eventOf(&events, c)
-			t.line(' ', eventLine(e))
-			t.values(c)
+			t.Line(' ', eventLine(e))
+			t.Values(c)
 		}
 		for _, e := range events {
-			t.line(' ', eventLine(e))
+			t.Line(' ', eventLine(e))
 		}
 		if l.Refused != "" {
-			t.line('!', "  refused: "+l.Refused)
+			t.Line('!', "  refused: "+l.Refused)
 		}
 	}
-	return t.out.Bytes()
+	return t.Text()
 }
 
 // eventOf takes the event that tells of a change out of others; a change of which nothing is told gets one.

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/dnsproof"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // proofFlags say whether, and by which name servers, hosts are proved to be their tenant's.
@@ -46,21 +47,21 @@ func (f *proofFlags) check() error {
 	if !f.wanted {
 		for _, name := range []string{flagResolver, flagDNSTimeout} {
 			if f.flags.Changed(name) {
-				return usage("--%s goes with --%s", name, f.name)
+				return usage.Errorf("--%s goes with --%s", name, f.name)
 			}
 		}
 		return nil
 	}
 	if f.timeout <= 0 {
-		return usage("--%s must be more than 0", flagDNSTimeout)
+		return usage.Errorf("--%s must be more than 0", flagDNSTimeout)
 	}
 	if f.flags.Changed(flagResolver) && len(f.resolvers) == 0 {
-		return usage("--%s names no name server", flagResolver)
+		return usage.Errorf("--%s names no name server", flagResolver)
 	}
 	for i, text := range f.resolvers {
 		server, err := dnsproof.ParseServer(text)
 		if err != nil {
-			return usage("--%s: %w", flagResolver, err)
+			return usage.Errorf("--%s: %w", flagResolver, err)
 		}
 		f.resolvers[i] = server
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // releaseFlags are the flags of release as they are typed.
@@ -104,10 +105,10 @@ func (f *releaseFlags) check(args []string) error {
 		}
 	}
 	if ways != 1 {
-		return usage("name the leases to release (OWNER/DSEQ/GSEQ), or use one of -l and --all")
+		return usage.Errorf("name the leases to release (OWNER/DSEQ/GSEQ), or use one of -l and --all")
 	}
 	if _, err := labels.Parse(f.selector); err != nil {
-		return usage("--selector: %w", err)
+		return usage.Errorf("--selector: %w", err)
 	}
 	if !f.wait {
 		f.timeout = 0
@@ -126,11 +127,11 @@ func parseRelease(args []string) (groups []lease.Group, things []thing.Thing, er
 		case t.Kind == thing.Lease && len(things) == 0:
 			groups = append(groups, t.Group)
 		case t.Kind == thing.Lease:
-			return nil, nil, usage("%s: name the lease first, and then what it gives up", args[i])
+			return nil, nil, usage.Errorf("%s: name the lease first, and then what it gives up", args[i])
 		case len(groups) == 0:
-			return nil, nil, usage("%s: name the lease (OWNER/DSEQ/GSEQ) first, and then what it gives up", args[i])
+			return nil, nil, usage.Errorf("%s: name the lease (OWNER/DSEQ/GSEQ) first, and then what it gives up", args[i])
 		case len(groups) > 1:
-			return nil, nil, usage("%s: things of one lease are released at a time", args[i])
+			return nil, nil, usage.Errorf("%s: things of one lease are released at a time", args[i])
 		default:
 			things = append(things, t)
 		}
@@ -144,7 +145,7 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 		return err
 	}
 	if f.deleteNamespace && len(things) > 0 {
-		return usage("--delete-namespace goes with whole leases, not with %s", things[0])
+		return usage.Errorf("--delete-namespace goes with whole leases, not with %s", things[0])
 	}
 	names, err := whole(things, "release")
 	if err != nil {

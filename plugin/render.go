@@ -15,6 +15,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -81,21 +83,21 @@ func newRender(c *cli) *cobra.Command {
 			if len(args) == 0 || len(args) == 1 && args[0] == poolsArgument {
 				return nil
 			}
-			return usage("render takes files with -f, and %q as its only argument, not %q", poolsArgument, strings.Join(args, " "))
+			return usage.Errorf("render takes files with -f, and %q as its only argument, not %q", poolsArgument, strings.Join(args, " "))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.pools = len(args) == 1; f.pools && f.withNamespace {
-				return usage("--with-namespace goes with the objects of leases, not with %q", poolsArgument)
+				return usage.Errorf("--with-namespace goes with the objects of leases, not with %q", poolsArgument)
 			}
 			if f.pools && f.workloads.given() {
-				return usage("--workloads goes with the objects of leases, not with %q", poolsArgument)
+				return usage.Errorf("--workloads goes with the objects of leases, not with %q", poolsArgument)
 			}
 			if f.pools && len(f.input.files) == 0 && !f.input.fromCluster {
 				return c.renderRangePools(cmd.Context(), f)
 			}
 			if !f.pools && c.resourceListOnStdin(f.input.files) {
 				if f.withNamespace {
-					return usage("--with-namespace is not for a KRM function")
+					return usage.Errorf("--with-namespace is not for a KRM function")
 				}
 				return c.function(cmd.Context(), f)
 			}
@@ -134,7 +136,7 @@ func (f *renderFlags) checkOutput() error {
 	case emit.YAML, emit.JSON, emit.KYAML:
 		return nil
 	}
-	return usage("--output must be 'yaml', 'json' or 'kyaml', not %q", f.output)
+	return usage.Errorf("--output must be 'yaml', 'json' or 'kyaml', not %q", f.output)
 }
 
 // run renders to a spool and copies it when nothing was wrong: an error leaves no bytes behind.
@@ -268,7 +270,7 @@ func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error)
 // resourceListOnStdin is true when standard input is read and holds a ResourceList, as KRM
 // functions get it. What was looked at is still there to be read.
 func (c *cli) resourceListOnStdin(files []string) bool {
-	if len(files) > 1 || len(files) == 1 && files[0] != "-" || len(files) == 0 && isTerminal(c.stdin) {
+	if len(files) > 1 || len(files) == 1 && files[0] != "-" || len(files) == 0 && terminal.IsTerminal(c.stdin) {
 		return false
 	}
 	in := bufio.NewReaderSize(c.In, 1<<16)

@@ -6,6 +6,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -31,7 +32,7 @@ func (c *cli) renderRangePools(ctx context.Context, f *renderFlags) error {
 	}
 	switch cfg.IP.Mode {
 	case config.ModeDedicated:
-		return usage("with ip.mode dedicated each leased address has a pool of its own: name the leases with -f")
+		return usage.Errorf("with ip.mode dedicated each leased address has a pool of its own: name the leases with -f")
 	case config.ModePool:
 		return f.emitAll(c, func(func([]render.Object) error) error { return nil })
 	}

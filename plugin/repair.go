@@ -15,6 +15,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -50,7 +52,7 @@ func (f *crashedFlags) add(cmd *cobra.Command) {
 
 func (f *crashedFlags) check() error {
 	if f.after < leastCrashedAfter && !f.assume {
-		return usage("--crashed-after must be at least %s, not %s: a run may work and write nothing for that long, and would lose what it has taken. If no run is under way, add --assume-crashed", "1m", f.after)
+		return usage.Errorf("--crashed-after must be at least %s, not %s: a run may work and write nothing for that long, and would lose what it has taken. If no run is under way, add --assume-crashed", "1m", f.after)
 	}
 	return nil
 }
@@ -134,16 +136,16 @@ func (f *repairFlags) check(c *cli, names []string) (*inputOptions, error) {
 		}
 	}
 	if f.dryRun == apply.DryRunServer {
-		return nil, usage(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
+		return nil, usage.Errorf(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
 	}
 	for i, name := range names {
 		name = strings.TrimPrefix(name, problemPrefix)
 		names[i] = problemName(name)
 		switch kind, thing, _ := strings.Cut(name, "/"); {
 		case !slices.Contains(state.ProblemKinds, kind):
-			return nil, usage("%s: there is no problem %q; %s are known", name, kind, strings.Join(state.ProblemKinds, ", "))
+			return nil, usage.Errorf("%s: there is no problem %q; %s are known", name, kind, strings.Join(state.ProblemKinds, ", "))
 		case thing == "":
-			return nil, usage("%s: of which thing? A problem is named PROBLEM/THING", name)
+			return nil, usage.Errorf("%s: of which thing? A problem is named PROBLEM/THING", name)
 		}
 	}
 	if !f.wait {
@@ -151,7 +153,7 @@ func (f *repairFlags) check(c *cli, names []string) (*inputOptions, error) {
 	}
 	if len(f.input.files) == 0 && !f.input.fromCluster {
 		if f.input.lease != "" || f.input.recursive {
-			return nil, usage("--lease and -R go with -f or --from-cluster")
+			return nil, usage.Errorf("--lease and -R go with -f or --from-cluster")
 		}
 		return nil, nil //nolint:nilnil // no input is an answer
 	}
@@ -220,7 +222,7 @@ func (c *cli) completeProblems(cmd *cobra.Command, args []string, toComplete str
 	})(cmd, args, toComplete)
 }
 
-func (f *stateFlags) showProblems(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, show bookPrinter) error {
+func (f *stateFlags) showProblems(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, show printing.Printer) error {
 	problems, err := apply.Problems(ctx, cluster, cfg, f.crashedAfter, f.namespace)
 	if err != nil {
 		return err
@@ -228,7 +230,7 @@ func (f *stateFlags) showProblems(ctx context.Context, c *cli, cluster *cluster.
 	book := &view.Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book", Problems: problems}
 	if len(problems) == 0 {
 		book.Problems = []state.Problem{}
-		if f.print.isTable() {
+		if f.print.IsTable() {
 			c.noProblems()
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -164,13 +165,13 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 	files := len(f.input.files) > 0 || f.input.fromCluster
 	switch {
 	case named && files:
-		return usage("hosts and addresses are named as arguments or in files, not both")
+		return usage.Errorf("hosts and addresses are named as arguments or in files, not both")
 	case !named && !files && f.input.lease == "":
-		return usage("name hosts, or use one of -f, --from-cluster and --address")
+		return usage.Errorf("name hosts, or use one of -f, --from-cluster and --address")
 	case !files && f.input.lease == "":
-		return usage("--lease names the lease to reserve for")
+		return usage.Errorf("--lease names the lease to reserve for")
 	case f.expires < 0:
-		return usage("--expires must not be negative")
+		return usage.Errorf("--expires must not be negative")
 	}
 	cluster, cfg, err := c.open(ctx, f.concurrency)
 	if err != nil {

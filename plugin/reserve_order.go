@@ -17,6 +17,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/state/view"
@@ -32,16 +35,16 @@ var claimFlags = []string{"lease", "from-cluster", "address", "endpoint", "adopt
 func (f *reserveFlags) checkOrder(cmd *cobra.Command, args []string) error {
 	for _, name := range claimFlags {
 		if cmd.Flags().Changed(name) {
-			return usage("--%s is about hosts and addresses; --order reserves resources, and leased addresses by their number", name)
+			return usage.Errorf("--%s is about hosts and addresses; --order reserves resources, and leased addresses by their number", name)
 		}
 	}
 	switch {
 	case len(args) > 0:
-		return usage("%q: --order reserves what -f asks for, and takes no names", args[0])
+		return usage.Errorf("%q: --order reserves what -f asks for, and takes no names", args[0])
 	case len(f.input.files) == 0:
-		return usage("must specify -f with --order")
+		return usage.Errorf("must specify -f with --order")
 	case f.expires < 0:
-		return usage("--expires must not be negative")
+		return usage.Errorf("--expires must not be negative")
 	}
 	if err := checkDryRun(&f.dryRun); err != nil {
 		return err
@@ -55,14 +58,14 @@ func checkOrderOutput(output string) error {
 	case "", outputEvents, outputName, "json", "yaml":
 		return nil
 	}
-	return usage("--output must be 'events', 'name', 'json' or 'yaml', not %q", output)
+	return usage.Errorf("--output must be 'events', 'name', 'json' or 'yaml', not %q", output)
 }
 
 // parseOrder reads an order, with or without the word before it, and doubts an address that looks mistyped.
 func (c *cli) parseOrder(text, flag string) (lease.Order, error) {
 	order, err := lease.ParseOrder(strings.TrimPrefix(text, kindOrder+"/"))
 	if err != nil {
-		return order, usage("%s%w", flag, err)
+		return order, usage.Errorf("%s%w", flag, err)
 	}
 	if !lease.ChecksumOK(order.Owner) {
 		fmt.Fprintf(c.ErrOut, "Warning: %sthe checksum of %s is wrong; is there a typing error?\n", flag, order.Owner)
@@ -83,7 +86,7 @@ func (c *cli) reserveOrder(ctx context.Context, f *reserveFlags, order lease.Ord
 	orders := reservation.New(to.DryRun(f.dryRun), cfg)
 	told := newOrderEvents(c, f.output, f.dryRun)
 	claim, outcome, err := orders.Reserve(ctx, order, group, reservation.Options{Expires: f.expires, Waiting: func(what string) {
-		fmt.Fprintf(c.ErrOut, "%s\n", oneLine(fmt.Sprintf("order/%s waiting for %s", order, what), maxCell))
+		fmt.Fprintf(c.ErrOut, "%s\n", terminal.OneLine(fmt.Sprintf("order/%s waiting for %s", order, what), terminal.MaxCell))
 	}})
 	if err != nil {
 		return err
@@ -140,17 +143,17 @@ func newOrderEvents(c *cli, output, dryRun string) *orderEvents {
 func (e *orderEvents) reserved(claim *reserved.Claim, outcome reservation.Outcome, in *cluster.Cluster) error {
 	row := view.NewOrderRow(claim, in.Now())
 	if e.output == "json" || e.output == "yaml" {
-		f := newBookPrintFlags()
-		f.output = e.output
-		show, err := f.printer([]view.Subject{view.SubjectOrders}, e.c.Out, time.Now)
+		f := printing.NewFlags()
+		f.Output = e.output
+		show, err := f.Printer([]view.Subject{view.SubjectOrders}, e.c.Out, time.Now)
 		if err != nil {
 			return err
 		}
 		return show(&view.Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book", Orders: []view.OrderRow{row}})
 	}
-	message := holdText(row)
+	message := printing.HoldText(row)
 	if nodes := row.Nodes; len(nodes) > 0 {
-		message += " on " + nodesText(nodes)
+		message += " on " + printing.NodesText(nodes)
 	}
 	if row.Expires != "" {
 		message += ", until " + row.Expires

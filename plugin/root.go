@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -20,7 +22,7 @@ type cli struct {
 	// people is standard output where it is for people, and not data.
 	people io.Writer
 	// out is standard output, which remembers why it could not be written.
-	out        *output
+	out        *terminal.Output
 	connection *genericclioptions.ConfigFlags
 	// configFile is the provider's configuration, where it does not come from the cluster.
 	configFile string
@@ -36,7 +38,7 @@ type cli struct {
 	// line that is written over.
 	terminal bool
 	view     *leaseView
-	status   *status
+	status   *terminal.Status
 	// leases is how many leases the command works on, each for itself; 0 where that is not known.
 	leases int
 }
@@ -59,7 +61,7 @@ func newRoot(c *cli) *cobra.Command {
 			dry := cmd.Flags().Lookup("dry-run") // of each command that writes
 			c.keepsNothing = dry == nil || dry.Value.String() != "none"
 			if !c.keepsNothing {
-				outliveReaders()
+				terminal.OutliveReaders()
 			}
 			c.claims = cmd.Name() == "apply" || cmd.Name() == "reserve"
 			return c.checkScope(cmd, args)
@@ -88,7 +90,7 @@ func newRoot(c *cli) *cobra.Command {
 		help(cmd, args)
 	})
 	root.AddCommand(newOptions(c))
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Wrap(err) })
 	return root
 }
 

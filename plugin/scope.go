@@ -3,6 +3,7 @@ package plugin
 import (
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -65,16 +66,16 @@ func (c *cli) checkScope(cmd *cobra.Command, args []string) error {
 		switch {
 		case f.Name == "config":
 			if s.unconfigured {
-				wrong = usage("--config: %s does not look at the provider's configuration", cmd.Name())
+				wrong = usage.Errorf("--config: %s does not look at the provider's configuration", cmd.Name())
 			}
 		case f.Name == "namespace":
 			if s.namespace == nil {
-				wrong = usage("--namespace does not limit %s; leave it out", cmd.Name())
+				wrong = usage.Errorf("--namespace does not limit %s; leave it out", cmd.Name())
 			} else if why := s.namespace(args); why != "" {
-				wrong = usage("--namespace: %s", why)
+				wrong = usage.Errorf("--namespace: %s", why)
 			}
 		case s.offline != nil && s.offline():
-			wrong = usage("--%s is about a connection to a cluster, and this command reads none; leave it out", f.Name)
+			wrong = usage.Errorf("--%s is about a connection to a cluster, and this command reads none; leave it out", f.Name)
 		}
 	})
 	return wrong

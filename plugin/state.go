@@ -13,6 +13,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -21,7 +24,7 @@ const stateRequests = 8
 
 // stateFlags are the flags of state as they are typed.
 type stateFlags struct {
-	print    bookPrintFlags
+	print    printing.Flags
 	subjects []view.Subject
 	// things choose rows by name.
 	things        []thing.Thing
@@ -44,7 +47,7 @@ type stateFlags struct {
 }
 
 func newState(c *cli) *cobra.Command {
-	f := &stateFlags{print: newBookPrintFlags()}
+	f := &stateFlags{print: printing.NewFlags()}
 	cmd := &cobra.Command{
 		Use:   "state [hosts|ips|leases|pools|routes|dns|resources|orders]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
 		Short: "Show who holds which hosts and addresses",
@@ -116,7 +119,7 @@ func newState(c *cli) *cobra.Command {
 		},
 		ValidArgsFunction: c.completeState,
 	}
-	f.print.addFlags(cmd)
+	f.print.AddFlags(cmd)
 	f.files.add(cmd, "Files, or folders with files, that hold Kubernetes objects, to be read in place of the cluster; - is standard input")
 	cmd.Flags().StringVar(&f.shard, "shard", "", "The routes of one shard of the configuration")
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Rows of the leases whose labels match, as they stand on Akash's objects (akash.network/lease.id.owner=akash1…); of routes those whose own labels match")
@@ -138,7 +141,7 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	if f.matches, err = labels.Parse(f.selector); err != nil {
-		return usage("--selector: %w", err)
+		return usage.Errorf("--selector: %w", err)
 	}
 	f.namespace = givenNamespace(cmd)
 	if cmd.Flags().Changed("all-namespaces") && f.allNamespaces {
@@ -146,33 +149,33 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	}
 	switch {
 	case f.selector != "" && len(f.things) > 0:
-		return usage("--selector chooses rows by their labels, names by themselves: give one of them")
+		return usage.Errorf("--selector chooses rows by their labels, names by themselves: give one of them")
 	case f.ignoreMissing && len(f.things) == 0:
-		return usage("--ignore-not-found is about names, and none is given")
+		return usage.Errorf("--ignore-not-found is about names, and none is given")
 	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, view.SubjectPools):
-		return usage("pools belong to no lease: --namespace and --selector do not choose among them")
+		return usage.Errorf("pools belong to no lease: --namespace and --selector do not choose among them")
 	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, view.SubjectResources):
-		return usage("resources belong to no lease: --namespace and --selector do not choose among them")
+		return usage.Errorf("resources belong to no lease: --namespace and --selector do not choose among them")
 	case f.workloads.asked && len(f.subjects) > 0 && !slices.Contains(f.subjects, view.SubjectLeases):
-		return usage("--workloads is about leases: kubectl akash-net state leases --workloads")
+		return usage.Errorf("--workloads is about leases: kubectl akash-net state leases --workloads")
 	case f.workloads.asked && f.problems:
-		return usage("--workloads is about leases, not about --problems")
+		return usage.Errorf("--workloads is about leases, not about --problems")
 	case f.watch && slices.Contains(f.subjects, view.SubjectResources):
-		return usage("--watch does not follow resources")
+		return usage.Errorf("--watch does not follow resources")
 	case cmd.Flags().Changed("all-namespaces") && !f.allNamespaces && f.namespace == "":
-		return usage("--all-namespaces=false: name the namespace with --namespace")
+		return usage.Errorf("--all-namespaces=false: name the namespace with --namespace")
 	case f.problems && (len(f.subjects) > 0 || f.watch || f.selector != ""):
-		return usage("--problems cannot be combined with a subject, --watch or --selector")
+		return usage.Errorf("--problems cannot be combined with a subject, --watch or --selector")
 	case len(f.files.files) > 0 && (f.problems || f.watch):
-		return usage("--problems and --watch look at a cluster, not at files")
+		return usage.Errorf("--problems and --watch look at a cluster, not at files")
 	case f.shard != "" && !slices.Contains(f.subjects, view.SubjectRoutes):
-		return usage("--shard is about routes: kubectl akash-net state routes --shard %s", f.shard)
+		return usage.Errorf("--shard is about routes: kubectl akash-net state routes --shard %s", f.shard)
 	case f.problems:
 		f.subjects = []view.Subject{view.SubjectProblems}
 	case f.watch && f.isDefinitions():
-		return usage("-o yaml of leases prints their definitions, which --watch does not follow; use -o json")
+		return usage.Errorf("-o yaml of leases prints their definitions, which --watch does not follow; use -o json")
 	case f.watch && len(f.subjects) != 1:
-		return usage("--watch shows one subject: hosts, ips, leases, pools, routes, dns or orders")
+		return usage.Errorf("--watch shows one subject: hosts, ips, leases, pools, routes, dns or orders")
 	}
 	if len(f.subjects) == 0 {
 		f.subjects = view.Holdings
@@ -180,12 +183,12 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 			f.subjects = f.subjects[:len(f.subjects)-1] // pools belong to no lease
 		}
 	}
-	_, err = f.print.printer(f.subjects, nil, time.Now)
+	_, err = f.print.Printer(f.subjects, nil, time.Now)
 	return err
 }
 
 func (f *stateFlags) run(ctx context.Context, c *cli) error {
-	show, err := f.print.printer(f.subjects, c.Out, time.Now)
+	show, err := f.print.Printer(f.subjects, c.Out, time.Now)
 	if err != nil {
 		return err
 	}
@@ -229,13 +232,13 @@ func (f *stateFlags) configuration(ctx context.Context, c *cli, cluster *cluster
 		names = append(names, s.Name)
 	}
 	if !slices.Contains(names, f.shard) {
-		return nil, usage("--shard: the configuration has no shard %q (spec.shards: %s)", f.shard, dash(strings.Join(names, ", ")))
+		return nil, usage.Errorf("--shard: the configuration has no shard %q (spec.shards: %s)", f.shard, terminal.Dash(strings.Join(names, ", ")))
 	}
 	return cfg, nil
 }
 
 // offline shows the book of files.
-func (f *stateFlags) offline(ctx context.Context, c *cli, show bookPrinter) error {
+func (f *stateFlags) offline(ctx context.Context, c *cli, show printing.Printer) error {
 	cfg, err := f.configuration(ctx, c, nil)
 	if err != nil {
 		return err
@@ -257,7 +260,7 @@ func (f *stateFlags) offline(ctx context.Context, c *cli, show bookPrinter) erro
 	})
 }
 
-func (f *stateFlags) show(c *cli, book *view.Book, show bookPrinter) error {
+func (f *stateFlags) show(c *cli, book *view.Book, show printing.Printer) error {
 	f.filter(book)
 	f.tellEmpty(c, book)
 	if err := show(book); err != nil {
@@ -267,7 +270,7 @@ func (f *stateFlags) show(c *cli, book *view.Book, show bookPrinter) error {
 }
 
 // showChanges shows the rows, then each that changes, until it is interrupted.
-func (f *stateFlags) showChanges(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show bookPrinter) error {
+func (f *stateFlags) showChanges(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show printing.Printer) error {
 	var earlier *view.Book
 	err := book.Watch(ctx, cluster, cfg, subjects, func(book *view.Book) error {
 		f.filter(book)

@@ -18,7 +18,7 @@ import (
 
 // isDefinitions is true for leases that are named with -o yaml: their definitions are printed, which apply takes.
 func (f *stateFlags) isDefinitions() bool {
-	return f.print.output == "yaml" && len(f.things) > 0 && slices.Equal(f.subjects, []view.Subject{view.SubjectLeases})
+	return f.print.Output == "yaml" && len(f.things) > 0 && slices.Equal(f.subjects, []view.Subject{view.SubjectLeases})
 }
 
 // showDefinitions prints the definitions with which the leases were last applied.

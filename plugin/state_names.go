@@ -8,6 +8,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -30,7 +31,7 @@ func parseSubjects(args []string) ([]view.Subject, error) {
 		for _, word := range strings.Split(arg, ",") {
 			s, ok := subjectNames[strings.ToLower(word)]
 			if !ok {
-				return nil, usage("there is no subject %q; hosts, ips, leases, pools, routes, dns, resources and orders are known", word)
+				return nil, usage.Errorf("there is no subject %q; hosts, ips, leases, pools, routes, dns, resources and orders are known", word)
 			}
 			if !slices.Contains(subjects, s) {
 				subjects = append(subjects, s)
@@ -69,13 +70,13 @@ func parseStateArgs(args []string) ([]view.Subject, []thing.Thing, error) {
 		}
 		t, err := thing.Parse(arg)
 		if err != nil {
-			return nil, nil, &usageError{err}
+			return nil, nil, usage.Wrap(err)
 		}
 		if n == 0 && t.Kind == thing.Host && t.Endpoint != "" {
-			return nil, nil, usage("%q: which subject? Subjects come before names, and a name of one word needs one or its kind, such as host/%s", arg, arg)
+			return nil, nil, usage.Errorf("%q: which subject? Subjects come before names, and a name of one word needs one or its kind, such as host/%s", arg, arg)
 		}
 		if n > 0 && !slices.ContainsFunc(subjects, func(s view.Subject) bool { return lists(s, t) }) {
-			return nil, nil, usage("%s does not name any of the %s; %s", t, subjectsText(subjects), takenText(subjects))
+			return nil, nil, usage.Errorf("%s does not name any of the %s; %s", t, subjectsText(subjects), takenText(subjects))
 		}
 		if !slices.Contains(things, t) {
 			things = append(things, t)
@@ -90,7 +91,7 @@ func parseStateArgs(args []string) ([]view.Subject, []thing.Thing, error) {
 	}
 	for _, s := range subjects {
 		if !slices.ContainsFunc(things, func(t thing.Thing) bool { return lists(s, t) }) {
-			return nil, nil, usage("no name is given for the %s; %s", s, takenText([]view.Subject{s}))
+			return nil, nil, usage.Errorf("no name is given for the %s; %s", s, takenText([]view.Subject{s}))
 		}
 	}
 	return subjects, things, nil

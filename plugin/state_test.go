@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -99,7 +100,7 @@ func TestSubjectsOfASelection(t *testing.T) {
 			if err := cmd.ParseFlags(rest); err != nil {
 				t.Fatal(err)
 			}
-			f := &stateFlags{print: newBookPrintFlags()}
+			f := &stateFlags{print: printing.NewFlags()}
 			f.selector, _ = cmd.Flags().GetString("selector")
 			f.allNamespaces, _ = cmd.Flags().GetBool("all-namespaces")
 			if err := f.check(cmd, cmd.Flags().Args()); err != nil {

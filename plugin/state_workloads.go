@@ -9,6 +9,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -32,7 +33,7 @@ func (f *stateFlags) withWorkloads(c *cli, cfg *config.ProviderConfig, show func
 	}
 	err := show(append(slices.Clone(f.subjects), view.SubjectWorkloads))
 	if role, refused := errors.AsType[*cluster.RoleError](err); refused && !f.workloads.given() {
-		fmt.Fprintf(c.ErrOut, "Note: what leases run is not shown, for which the role %s is needed (%s); --workloads=false does without\n", role.Role, oneLine(role.Message, maxCell))
+		fmt.Fprintf(c.ErrOut, "Note: what leases run is not shown, for which the role %s is needed (%s); --workloads=false does without\n", role.Role, terminal.OneLine(role.Message, terminal.MaxCell))
 		return show(f.subjects)
 	}
 	return err

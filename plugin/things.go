@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -30,10 +31,10 @@ func parseThings(args []string, kinds ...thing.Kind) ([]thing.Thing, error) {
 	for i, arg := range args {
 		t, err := thing.Parse(arg)
 		if err != nil {
-			return nil, &usageError{err}
+			return nil, usage.Wrap(err)
 		}
 		if !isOneOf(t, kinds) {
-			return nil, usage("%s is not what this command takes: %s", t, kindsText(kinds))
+			return nil, usage.Errorf("%s is not what this command takes: %s", t, kindsText(kinds))
 		}
 		things[i] = t
 	}
@@ -69,7 +70,7 @@ func whole(things []thing.Thing, verb string) ([]string, error) {
 	for i, t := range things {
 		switch {
 		case t.Path != "":
-			return nil, usage("%s: %s works on hosts with all their paths; name %s", t, verb, thing.Thing{Kind: thing.Host, Host: t.Host})
+			return nil, usage.Errorf("%s: %s works on hosts with all their paths; name %s", t, verb, thing.Thing{Kind: thing.Host, Host: t.Host})
 		case t.Kind == thing.Endpoint:
 			names[i] = t.String()
 		default:

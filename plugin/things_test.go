@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -65,10 +66,10 @@ func TestPrintedNames(t *testing.T) {
 	}
 	e.report(apply.Event{Action: apply.Left, Kind: "lease", Name: id.Group().String()})
 	e.report(apply.Event{Action: apply.Repaired, Kind: state.BlockedHost, Name: "bad.example.com"})
-	f := newBookPrintFlags()
-	f.output = "name"
+	f := printing.NewFlags()
+	f.Output = "name"
 	subjects := []view.Subject{view.SubjectHosts, view.SubjectIPs, view.SubjectLeases, view.SubjectProblems}
-	show, err := f.printer(subjects, &out, time.Now)
+	show, err := f.Printer(subjects, &out, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // transferFlags are the flags of transfer as they are typed.
@@ -47,9 +48,9 @@ func newTransfer(c *cli) *cobra.Command {
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
-				return usage("name the hosts or addresses to transfer")
+				return usage.Errorf("name the hosts or addresses to transfer")
 			case f.to == "":
-				return usage("--to is missing: the lease that is to hold them")
+				return usage.Errorf("--to is missing: the lease that is to hold them")
 			}
 			return nil
 		},
@@ -91,7 +92,7 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) e
 		return err
 	}
 	if _, err := lease.ParseGroup(leaseArgument(f.to)); err != nil {
-		return usage("--to: %w", err)
+		return usage.Errorf("--to: %w", err)
 	}
 	cluster, cfg, err := c.open(ctx, f.concurrency)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // unreserveFlags are the flags of unreserve as they are typed.
@@ -66,7 +67,7 @@ func (c *cli) unreserve(ctx context.Context, f *unreserveFlags) error {
 		}
 	}
 	if len(orders) == 0 {
-		return usage("must specify --order")
+		return usage.Errorf("must specify --order")
 	}
 	to, cfg, err := c.open(ctx, stateRequests)
 	if err != nil {

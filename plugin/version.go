@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // version is set by the linker; a build without it says what the module system knows.
@@ -64,7 +65,7 @@ func newVersion(c *cli) *cobra.Command {
 			case "yaml":
 				return emit.WriteYAML(c.Out, info)
 			}
-			return usage("--output must be 'yaml' or 'json', not %q", output)
+			return usage.Errorf("--output must be 'yaml' or 'json', not %q", output)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'yaml' or 'json'")

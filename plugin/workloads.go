@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/render/workload"
 )
@@ -47,7 +48,7 @@ func (f *workloadFlags) enabled(cfg *config.ProviderConfig) bool {
 func (f *workloadFlags) options(ctx context.Context, cfg *config.ProviderConfig) (*workload.Options, error) {
 	if !f.enabled(cfg) {
 		if f.scheduler != "" {
-			return nil, usage("--scheduler-params goes with --workloads")
+			return nil, usage.Errorf("--scheduler-params goes with --workloads")
 		}
 		return nil, nil
 	}
@@ -87,7 +88,7 @@ func readParams(text []byte, name string) (map[uint32]*lease.SchedulerParams, er
 func (f *workloadFlags) applied(ctx context.Context, cfg *config.ProviderConfig) (w *apply.Workloads, text []byte, err error) {
 	if !f.enabled(cfg) {
 		if f.scheduler != "" {
-			return nil, nil, usage("--scheduler-params goes with --workloads")
+			return nil, nil, usage.Errorf("--scheduler-params goes with --workloads")
 		}
 		return nil, nil, nil
 	}

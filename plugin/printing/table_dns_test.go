@@ -1,4 +1,4 @@
-package plugin
+package printing
 
 import (
 	"testing"
@@ -20,8 +20,8 @@ func TestPrintRecords(t *testing.T) {
 		{Host: "shop.example.com", Name: "shop.example.com", Type: dns.CNAME, Values: []string{"lb.example.net"}, Tenant: shop, Kind: "dnsendpoint", Object: "shop.example.com", State: view.StatePending, Since: ago(time.Second)},
 	}}
 	for name, output := range map[string]string{"table": "", "wide": "wide", "name": "name", "json": "json"} {
-		f := newBookPrintFlags()
-		f.output = output
+		f := NewFlags()
+		f.Output = output
 		golden(t, "dns/"+name, printBook(t, f, []view.Subject{view.SubjectDNS}, book))
 	}
 }

@@ -1,4 +1,4 @@
-package plugin
+package printing
 
 import (
 	"fmt"
@@ -8,13 +8,12 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/util/jsonpath"
 
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 const columnsFormat = "custom-columns"
-
-// maxCell is the longest text in a cell of a table that is printed to people, in bytes.
-const maxCell = 4096
 
 // column is one column of custom-columns=HEADER:PATH,….
 type column struct {
@@ -26,18 +25,18 @@ type column struct {
 // may be left out.
 func parseColumns(text string) ([]column, error) {
 	if text == "" {
-		return nil, usage("--output: name the columns: custom-columns=HOST:.host,LEASE:.lease")
+		return nil, usage.Errorf("--output: name the columns: custom-columns=HOST:.host,LEASE:.lease")
 	}
 	var columns []column
 	for _, part := range strings.Split(text, ",") {
 		header, path, ok := strings.Cut(part, ":")
 		if !ok || header == "" || path == "" {
-			return nil, usage("--output: %q is not HEADER:PATH, as in custom-columns=HOST:.host", part)
+			return nil, usage.Errorf("--output: %q is not HEADER:PATH, as in custom-columns=HOST:.host", part)
 		}
 		path = strings.TrimSuffix(strings.TrimPrefix(path, "{"), "}")
 		p := jsonpath.New(header).AllowMissingKeys(true)
 		if err := p.Parse("{." + strings.TrimPrefix(path, ".") + "}"); err != nil {
-			return nil, usage("--output: column %s: %w", header, err)
+			return nil, usage.Errorf("--output: column %s: %w", header, err)
 		}
 		columns = append(columns, column{header, p})
 	}
@@ -96,7 +95,7 @@ func (c column) cell(row any) (string, error) {
 	for _, values := range results {
 		for _, v := range values {
 			if v.IsValid() && v.Interface() != nil {
-				texts = append(texts, oneLine(fmt.Sprint(v.Interface()), maxCell))
+				texts = append(texts, terminal.OneLine(fmt.Sprint(v.Interface()), terminal.MaxCell))
 			}
 		}
 	}

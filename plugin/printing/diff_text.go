@@ -1,4 +1,4 @@
-package plugin
+package printing
 
 import (
 	"bytes"
@@ -14,47 +14,51 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
-// colours is true for a terminal whose user has not asked for none (NO_COLOR, no-color.org).
-func colours(out io.Writer) bool {
-	return isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+// Colours is true for a terminal whose user has not asked for none (NO_COLOR, no-color.org).
+func Colours(out io.Writer) bool {
+	return terminal.IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// planText is a plan as people read it: a block an object.
-func planText(p plan.Plan, coloured bool) []byte {
-	t := planWriter{coloured: coloured}
+// PlanText is a plan as people read it: a block an object.
+func PlanText(p plan.Plan, coloured bool) []byte {
+	t := PlanWriter{Coloured: coloured}
 	for _, l := range p.Leases {
 		if len(p.Leases) > 1 && l.Differs() {
-			t.line(' ', "lease/"+l.Lease)
+			t.Line(' ', "lease/"+l.Lease)
 		}
 		for _, c := range l.Changes {
 			t.change(c)
 		}
 		if l.Refused != "" {
-			t.line(' ', "lease/"+l.Lease)
-			t.line('!', "  refused: "+l.Refused)
+			t.Line(' ', "lease/"+l.Lease)
+			t.Line('!', "  refused: "+l.Refused)
 		}
 	}
-	return t.out.Bytes()
+	return t.Text()
 }
 
-// planWriter writes the lines of a plan.
-type planWriter struct {
+// PlanWriter writes the lines of a plan.
+type PlanWriter struct {
 	out      bytes.Buffer
-	coloured bool
+	Coloured bool
 }
+
+// Text is what has been written.
+func (t *PlanWriter) Text() []byte { return t.out.Bytes() }
 
 // The colours of lines, by their first character: as git diff has them, and yellow for what is in the way.
 var lineColours = map[byte]string{'-': "\x1b[31m", '+': "\x1b[32m", '!': "\x1b[33m"}
 
-// line writes one line: a mark, and a text in which nothing is left that a terminal would obey.
-func (t *planWriter) line(mark byte, text string) {
+// Line writes one line: a mark, and a text in which nothing is left that a terminal would obey.
+func (t *PlanWriter) Line(mark byte, text string) {
 	colour := lineColours[mark]
-	if !t.coloured {
+	if !t.Coloured {
 		colour = ""
 	}
-	text = string(visible([]byte(oneLine(text, maxCell))))
+	text = string(terminal.Visible([]byte(terminal.OneLine(text, terminal.MaxCell))))
 	if mark == ' ' {
 		t.out.WriteString(text + "\n")
 		return
@@ -66,30 +70,30 @@ func (t *planWriter) line(mark byte, text string) {
 	t.out.WriteByte('\n')
 }
 
-func (t *planWriter) change(c plan.Change) {
+func (t *PlanWriter) change(c plan.Change) {
 	name := c.Kind + "/" + c.Name
 	if c.Namespace != "" {
 		name += " in namespace " + c.Namespace
 	}
-	t.line(' ', name)
+	t.Line(' ', name)
 	switch c.Action {
 	case plan.Withhold:
-		t.line('!', "  withheld: "+c.Why)
+		t.Line('!', "  withheld: "+c.Why)
 	case plan.Leave:
-		t.line('!', "  not held: "+c.Why)
+		t.Line('!', "  not held: "+c.Why)
 	case plan.Delete:
 		why := ""
 		if c.Why != "" {
 			why = ": " + c.Why
 		}
-		t.line('-', "  deleted"+why)
+		t.Line('-', "  deleted"+why)
 	case plan.Claim, plan.GiveUp, plan.Create, plan.Update:
-		t.values(c)
+		t.Values(c)
 	}
 }
 
-// values shows what is changed of a thing or an object; nothing of one that goes or stays as it is.
-func (t *planWriter) values(c plan.Change) {
+// Values shows what is changed of a thing or an object; nothing of one that goes or stays as it is.
+func (t *PlanWriter) Values(c plan.Change) {
 	switch c.Action {
 	case plan.Claim, plan.GiveUp:
 		t.parts(c)
@@ -99,13 +103,13 @@ func (t *planWriter) values(c plan.Change) {
 	case plan.Update:
 		t.fields(c.Fields)
 		if len(c.Fields) == 0 {
-			t.line('+', "  no value changes, only which manager owns the fields")
+			t.Line('+', "  no value changes, only which manager owns the fields")
 		}
 	}
 }
 
 // parts shows what of a thing the lease would hold.
-func (t *planWriter) parts(c plan.Change) {
+func (t *PlanWriter) parts(c plan.Change) {
 	text := func(name string, backend any) string {
 		if backend == "" {
 			return "  " + name
@@ -114,12 +118,12 @@ func (t *planWriter) parts(c plan.Change) {
 	}
 	for _, name := range sortedNames(c.Before) {
 		if after, stays := c.After[name]; !stays || after != c.Before[name] {
-			t.line('-', text(name, c.Before[name]))
+			t.Line('-', text(name, c.Before[name]))
 		}
 	}
 	for _, name := range sortedNames(c.After) {
 		if before, was := c.Before[name]; !was || before != c.After[name] {
-			t.line('+', text(name, c.After[name]))
+			t.Line('+', text(name, c.After[name]))
 		}
 	}
 }
@@ -134,12 +138,12 @@ func sortedNames(parts map[string]any) []string {
 }
 
 // fields shows each field below the path of what it stands in.
-func (t *planWriter) fields(fields []plan.Field) {
+func (t *PlanWriter) fields(fields []plan.Field) {
 	last := ""
 	for _, f := range fields {
 		above, name := f.Path.Split()
 		if above != last && above != "" {
-			t.line(' ', "  "+above)
+			t.Line(' ', "  "+above)
 			last = above
 		}
 		mark := byte('-')
@@ -147,7 +151,7 @@ func (t *planWriter) fields(fields []plan.Field) {
 			mark = '!'
 		}
 		if before, after := yamlLines(f.Before), yamlLines(f.After); severalLines(f.Before, before) && severalLines(f.After, after) {
-			t.line(' ', "    "+name+":"+owners(f))
+			t.Line(' ', "    "+name+":"+owners(f))
 			t.lines(mark, before, after)
 			continue
 		}
@@ -164,23 +168,23 @@ func (t *planWriter) fields(fields []plan.Field) {
 const linesAround = 2
 
 // lines shows which lines of a value change.
-func (t *planWriter) lines(mark byte, before, after []string) {
+func (t *PlanWriter) lines(mark byte, before, after []string) {
 	for i, group := range difflib.NewMatcher(before, after).GetGroupedOpCodes(linesAround) {
 		if i > 0 || group[0].I1 > 0 {
-			t.line(' ', "        …")
+			t.Line(' ', "        …")
 		}
 		for _, op := range group {
 			if op.Tag == 'e' {
 				for _, line := range before[op.I1:op.I2] {
-					t.line(' ', "        "+line)
+					t.Line(' ', "        "+line)
 				}
 				continue
 			}
 			for _, line := range before[op.I1:op.I2] {
-				t.line(mark, "      "+line)
+				t.Line(mark, "      "+line)
 			}
 			for _, line := range after[op.J1:op.J2] {
-				t.line('+', "      "+line)
+				t.Line('+', "      "+line)
 			}
 		}
 	}
@@ -206,15 +210,15 @@ func owners(f plan.Field) string {
 }
 
 // value shows the value of a field; one of several lines stands below its name.
-func (t *planWriter) value(mark byte, name string, value any, more string) {
+func (t *PlanWriter) value(mark byte, name string, value any, more string) {
 	lines := yamlLines(value)
 	if !severalLines(value, lines) {
-		t.line(mark, "    "+name+": "+lines[0]+more)
+		t.Line(mark, "    "+name+": "+lines[0]+more)
 		return
 	}
-	t.line(mark, "    "+name+":"+more)
+	t.Line(mark, "    "+name+":"+more)
 	for _, line := range lines {
-		t.line(mark, "      "+line)
+		t.Line(mark, "      "+line)
 	}
 }
 
@@ -225,9 +229,9 @@ func severalLines(value any, lines []string) bool {
 }
 
 // document shows a whole object.
-func (t *planWriter) document(mark byte, object map[string]any) {
+func (t *PlanWriter) document(mark byte, object map[string]any) {
 	for _, line := range yamlLines(object) {
-		t.line(mark, "  "+line)
+		t.Line(mark, "  "+line)
 	}
 }
 

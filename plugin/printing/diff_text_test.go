@@ -1,4 +1,4 @@
-package plugin
+package printing
 
 import (
 	"testing"
@@ -32,7 +32,7 @@ func TestPlanTextOfFields(t *testing.T) {
 		"one line becomes two": {[]plan.Field{{Path: plan.Path{"l"}, Before: []any{"a"}, After: []any{"a", "c"}}},
 			"    l:\n        - a\n+       - c\n"},
 	} {
-		w := planWriter{}
+		w := PlanWriter{}
 		w.fields(tt.fields)
 		if diff := cmp.Diff(tt.want, w.out.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -1,10 +1,11 @@
-package plugin
+package printing
 
 import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -14,10 +15,10 @@ func (t *tables) leases(rows []view.LeaseRow, workloads bool) *metav1.Table {
 	if workloads {
 		columns = append(columns, "Workloads", "Ready")
 	}
-	table := newTable(columns...).wide("Provider", "Namespace", "Since", "Host-Names")
+	table := NewTable(columns...).Wide("Provider", "Namespace", "Since", "Host-Names")
 	for _, r := range rows {
 		cells := []any{
-			t.owner(r.Owner), number(r.DSeq), number(r.GSeq), number(r.OSeq), len(r.Hosts), some(r.Addresses), dash(r.State), t.age(r.Since),
+			t.owner(r.Owner), number(r.DSeq), number(r.GSeq), number(r.OSeq), len(r.Hosts), some(r.Addresses), terminal.Dash(r.State), t.age(r.Since),
 		}
 		message := ""
 		if workloads {
@@ -27,7 +28,7 @@ func (t *tables) leases(rows []view.LeaseRow, workloads bool) *metav1.Table {
 			}
 			cells = append(cells, runs, ready)
 		}
-		table.row(message, append(cells, dash(r.Provider), dash(r.Namespace), moment(r.Since), some(r.Hosts))...)
+		table.Row(message, append(cells, terminal.Dash(r.Provider), terminal.Dash(r.Namespace), moment(r.Since), some(r.Hosts))...)
 	}
-	return table.done()
+	return table.Done()
 }

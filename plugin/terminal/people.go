@@ -1,4 +1,6 @@
-package plugin
+// Package terminal writes what people read: text in which nothing is left that a terminal would obey, and the one line that
+// a command writes over while it works.
+package terminal
 
 import (
 	"fmt"
@@ -9,17 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// forPeople is what a person reads on a terminal: characters that a terminal obeys, or that change the
+// MaxCell is the longest text in a cell of a table that is printed to people, in bytes.
+const MaxCell = 4096
+
+// People is what a person reads on a terminal: characters that a terminal obeys, or that change the
 // order in which text is shown, are written as escapes. Everything that is printed to people goes
 // through one. What is data does not: rendered objects, -o json, yaml and events.
-type forPeople struct {
+type People struct {
 	mu  sync.Mutex
-	out io.Writer
+	Out io.Writer
 	// cut is the beginning of a character whose rest is in the next write.
 	cut []byte
 }
 
-func (w *forPeople) Write(p []byte) (int, error) {
+func (w *People) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := p
@@ -29,7 +34,7 @@ func (w *forPeople) Write(p []byte) (int, error) {
 	}
 	whole := len(text) - incomplete(text)
 	w.cut = append(w.cut, text[whole:]...)
-	if _, err := w.out.Write(visible(text[:whole])); err != nil {
+	if _, err := w.Out.Write(Visible(text[:whole])); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -48,8 +53,8 @@ func incomplete(text []byte) int {
 	return 0
 }
 
-// visible is a text with what a terminal would obey as escapes, but for line ends and tabs.
-func visible(text []byte) []byte {
+// Visible is a text with what a terminal would obey as escapes, but for line ends and tabs.
+func Visible(text []byte) []byte {
 	plain := true
 	for i := 0; i < len(text) && plain; {
 		r, size := utf8.DecodeRune(text[i:])
@@ -95,9 +100,9 @@ func obeyed(r rune, size int) bool {
 	return r < 0x20 || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// oneLine is a text as a part of a line: what would end the line is written as an escape, and the text
+// OneLine is a text as a part of a line: what would end the line is written as an escape, and the text
 // is at most so many bytes long.
-func oneLine(s string, most int) string {
+func OneLine(s string, most int) string {
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
 	}
@@ -105,4 +110,12 @@ func oneLine(s string, most int) string {
 		return s
 	}
 	return strings.NewReplacer("\n", `\n`, "\t", `\t`, "\r", `\r`).Replace(s)
+}
+
+// Dash is a text, or a dash in place of none.
+func Dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
 }

@@ -1,4 +1,5 @@
-package plugin
+// Package printing prints what the ledger and a plan say: the tables and documents of --output, and the text of diff.
+package printing
 
 import (
 	"bufio"
@@ -19,22 +20,25 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// bookPrinter prints a book, or the rows of one that have changed.
-type bookPrinter func(*view.Book) error
+// Printer prints a book, or the rows of one that have changed.
+type Printer func(*view.Book) error
 
-// bookPrintFlags are kubectl's output flags.
-type bookPrintFlags struct {
-	output    string
+// Flags are kubectl's output flags.
+type Flags struct {
+	Output    string
 	noHeaders bool
 	documents *genericclioptions.JSONYamlPrintFlags
 	templates *genericclioptions.KubeTemplatePrintFlags
 }
 
-func newBookPrintFlags() bookPrintFlags {
-	return bookPrintFlags{
+// NewFlags are the flags before a command line is read.
+func NewFlags() Flags {
+	return Flags{
 		documents: &genericclioptions.JSONYamlPrintFlags{ShowManagedFields: true}, // a book has none
 		templates: genericclioptions.NewKubeTemplatePrintFlags(),
 	}
@@ -46,19 +50,21 @@ var bookFormats = []string{
 	"jsonpath=", "jsonpath-as-json=", "jsonpath-file=", "go-template=", "go-template-file=",
 }
 
-func (f *bookPrintFlags) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "Output format, one of: "+strings.Join(bookFormats, ", "))
+// AddFlags gives a command the flags.
+func (f *Flags) AddFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.Output, "output", "o", "", "Output format, one of: "+strings.Join(bookFormats, ", "))
 	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Print tables without their headers")
 	f.templates.AddFlags(cmd)
-	completeFlag(cmd, "output", bookFormats...)
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(bookFormats, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-func (f *bookPrintFlags) isTable() bool { return f.output == "" || f.output == "wide" }
+// IsTable is true where --output asks for a table.
+func (f *Flags) IsTable() bool { return f.Output == "" || f.Output == "wide" }
 
-// printer chooses the printer that --output asks for. now is the moment from which ages count.
-func (f *bookPrintFlags) printer(subjects []view.Subject, out io.Writer, now func() time.Time) (bookPrinter, error) {
-	data, out := out, io.Writer(&forPeople{out: out})
-	format, template, hasTemplate := strings.Cut(f.output, "=")
+// Printer chooses the printer that --output asks for. now is the moment from which ages count.
+func (f *Flags) Printer(subjects []view.Subject, out io.Writer, now func() time.Time) (Printer, error) {
+	data, out := out, io.Writer(&terminal.People{Out: out})
+	format, template, hasTemplate := strings.Cut(f.Output, "=")
 	if !hasTemplate {
 		template = *f.templates.TemplateArgument
 	}
@@ -79,19 +85,19 @@ func (f *bookPrintFlags) printer(subjects []view.Subject, out io.Writer, now fun
 	case "json", "yaml", "kyaml":
 		p, err := f.documents.ToPrinter(format)
 		if err != nil {
-			return nil, usage("--output: %w", err)
+			return nil, usage.Errorf("--output: %w", err)
 		}
 		return func(b *view.Book) error { return p.PrintObj(&bookObject{b}, data) }, nil
 	}
 	if format == "jsonpath-as-json" {
 		out = data
 	}
-	p, err := f.templates.ToPrinter(f.output)
+	p, err := f.templates.ToPrinter(f.Output)
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		return nil, usage("--output: unknown format %q; one of: %s", f.output, strings.Join(bookFormats, ", "))
+		return nil, usage.Errorf("--output: unknown format %q; one of: %s", f.Output, strings.Join(bookFormats, ", "))
 	}
 	if err != nil {
-		return nil, usage("--output: %w", err)
+		return nil, usage.Errorf("--output: %w", err)
 	}
 	return func(b *view.Book) error {
 		o, err := plain(b)

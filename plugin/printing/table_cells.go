@@ -1,4 +1,4 @@
-package plugin
+package printing
 
 import (
 	"fmt"
@@ -10,15 +10,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 // owner is a wallet, shortened in the narrow table.
 func (t *tables) owner(wallet string) string {
 	if t.wide {
-		return dash(wallet)
+		return terminal.Dash(wallet)
 	}
-	return dash(shortWallet(wallet))
+	return terminal.Dash(shortWallet(wallet))
 }
 
 // shortWallet keeps the ends of an address, by which people know it: akash1h24…9w3c9h.
@@ -41,7 +42,7 @@ func number[N uint32 | uint64](n N) string {
 // backend is service:port.
 func backend(service string, port uint16) string {
 	if service == "" || port == 0 {
-		return dash(service)
+		return terminal.Dash(service)
 	}
 	return fmt.Sprintf("%s:%d", service, port)
 }
@@ -59,7 +60,7 @@ func some(list []string) string {
 	if len(list) > shown {
 		return fmt.Sprintf("%s + %d more...", strings.Join(list[:shown], ","), len(list)-shown)
 	}
-	return dash(strings.Join(list, ","))
+	return terminal.Dash(strings.Join(list, ","))
 }
 
 func (t *tables) age(since metav1.Time) string {

@@ -1,4 +1,4 @@
-package plugin
+package printing
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -82,31 +83,31 @@ func (t *tables) table(s view.Subject, b *view.Book) *metav1.Table {
 }
 
 func (t *tables) problems(rows []state.Problem) *metav1.Table {
-	table := newTable("Problem", "Thing", "Message", "Repair").wide("Lease", "Namespace", "Since")
+	table := NewTable("Problem", "Thing", "Message", "Repair").Wide("Lease", "Namespace", "Since")
 	for _, r := range rows {
 		plan := r.Plan
 		if r.Command != "" {
 			plan += ": " + r.Command
 		}
-		table.row("", r.Problem, r.Thing, r.Message, plan, dash(r.Lease), dash(r.Namespace), moment(r.Since))
+		table.Row("", r.Problem, r.Thing, r.Message, plan, terminal.Dash(r.Lease), terminal.Dash(r.Namespace), moment(r.Since))
 	}
-	return table.done()
+	return table.Done()
 }
 
 func (t *tables) hosts(rows []view.HostRow) *metav1.Table {
-	table := newTable("Host", "Owner", "DSeq", "Service", "Target", "State", "Age").
-		wide("GSeq", "OSeq", "Provider", "Namespace", "Since", "Expires", "Claimed")
+	table := NewTable("Host", "Owner", "DSeq", "Service", "Target", "State", "Age").
+		Wide("GSeq", "OSeq", "Provider", "Namespace", "Since", "Expires", "Claimed")
 	for _, r := range rows {
-		table.row(r.Message,
-			r.Host+r.Path, t.owner(r.Owner), number(r.DSeq), backend(r.Service, r.Port), dash(r.Target), r.State, t.age(r.Since),
-			number(r.GSeq), number(r.OSeq), dash(r.Provider), dash(r.Namespace), moment(r.Since), dash(r.Expires), r.Claimed)
+		table.Row(r.Message,
+			r.Host+r.Path, t.owner(r.Owner), number(r.DSeq), backend(r.Service, r.Port), terminal.Dash(r.Target), r.State, t.age(r.Since),
+			number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider), terminal.Dash(r.Namespace), moment(r.Since), terminal.Dash(r.Expires), r.Claimed)
 	}
-	return table.done()
+	return table.Done()
 }
 
 func (t *tables) ips(rows []view.IPRow) *metav1.Table {
-	table := newTable("IP", "Owner", "DSeq", "Port", "Service", "Pool", "State", "Age").
-		wide("GSeq", "OSeq", "Provider", "Namespace", "Sharing-Key", "Since", "Expires", "Claimed")
+	table := NewTable("IP", "Owner", "DSeq", "Port", "Service", "Pool", "State", "Age").
+		Wide("GSeq", "OSeq", "Provider", "Namespace", "Sharing-Key", "Since", "Expires", "Claimed")
 	for _, r := range rows {
 		address := "-"
 		switch {
@@ -115,19 +116,19 @@ func (t *tables) ips(rows []view.IPRow) *metav1.Table {
 		case r.State == view.StatePending:
 			address = "<pending>"
 		}
-		table.row(r.Message,
-			address, t.owner(r.Owner), number(r.DSeq), portText(r), backend(r.Service, r.ContainerPort), dash(r.Pool), r.State, t.age(r.Since),
-			number(r.GSeq), number(r.OSeq), dash(r.Provider), dash(r.Namespace), dash(r.SharingKey), moment(r.Since), dash(r.Expires), r.Claimed)
+		table.Row(r.Message,
+			address, t.owner(r.Owner), number(r.DSeq), portText(r), backend(r.Service, r.ContainerPort), terminal.Dash(r.Pool), r.State, t.age(r.Since),
+			number(r.GSeq), number(r.OSeq), terminal.Dash(r.Provider), terminal.Dash(r.Namespace), terminal.Dash(r.SharingKey), moment(r.Since), terminal.Dash(r.Expires), r.Claimed)
 	}
-	return table.done()
+	return table.Done()
 }
 
 func (t *tables) pools(rows []view.PoolRow) *metav1.Table {
-	table := newTable("Range", "Addresses", "Used", "Free", "").wide("Pool", "Mode")
+	table := NewTable("Range", "Addresses", "Used", "Free", "").Wide("Pool", "Mode")
 	for _, r := range rows {
-		table.row("", some(r.Ranges), addresses(r.Addresses), r.Used, addresses(r.Free), bar(r), r.Name, r.Mode)
+		table.Row("", some(r.Ranges), addresses(r.Addresses), r.Used, addresses(r.Free), bar(r), r.Name, r.Mode)
 	}
-	return table.done()
+	return table.Done()
 }
 
 func (t *tables) routes(rows []view.RouteRow) *metav1.Table {
@@ -136,48 +137,51 @@ func (t *tables) routes(rows []view.RouteRow) *metav1.Table {
 	if sharded {
 		columns = append([]string{"Shard"}, columns...)
 	}
-	table := newTable(columns...).wide("Owner", "Lease", "Since")
+	table := NewTable(columns...).Wide("Owner", "Lease", "Since")
 	for _, r := range rows {
-		cells := []any{dash(r.Pattern()), r.Kind, dash(r.Namespace), r.Name, r.Admitted, dash(r.Reason), t.age(r.Since), dash(r.Owner), dash(r.Lease), moment(r.Since)}
+		cells := []any{terminal.Dash(r.Pattern()), r.Kind, terminal.Dash(r.Namespace), r.Name, r.Admitted, terminal.Dash(r.Reason), t.age(r.Since), terminal.Dash(r.Owner), terminal.Dash(r.Lease), moment(r.Since)}
 		if sharded {
-			cells = append([]any{dash(r.Shard)}, cells...)
+			cells = append([]any{terminal.Dash(r.Shard)}, cells...)
 		}
-		table.row(r.Message, cells...)
+		table.Row(r.Message, cells...)
 	}
-	return table.done()
+	return table.Done()
 }
 
-// tableBuilder collects a table. Rows may end with a message, for which there is a column without
+// TableBuilder collects a table. Rows may end with a message, for which there is a column without
 // a name when one of them has one.
-type tableBuilder struct {
+type TableBuilder struct {
 	metav1.Table
 	messages []string
 	said     bool
 }
 
-func newTable(columns ...string) *tableBuilder {
-	b := &tableBuilder{}
+// NewTable begins a table with the headers of its columns.
+func NewTable(columns ...string) *TableBuilder {
+	b := &TableBuilder{}
 	for _, name := range columns {
 		b.ColumnDefinitions = append(b.ColumnDefinitions, metav1.TableColumnDefinition{Name: name, Type: "string"})
 	}
 	return b
 }
 
-// wide adds columns that only -o wide shows.
-func (b *tableBuilder) wide(columns ...string) *tableBuilder {
+// Wide adds columns that only -o wide shows.
+func (b *TableBuilder) Wide(columns ...string) *TableBuilder {
 	for _, name := range columns {
 		b.ColumnDefinitions = append(b.ColumnDefinitions, metav1.TableColumnDefinition{Name: name, Type: "string", Priority: 1})
 	}
 	return b
 }
 
-func (b *tableBuilder) row(message string, cells ...any) {
+// Row adds a row; message is empty where there is nothing to add to its cells.
+func (b *TableBuilder) Row(message string, cells ...any) {
 	b.Rows = append(b.Rows, metav1.TableRow{Cells: cells})
 	b.messages = append(b.messages, message)
 	b.said = b.said || message != ""
 }
 
-func (b *tableBuilder) done() *metav1.Table {
+// Done is the table, with a column for messages where there are any.
+func (b *TableBuilder) Done() *metav1.Table {
 	if b.said {
 		b.ColumnDefinitions = append(b.ColumnDefinitions, metav1.TableColumnDefinition{Type: "string"})
 		for i, m := range b.messages {

@@ -1,4 +1,4 @@
-package plugin
+package printing
 
 import (
 	"maps"
@@ -9,12 +9,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 func (t *tables) resources(rows []view.ResourceRow) *metav1.Table {
-	table := newTable("Of", "Resource", "Allocatable", "Committed", "Reserved", "In-Use", "Available", "")
+	table := NewTable("Of", "Resource", "Allocatable", "Committed", "Reserved", "In-Use", "Available", "")
 	for _, r := range rows {
 		of := r.Of
 		if r.Name != "" {
@@ -29,9 +30,9 @@ func (t *tables) resources(rows []view.ResourceRow) *metav1.Table {
 		if r.Message != "" {
 			last = r.Message
 		}
-		table.row("", of, r.Resource, all, committed, amount(r.Reserved), amount(r.InUse), available, last)
+		table.Row("", of, r.Resource, all, committed, amount(r.Reserved), amount(r.InUse), available, last)
 	}
-	return table.done()
+	return table.Done()
 }
 
 // amountText is how amounts of a resource are written.
@@ -46,22 +47,22 @@ func amountText(resource string) func(uint64) string {
 }
 
 func (t *tables) orders(rows []view.OrderRow) *metav1.Table {
-	table := newTable("Owner", "DSeq", "GSeq", "OSeq", "Holds", "Nodes", "State", "Expires", "Age").wide("Provider", "By", "Since", "Claim")
+	table := NewTable("Owner", "DSeq", "GSeq", "OSeq", "Holds", "Nodes", "State", "Expires", "Age").Wide("Provider", "By", "Since", "Claim")
 	for _, r := range rows {
-		table.row(r.Message,
-			t.owner(r.Owner), number(r.DSeq), number(r.GSeq), number(r.OSeq), holdText(r), nodesText(r.Nodes), r.State,
-			dash(r.Expires), t.age(r.Since), dash(r.Provider), dash(r.By), moment(r.Since), r.Claim)
+		table.Row(r.Message,
+			t.owner(r.Owner), number(r.DSeq), number(r.GSeq), number(r.OSeq), HoldText(r), NodesText(r.Nodes), r.State,
+			terminal.Dash(r.Expires), t.age(r.Since), terminal.Dash(r.Provider), terminal.Dash(r.By), moment(r.Since), r.Claim)
 	}
-	return table.done()
+	return table.Done()
 }
 
-// nodesText names the first nodes of a reservation.
-func nodesText(nodes map[string]inventory.Amounts) string {
+// NodesText names the first nodes of a reservation.
+func NodesText(nodes map[string]inventory.Amounts) string {
 	return some(slices.Sorted(maps.Keys(nodes)))
 }
 
-// holdText is what an order has reserved: 2 CPU, 4Gi memory, 1 nvidia/a100.
-func holdText(r view.OrderRow) string {
+// HoldText is what an order has reserved: 2 CPU, 4Gi memory, 1 nvidia/a100.
+func HoldText(r view.OrderRow) string {
 	var texts []string
 	all := r.Total()
 	add := func(n uint64, amount, what string) {
@@ -85,7 +86,7 @@ func holdText(r view.OrderRow) string {
 		address = "address"
 	}
 	add(r.Addresses, strconv.FormatUint(r.Addresses, 10), address)
-	return dash(strings.Join(texts, ", "))
+	return terminal.Dash(strings.Join(texts, ", "))
 }
 
 // resourceSquares is how long a bar is.

@@ -1,4 +1,4 @@
-package plugin
+package printing
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatalf("%v (go test ./plugin -update writes it)", err)
+		t.Fatalf("%v (go test ./plugin/printing -update writes it)", err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
@@ -84,10 +84,10 @@ func testBook() *view.Book {
 }
 
 // printBook prints with these flags.
-func printBook(t *testing.T, f bookPrintFlags, subjects []view.Subject, books ...*view.Book) []byte {
+func printBook(t *testing.T, f Flags, subjects []view.Subject, books ...*view.Book) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	show, err := f.printer(subjects, &out, func() time.Time { return testNow })
+	show, err := f.Printer(subjects, &out, func() time.Time { return testNow })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,8 +126,8 @@ func TestPrintBook(t *testing.T) {
 		"columns-lists":    {subjects: []view.Subject{view.SubjectLeases}, output: "custom-columns=FIRST:.hosts[0],ALL:.hosts[*]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newBookPrintFlags()
-			f.output, f.noHeaders = tc.output, tc.noHeaders
+			f := NewFlags()
+			f.Output, f.noHeaders = tc.output, tc.noHeaders
 			*f.templates.TemplateArgument = tc.template
 			golden(t, "state/"+name+".golden", printBook(t, f, tc.subjects, testBook()))
 		})
@@ -140,7 +140,7 @@ func TestPrintShards(t *testing.T) {
 	for i := range b.Routes[:2] {
 		b.Routes[i].Shard = "public"
 	}
-	golden(t, "state/shards.golden", printBook(t, newBookPrintFlags(), []view.Subject{view.SubjectRoutes}, b))
+	golden(t, "state/shards.golden", printBook(t, NewFlags(), []view.Subject{view.SubjectRoutes}, b))
 }
 
 // An empty list is written, a list that was not asked for is not.
@@ -157,8 +157,8 @@ func TestPrintEmptyBook(t *testing.T) {
 		"yaml":                       "apiVersion: net.akash.network/v1alpha1\nhosts: []\nkind: Book\n",
 		"go-template={{len .hosts}}": "0",
 	} {
-		f := newBookPrintFlags()
-		f.output = output
+		f := NewFlags()
+		f.Output = output
 		if got := string(printBook(t, f, []view.Subject{view.SubjectHosts}, b)); got != want {
 			t.Errorf("-o %q: got %q, want %q", output, got, want)
 		}
@@ -174,8 +174,8 @@ func TestPrintChanges(t *testing.T) {
 	hosts := []view.Subject{view.SubjectHosts}
 	for name, output := range map[string]string{"watch": "", "watch-columns": "custom-columns=HOST:.host,STATE:.state", "watch-yaml": "yaml"} {
 		t.Run(name, func(t *testing.T) {
-			f := newBookPrintFlags()
-			f.output = output
+			f := NewFlags()
+			f.Output = output
 			for _, b := range []*view.Book{first, changed} {
 				b.IPs, b.Leases, b.Pools = nil, nil, nil
 			}
