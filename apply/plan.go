@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -95,6 +96,7 @@ func refusals(err error) (refused map[lease.ID]error, rest error) {
 		var held *HeldError
 		var exhausted *ExhaustedError
 		var taken *workloads.TakenError
+		var reserved *reservation.AddressesError
 		switch {
 		case errors.As(e, &held):
 			refused[held.Lease] = held
@@ -102,6 +104,8 @@ func refusals(err error) (refused map[lease.ID]error, rest error) {
 			refused[exhausted.Lease] = exhausted
 		case errors.As(e, &taken):
 			refused[taken.Lease] = taken
+		case errors.As(e, &reserved):
+			refused[reserved.Lease] = reserved
 		case e != nil:
 			others = append(others, e)
 		}

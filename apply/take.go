@@ -13,6 +13,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -207,7 +208,20 @@ func (r *run) takeAll(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := r.leaveReserved(ctx); err != nil {
+		return err
+	}
 	return r.bindAll(ctx)
+}
+
+// leaveReserved looks, where addresses were claimed anew, whether those are left that orders have reserved.
+func (r *run) leaveReserved(ctx context.Context) error {
+	for _, h := range r.holds {
+		if h.anew && (h.want.Kind == state.Address || h.want.Kind == state.Endpoint) {
+			return reservation.New(r.cluster, r.opts.Config).LeaveAddresses(ctx, r.req.Lease)
+		}
+	}
+	return nil
 }
 
 // confirm completes what reserve has taken: it compares the hosts with the wildcards above them, and looks whether the

@@ -114,6 +114,7 @@ func (c *cli) print(err error) int {
 	var taken *workloads.TakenError
 	var different *differs
 	var unfitting *reservation.RefusedError
+	var reserved *reservation.AddressesError
 	var crowded *reservation.TimeoutError
 	if found, ok := errors.AsType[*parallel.FaultError](err); ok {
 		return c.report(found)
@@ -131,7 +132,7 @@ func (c *cli) print(err error) int {
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
-	case errors.As(err, &kept), errors.As(err, &stranded), errors.As(err, &refused), errors.As(err, &unfit), errors.As(err, &taken), errors.As(err, &unfitting):
+	case errors.As(err, &kept), errors.As(err, &stranded), errors.As(err, &refused), errors.As(err, &unfit), errors.As(err, &taken), errors.As(err, &unfitting), errors.As(err, &reserved):
 		fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 		return exitHeld
 	case errors.As(err, &unproved):

@@ -87,16 +87,21 @@ func (r *run) keep(ctx context.Context, own *reserved.Claim, now time.Time) erro
 
 // evict removes claims whose time is over: as many as are in the way, and no more, for there may be thousands.
 func (r *run) evict(ctx context.Context, question capacity.Reserving, all []*reserved.Claim, names []string, now time.Time) error {
-	deleted, stayed := reserved.Without(all, fewest(question, names), now)
+	return r.remove(ctx, all, fewest(question, names), now)
+}
+
+// remove removes claims whose time is over, and of those that move what they are moved to.
+func (o *Orders) remove(ctx context.Context, all []*reserved.Claim, names []string, now time.Time) error {
+	deleted, stayed := reserved.Without(all, names, now)
 	for _, c := range deleted {
-		if err := r.ledger.DropReservation(ctx, c); err != nil && !again(err) {
+		if err := o.ledger.DropReservation(ctx, c); err != nil && !again(err) {
 			return err
 		}
 	}
 	for _, c := range stayed {
 		without := *c
 		without.Pending = nil
-		if _, err := r.ledger.PutReservation(ctx, &without); err != nil && !again(err) {
+		if _, err := o.ledger.PutReservation(ctx, &without); err != nil && !again(err) {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -18,41 +19,58 @@ import (
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
-// A lease that takes the last address after an order has looked, and before it binds, has it: the order is refused and
-// leaves nothing. Where the lease is the order's own it is no rival.
+// A lease that takes the last address after an order has looked, and before it looks again, has it: the order is refused and
+// leaves nothing. One that takes it after that has to give it back: it waits for the order, and the order binds. Where the
+// lease is the order's own it is no rival.
 func TestAnAddressGoesBeforeTheBind(t *testing.T) {
-	for name, own := range map[string]bool{"to another lease": false, "to the order's lease": true} {
+	for name, tt := range map[string]struct {
+		own, looked bool
+		lease       int
+	}{
+		"to another lease": {false, false, 0}, "to the order's lease": {true, false, 0}, "too late": {false, true, 4}, "too late, to the order's lease": {true, true, 0},
+	} {
 		t.Run(name, func(t *testing.T) {
 			free(t)
 			harness.Node(t, "before-1", nil, harness.Amounts("4", "8Gi"))
 			cfgFile := harness.Configure(t, `ip: {ranges: ["203.0.113.64/32"]}`)
 			order := newOrder()
 			id := harness.LeaseOf(harness.NewOwner(), 7)
-			if own {
+			if tt.own {
 				id = lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq, Provider: harness.Provider}
 			}
+			releases(t, id, cfgFile)
+			taken := make(chan harness.Result, 1)
 			takes := func() {
-				if r := harness.Run(context.WithoutCancel(t.Context()), "reserve", "--lease", id.String(), "--address", "auto", "--endpoint", "e0", "--config", cfgFile); r.Code != 0 {
-					t.Error(r)
+				go func() {
+					taken <- harness.Execute(context.WithoutCancel(t.Context()), harness.Plane.Kubeconfig, "reserve", "--lease", id.String(), "--address", "auto", "--endpoint", "e0", "--config", cfgFile)
+				}()
+				if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+					claims, err := harness.Objects.Resource(leases).List(ctx, metav1.ListOptions{LabelSelector: "net.akash.network/kind=address,net.akash.network/owner=" + id.Owner})
+					return err == nil && len(claims.Items) > 0, err
+				}); err != nil {
+					t.Error("the lease claims no address:", err)
 				}
 			}
-			t.Cleanup(func() { harness.Run(context.WithoutCancel(t.Context()), "release", id.String(), "--config", cfgFile) })
 			cfg := config.Default()
 			r, err := config.ParseRange("203.0.113.64/32")
 			if err != nil {
 				t.Fatal(err)
 			}
 			cfg.IP.Ranges.Include = []config.Range{r}
-			file := sdl(t, group{resources: small, addresses: 1})
-			_, _, err = reservation.New(connect(t, afterWrites(1, takes)), cfg).Reserve(t.Context(), order, groupOf(t, file, order), reservation.Options{})
+			file, at := sdl(t, group{resources: small, addresses: 1}), afterWrites(1, takes)
+			if tt.looked {
+				at = beforeWrite(2, takes)
+			}
+			_, _, err = reservation.New(connect(t, at), cfg).Reserve(t.Context(), order, groupOf(t, file, order), reservation.Options{})
 			refused, ok := errors.AsType[*reservation.RefusedError](err)
 			now := claimOf(t, order)
-			switch {
-			case own && (err != nil || now == nil || now.Bound == nil):
+			switch binds := tt.own || tt.looked; {
+			case binds && (err != nil || now == nil || now.Bound == nil):
 				t.Errorf("%v, and it has reserved %+v", err, now)
-			case !own && (!ok || now != nil || !strings.Contains(refused.Error(), "1 leased address wanted, none is left")):
+			case !binds && (!ok || now != nil || !strings.Contains(refused.Error(), "1 leased address wanted, none is left")):
 				t.Errorf("%v, and it has reserved %+v", err, now)
 			}
+			(<-taken).Exits(t, tt.lease)
 		})
 	}
 }

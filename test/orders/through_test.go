@@ -37,6 +37,17 @@ func afterWrites(n int64, then func()) func(*rest.Config) {
 	})
 }
 
+// beforeWrite calls a function before the nth write is sent.
+func beforeWrite(n int64, then func()) func(*rest.Config) {
+	var writes atomic.Int64
+	return through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method != http.MethodGet && writes.Add(1) == n {
+			then()
+		}
+		return next.RoundTrip(r)
+	})
+}
+
 // groupOf is what an order's group asks for, as the inventory reads it.
 func groupOf(t *testing.T, file string, o lease.Order) inventory.Group {
 	t.Helper()

@@ -1,0 +1,92 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+// takes reserves an address for a lease, chosen or named, and releases it after the test.
+func takes(t *testing.T, code int, id lease.ID, address, cfg string) harness.Result {
+	t.Helper()
+	releases(t, id, cfg)
+	return harness.Run(t.Context(), "reserve", "--lease", id.String(), "--address", address, "--endpoint", "e0", "--config", cfg).Exits(t, code)
+}
+
+func releases(t *testing.T, id lease.ID, cfg string) {
+	t.Helper()
+	t.Cleanup(func() {
+		harness.Run(context.WithoutCancel(t.Context()), "release", id.String(), "--ignore-not-found", "--config", cfg)
+	})
+}
+
+// A lease leaves the addresses that orders have reserved, chosen or named, and its claim is given back. That of its own
+// order it may take; one that is over is in nobody's way, and goes.
+func TestALeaseLeavesWhatOrdersHaveReserved(t *testing.T) {
+	free(t)
+	harness.Node(t, "leased-1", nil, harness.Amounts("4", "8Gi"))
+	cfg, file := harness.Configure(t, `ip: {ranges: ["203.0.113.80/31"]}`), sdl(t, group{resources: small, addresses: 1})
+	order := newOrder()
+	reserve(t, 0, order, file, "--config", cfg)
+	takes(t, 0, harness.LeaseOf(harness.NewOwner(), 1), "auto", cfg)
+	late := harness.LeaseOf(harness.NewOwner(), 2)
+	for _, address := range []string{"auto", "203.0.113.81"} {
+		takes(t, 4, late, address, cfg).Says(t, "no address is left for lease "+late.String(), "reserved by order "+order.String())
+	}
+	if held := harness.List(t, leases, "net.akash.network/owner="+late.Owner); len(held) > 0 {
+		t.Errorf("the refused lease holds %d claims", len(held))
+	}
+	definition := harness.Define(t, late, []string{"{name: web, expose: [{port: 443, global: true, ip: public}]}"}, []string{"{name: public}"})
+	harness.Run(t.Context(), "apply", "-f", definition, "--config", cfg).Exits(t, 4).Says(t, "reserved by order "+order.String())
+	harness.Run(t.Context(), "diff", "-f", definition, "--config", cfg).Exits(t, 1).Prints(t, "refused: no address is left")
+	own := lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq, Provider: harness.Provider}
+	takes(t, 0, own, "auto", cfg)
+	takes(t, 0, own, "auto", cfg)
+	harness.Run(t.Context(), "release", own.String(), "--config", cfg).Exits(t, 0)
+	takes(t, 4, late, "auto", cfg)
+	ends(t, order, harness.ServerTime(t).Add(-time.Minute))
+	takes(t, 0, late, "auto", cfg)
+	if claimOf(t, order) != nil {
+		t.Error("the reservation that is over is left")
+	}
+}
+
+// Orders and leases want the last two addresses: what is reserved and what is claimed is never more than there is, and not all lose.
+func TestOrdersAndLeasesForTheLastAddresses(t *testing.T) {
+	free(t)
+	harness.Node(t, "mixed-1", nil, harness.Amounts("64", "64Gi"))
+	cfg, file := harness.Configure(t, `ip: {ranges: ["203.0.113.96/31"]}`), sdl(t, group{resources: small, addresses: 1})
+	const each = 6
+	results := make([]harness.Result, 2*each)
+	var running sync.WaitGroup
+	for i := range results {
+		order, id := newOrder(), harness.LeaseOf(harness.NewOwner(), uint64(i+1))
+		args := []string{"reserve", "--order", order.String(), "-f", file}
+		if i < each {
+			releases(t, id, cfg)
+			args = []string{"reserve", "--lease", id.String(), "--address", "auto", "--endpoint", "e0"}
+		}
+		running.Go(func() {
+			results[i] = harness.Execute(t.Context(), harness.Plane.Kubeconfig, append(args, "--config", cfg)...)
+		})
+	}
+	running.Wait()
+	var won []string
+	for i, r := range results {
+		switch {
+		case r.Code == 0:
+			won = append(won, fmt.Sprint(i))
+		case r.Code != 4:
+			t.Error(r)
+		}
+	}
+	if len(won) == 0 || len(won) > 2 {
+		t.Errorf("two fit, and %s have won (leases are 0 to %d)", strings.Join(won, ", "), each-1)
+	}
+}
