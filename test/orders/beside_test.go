@@ -4,14 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -24,10 +26,9 @@ import (
 // lease is the order's own it is no rival.
 func TestAnAddressGoesBeforeTheBind(t *testing.T) {
 	for name, tt := range map[string]struct {
-		own, looked bool
-		lease       int
+		own, looked, late bool
 	}{
-		"to another lease": {false, false, 0}, "to the order's lease": {true, false, 0}, "too late": {false, true, 4}, "too late, to the order's lease": {true, true, 0},
+		"to another lease": {}, "to the order's lease": {own: true}, "too late": {looked: true, late: true}, "too late, to the order's lease": {own: true, looked: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			free(t)
@@ -39,24 +40,36 @@ func TestAnAddressGoesBeforeTheBind(t *testing.T) {
 				id = lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq, Provider: harness.Provider}
 			}
 			releases(t, id, cfgFile)
-			taken := make(chan harness.Result, 1)
-			takes := func() {
-				go func() {
-					taken <- harness.Execute(context.WithoutCancel(t.Context()), harness.Plane.Kubeconfig, "reserve", "--lease", id.String(), "--address", "auto", "--endpoint", "e0", "--config", cfgFile)
-				}()
-				if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-					claims, err := harness.Objects.Resource(leases).List(ctx, metav1.ListOptions{LabelSelector: "net.akash.network/kind=address,net.akash.network/owner=" + id.Owner})
-					return err == nil && len(claims.Items) > 0, err
-				}); err != nil {
-					t.Error("the lease claims no address:", err)
-				}
-			}
 			cfg := config.Default()
 			r, err := config.ParseRange("203.0.113.64/32")
 			if err != nil {
 				t.Fatal(err)
 			}
 			cfg.IP.Ranges.Include = []config.Range{r}
+			request, problems := state.NamedRequest(id, nil, []string{"auto"}, "e0", cfg)
+			if problems.Failed() {
+				t.Fatal(problems)
+			}
+			taken, looked := make(chan error, 1), make(chan struct{})
+			var once sync.Once
+			takes := func() { // goes on when the lease is through, or has looked what is reserved
+				to := connect(t, through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+					answer, err := next.RoundTrip(r)
+					if query := r.URL.Query().Get("labelSelector"); r.Method == http.MethodGet && strings.Contains(query, "resources") && strings.Contains(query, "address") {
+						once.Do(func() { close(looked) })
+					}
+					return answer, err
+				}))
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					taken <- apply.New(to, apply.Options{Config: cfg, Operators: apply.OperatorsOff, Concurrency: 1, Version: "v0.0.0"}).Reserve(t.Context(), []state.Request{request})
+				}()
+				select {
+				case <-done:
+				case <-looked:
+				}
+			}
 			file, at := sdl(t, group{resources: small, addresses: 1}), afterWrites(1, takes)
 			if tt.looked {
 				at = beforeWrite(2, takes)
@@ -70,7 +83,10 @@ func TestAnAddressGoesBeforeTheBind(t *testing.T) {
 			case !binds && (!ok || now != nil || !strings.Contains(refused.Error(), "1 leased address wanted, none is left")):
 				t.Errorf("%v, and it has reserved %+v", err, now)
 			}
-			(<-taken).Exits(t, tt.lease)
+			var rival *reservation.AddressesError
+			if err := <-taken; errors.As(err, &rival) != tt.late || !tt.late && err != nil {
+				t.Errorf("the lease: %v", err)
+			}
 		})
 	}
 }
