@@ -30,10 +30,14 @@ func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 		return nil, err
 	}
 	facts, err := s.facts(ctx, New(c, Options{Config: cfg}), crashedAfter, there)
-	if err != nil || namespace == "" {
-		return diagnose.Problems(facts), err
+	if err != nil {
+		return nil, err
 	}
-	return diagnose.InNamespace(diagnose.Problems(facts), facts.Claims, namespace), nil
+	found := diagnose.Problems(facts)
+	if namespace == "" {
+		return found, nil
+	}
+	return diagnose.InNamespace(found, facts.Claims, namespace), nil
 }
 
 // facts are what problems are computed from.

@@ -85,7 +85,10 @@ func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
 		return nil, err
 	}
 	facts, err := r.snapshot.facts(ctx, r.Applier, r.asked.CrashedAfter, r.there)
-	return diagnose.Problems(facts), err
+	if err != nil {
+		return nil, err
+	}
+	return diagnose.Problems(facts), nil
 }
 
 // repair is the work on the problems of one moment.
