@@ -57,6 +57,40 @@ func TestAFaultLocksNothing(t *testing.T) {
 	}
 }
 
+// A request that fails, whichever it is, makes repair and the search for problems fail by its name: nothing is said of what was
+// not read.
+func TestAnyRequestOfRepairMayFail(t *testing.T) {
+	for n, ended := int32(1), false; !ended; n++ {
+		synctest.Test(t, func(t *testing.T) {
+			server, err := New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &world{server: server}
+			w.furnish(t)
+			if err := apply.New(connected(t, server.RoundTrip), apply.Options{Config: settings(), Concurrency: 4}).Apply(t.Context(), both()); err != nil {
+				t.Fatal(err)
+			}
+			var sent atomic.Int32
+			refused := connected(t, func(r *http.Request) (*http.Response, error) {
+				if sent.Add(1) == n {
+					return server.reply(r, http.StatusForbidden, []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not allowed","reason":"Forbidden","code":403}`)), nil
+				}
+				return server.RoundTrip(r)
+			})
+			found, err := apply.Problems(t.Context(), refused, settings(), 0, "")
+			if ended = sent.Load() < n; !ended && (err == nil || len(found) > 0) {
+				t.Errorf("request %d of %d was refused: %v, %v", n, sent.Load(), found, err)
+			}
+			sent.Store(0)
+			err = apply.New(refused, apply.Options{Config: settings(), Concurrency: 4}).Repair(t.Context(), apply.RepairOptions{})
+			if sent.Load() >= n && err == nil {
+				t.Errorf("request %d of repair was refused, and nothing said so", n)
+			}
+		})
+	}
+}
+
 // A fault as the announcement is renewed, or where it is told who is waited for, does not end the process, nor the command.
 func TestAFaultBesideTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
