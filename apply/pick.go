@@ -3,9 +3,11 @@ package apply
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/netip"
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -74,4 +76,13 @@ func (r *run) lease(ctx context.Context, e state.EndpointWant, family config.Fam
 		}
 		return err
 	}
+}
+
+// leaveReserved looks, where addresses were claimed anew, whether those are left that orders have reserved.
+func (r *run) leaveReserved(ctx context.Context) error {
+	anew := func(h *held) bool { return h.anew && (h.want.Kind == state.Address || h.want.Kind == state.Endpoint) }
+	if !slices.ContainsFunc(slices.Collect(maps.Values(r.holds)), anew) {
+		return nil
+	}
+	return reservation.LeaveAddresses(ctx, r.cluster, r.opts.Config, reservation.Leasing{Lease: r.req.Lease, Mark: r.nonce, Ledger: r.ledger})
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -92,6 +91,9 @@ func (r *run) check(ctx context.Context) error {
 	}
 	if err := r.pools.check(r); err != nil {
 		exhausted = append(exhausted, err)
+	}
+	if len(exhausted) == 0 {
+		return r.leaveReserved(ctx)
 	}
 	return failures(exhausted)
 }
@@ -212,16 +214,6 @@ func (r *run) takeAll(ctx context.Context) error {
 		return err
 	}
 	return r.bindAll(ctx)
-}
-
-// leaveReserved looks, where addresses were claimed anew, whether those are left that orders have reserved.
-func (r *run) leaveReserved(ctx context.Context) error {
-	for _, h := range r.holds {
-		if h.anew && (h.want.Kind == state.Address || h.want.Kind == state.Endpoint) {
-			return reservation.New(r.cluster, r.opts.Config).LeaveAddresses(ctx, r.req.Lease)
-		}
-	}
-	return nil
 }
 
 // confirm completes what reserve has taken: it compares the hosts with the wildcards above them, and looks whether the

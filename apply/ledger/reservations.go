@@ -84,7 +84,8 @@ func (l Ledger) DropReservation(ctx context.Context, c *reserved.Claim) error {
 // Look is what those who reserve go by, all of one moment.
 type Look struct {
 	Reservations []*reserved.Claim
-	// Leased are the claims on addresses and IP endpoints, where they were asked for.
+	// Leased are the claims on addresses and IP endpoints, where they were asked for, without the marks of runs that have
+	// ended.
 	Leased []*state.Claim
 	// Closing is true while an uninstall removes the ledger, and after one that has crashed.
 	Closing bool
@@ -98,15 +99,23 @@ func (l Ledger) Look(ctx context.Context, addresses bool) (Look, error) {
 		kinds += "," + string(state.Address) + "," + string(state.Endpoint)
 	}
 	var look Look
+	there := map[string]bool{}
 	opts := metav1.ListOptions{LabelSelector: state.LabelKind + " in (" + kinds + ")"}
 	err := cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
 		if r, ok := reserved.Read(meta); ok {
 			look.Reservations = append(look.Reservations, r)
 		} else if c, ok := state.ReadClaim(meta); ok {
 			look.Leased = append(look.Leased, &c)
-		} else if _, ok := state.AnnouncedNonce(meta.Name); ok {
+		} else if nonce, ok := state.AnnouncedNonce(meta.Name); ok {
+			there[nonce] = true
 			look.Closing = look.Closing || meta.Annotations[state.AnnotationPhase] == string(state.Closing)
 		}
-	}, func() { look = Look{} })
-	return look, err
+	}, func() {
+		look = Look{}
+		clear(there)
+	})
+	if err != nil {
+		return Look{}, err
+	}
+	return look, l.settle(ctx, look.Leased, there)
 }

@@ -3,14 +3,18 @@ package reservation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
@@ -29,23 +33,44 @@ func (e *AddressesError) Error() string {
 		e.Lease, strings.Join(e.By, ", "))
 }
 
+// rivalsFor is for how long a lease waits for runs that have claimed addresses and may give them back: from then on what
+// they have claimed is theirs.
+const rivalsFor = 25 * time.Second
+
+// Leasing is a lease that has claimed addresses.
+type Leasing struct {
+	Lease lease.ID
+	// Mark is that of its run.
+	Mark string
+	// Ledger is the one through which it has claimed them.
+	Ledger ledger.Ledger
+	// begun is when it first looked.
+	begun time.Time
+}
+
 // LeaveAddresses looks, once a lease has claimed addresses, whether those are left that the orders of other leases have
-// reserved. It waits for orders that are about to reserve, and removes reservations that are over where they are in the way. It
-// fails with an AddressesError where the claims are to be given back.
-func (o *Orders) LeaveAddresses(ctx context.Context, id lease.ID) error {
+// reserved. It waits for orders that are about to reserve and for leases that may give back what they have claimed, and
+// removes reservations that are over where they are in the way. It fails with an AddressesError where the claims are to be
+// given back. A dry run waits for nobody.
+func LeaveAddresses(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, l Leasing) error {
 	const shortest, longest = 20 * time.Millisecond, time.Second
-	pause := shortest
-	for begun := time.Now(); ; pause = min(pause*3/2, longest) {
+	o := New(c, cfg)
+	o.ledger = l.Ledger
+	l.begun = time.Now()
+	for pause := shortest; ; pause = min(pause*3/2, longest) {
 		look, err := o.ledger.Look(ctx, false)
-		if err != nil || !o.reservedAddresses(look, id.Order()) {
+		if err != nil || !reservesAddresses(look, l.Lease.Order()) {
 			return err
 		}
-		left, err := o.leavesAddresses(ctx, id)
+		left, err := o.leavesAddresses(ctx, l)
 		switch {
 		case left || err != nil && !again(err):
 			return err
-		case time.Since(begun) > patience:
-			return &TimeoutError{Order: id.Order(), After: patience, What: "others that reserve addresses now, or whose runs have crashed"}
+		case err == nil && !c.Waits():
+			return nil
+		case time.Since(l.begun) > patience:
+			return &TimeoutError{Undone: fmt.Sprintf("the addresses of lease %s are not claimed", l.Lease), After: patience,
+				What: "orders that reserve addresses now, or whose runs have crashed"}
 		}
 		if err := sleep(ctx, wait.Jitter(pause, 1)); err != nil {
 			return err
@@ -53,19 +78,14 @@ func (o *Orders) LeaveAddresses(ctx context.Context, id lease.ID) error {
 	}
 }
 
-// reservedAddresses is true where an order, another than the lease's own, has reserved addresses.
-func (o *Orders) reservedAddresses(look ledger.Look, order lease.Order) bool {
+// reservesAddresses is true where an order, another than the lease's own, has reserved addresses.
+func reservesAddresses(look ledger.Look, order lease.Order) bool {
 	_, others := reserved.Find(look.Reservations, order)
-	for _, c := range others {
-		if c.Hold().Addresses > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(others, func(c *reserved.Claim) bool { return c.Hold().Addresses > 0 })
 }
 
 // leavesAddresses looks once, and does the step that the protocol decides on.
-func (o *Orders) leavesAddresses(ctx context.Context, id lease.ID) (left bool, err error) {
+func (o *Orders) leavesAddresses(ctx context.Context, l Leasing) (left bool, err error) {
 	pools, err := book.ReadPools(ctx, o.cluster)
 	if err != nil {
 		return false, err
@@ -74,30 +94,45 @@ func (o *Orders) leavesAddresses(ctx context.Context, id lease.ID) (left bool, e
 	if err != nil {
 		return false, err
 	}
-	leased := addressRoom(o.cfg, pools, look.Leased)
-	if leased == nil {
+	room := addressRoom(o.cfg, pools, look.Leased)
+	if room == nil {
 		return true, nil
 	}
+	leased := capacity.Leased{Addresses: *room}
+	if time.Since(l.begun) < rivalsFor {
+		leased.Yielding = yielding(look.Leased, l.Mark)
+	}
 	now := o.cluster.Now()
-	_, others := reserved.Find(look.Reservations, id.Order())
+	_, others := reserved.Find(look.Reservations, l.Lease.Order())
 	usage := observed.Usage{}.WithLeases(leasesOf(look.Leased))
 	var orders []capacity.Claim
 	var by []string
 	for _, c := range others {
 		pieces := c.Pieces(now, func(h inventory.Hold) inventory.Hold { return usage.Beyond(c.Order.String(), h) })
 		orders = append(orders, pieces...)
-		if c.Bound != nil && c.Bound.Hold.Addresses > 0 && !c.Over(now) {
+		if slices.ContainsFunc(pieces, func(p capacity.Claim) bool { return p.Bound && !p.Over && p.Hold.Addresses > 0 }) {
 			by = append(by, "order "+c.Order.String())
 		}
 	}
-	switch step, names := capacity.Beside(*leased, orders); step {
+	switch step, names := capacity.Beside(leased, orders); step {
 	case capacity.Rest:
 		return true, nil
 	case capacity.Evict:
 		return false, o.remove(ctx, look.Reservations, names, now)
 	case capacity.Refuse:
-		return false, &AddressesError{Lease: id, By: by}
+		return false, &AddressesError{Lease: l.Lease, By: by}
 	default:
 		return false, nil
 	}
+}
+
+// yielding counts the addresses that are claimed by runs under way alone which yield to one with a mark.
+func yielding(claims []*state.Claim, to string) (n uint64) {
+	for _, c := range claims {
+		stays := func(p state.Part) bool { return p.Run == "" || !capacity.Yields(p.Run, to) }
+		if c.Kind == state.Address && c.Held() && !slices.ContainsFunc(c.Parts, stays) {
+			n++
+		}
+	}
+	return n
 }

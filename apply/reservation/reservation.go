@@ -82,15 +82,17 @@ func (e *RefusedError) Error() string {
 	return s
 }
 
-// TimeoutError says that others were in the way for too long. What the run had announced was taken back.
+// TimeoutError says that others were in the way for too long. What the run had announced or claimed was taken back.
 type TimeoutError struct {
-	Order lease.Order
-	After time.Duration
-	What  string
+	// Undone is what was not done.
+	Undone string
+	After  time.Duration
+	// What the run has waited for.
+	What string
 }
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("order %s is not reserved: timed out after %s waiting for %s", e.Order, e.After, e.What)
+	return fmt.Sprintf("%s: timed out after %s waiting for %s", e.Undone, e.After, e.What)
 }
 
 // UnreadableError is a reservation of which nobody knows what it takes: nothing can be reserved beside it.

@@ -2,6 +2,7 @@ package reservation
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -85,7 +86,7 @@ func (r *run) timeout(err error) error {
 	if err != nil {
 		what = err.Error()
 	}
-	return &TimeoutError{Order: r.order, After: patience, What: what}
+	return &TimeoutError{Undone: fmt.Sprintf("order %s is not reserved", r.order), After: patience, What: what}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,6 +88,67 @@ func TestAnAddressGoesBeforeTheBind(t *testing.T) {
 			var rival *reservation.AddressesError
 			if err := <-taken; errors.As(err, &rival) != tt.late || !tt.late && err != nil {
 				t.Errorf("the lease: %v", err)
+			}
+		})
+	}
+}
+
+// Two leases have claimed the last address that is free beside what an order has reserved, and look when both have: one keeps
+// it, and the other gives it back.
+func TestOfTwoLeasesOneLeavesTheAddress(t *testing.T) {
+	for name, together := range map[string]bool{"of two commands": false, "of one command": true} {
+		t.Run(name, func(t *testing.T) {
+			free(t)
+			harness.Node(t, "two-1", nil, harness.Amounts("4", "8Gi"))
+			const pool = "203.0.113.66/31"
+			cfgFile := harness.Configure(t, `ip: {ranges: ["`+pool+`"]}`)
+			reserve(t, 0, newOrder(), sdl(t, group{resources: small, addresses: 1}), "--config", cfgFile)
+			cfg := config.Default()
+			r, err := config.ParseRange(pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.IP.Ranges.Include = []config.Range{r}
+			var requests []state.Request
+			for i := range 2 {
+				id := harness.LeaseOf(harness.NewOwner(), uint64(i+1))
+				releases(t, id, cfgFile)
+				request, problems := state.NamedRequest(id, nil, []string{fmt.Sprintf("203.0.113.%d", 66+i)}, "e0", cfg)
+				if problems.Failed() {
+					t.Fatal(problems)
+				}
+				requests = append(requests, request)
+			}
+			var claimed sync.WaitGroup
+			claimed.Add(2)
+			var counted atomic.Int64
+			looks := through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+				if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Query().Get("labelSelector"), "in (resources,run)") && counted.Add(1) <= 2 {
+					claimed.Done()
+					claimed.Wait()
+				}
+				return next.RoundTrip(r)
+			})
+			takes := func(requests ...state.Request) error {
+				opts := apply.Options{Config: cfg, Operators: apply.OperatorsOff, Concurrency: 2, Version: "v0.0.0"}
+				return apply.New(connect(t, looks), opts).Reserve(t.Context(), requests)
+			}
+			var errs []error
+			if together {
+				err := takes(requests...)
+				_ = errors.As(err, (*apply.Failures)(&errs))
+				errs = append(errs, nil)
+			} else {
+				errs = make([]error, 2)
+				var both sync.WaitGroup
+				for i, r := range requests {
+					both.Go(func() { errs[i] = takes(r) })
+				}
+				both.Wait()
+			}
+			var refused *reservation.AddressesError
+			if (errs[0] == nil) == (errs[1] == nil) || !errors.As(errors.Join(errs...), &refused) {
+				t.Errorf("one is to be refused: %v", errs)
 			}
 		})
 	}

@@ -42,6 +42,8 @@ func TestALeaseLeavesWhatOrdersHaveReserved(t *testing.T) {
 	if held := harness.List(t, leases, "net.akash.network/owner="+late.Owner); len(held) > 0 {
 		t.Errorf("the refused lease holds %d claims", len(held))
 	}
+	harness.Run(t.Context(), "check", "--lease", late.String(), "--address", "auto", "--endpoint", "e0", "--config", cfg).
+		Exits(t, 4).Says(t, "reserved by order "+order.String())
 	definition := harness.Define(t, late, []string{"{name: web, expose: [{port: 443, global: true, ip: public}]}"}, []string{"{name: public}"})
 	harness.Run(t.Context(), "apply", "-f", definition, "--config", cfg).Exits(t, 4).Says(t, "reserved by order "+order.String())
 	harness.Run(t.Context(), "diff", "-f", definition, "--config", cfg).Exits(t, 1).Prints(t, "refused: no address is left")

@@ -2,31 +2,48 @@ package capacity
 
 import "github.com/akash-net/kubectl-akash-net/state/inventory"
 
-// Beside decides whether addresses that a lease has claimed leave those that orders have reserved. The addresses are as they
-// were listed after the claim was written, which is in use then; so of an order that binds and a lease that claims, the one
-// that looks last sees the other. Rest: nothing is in the way. Evict: only what is over is, and evict are its names. Wait:
-// only what is pending is; orders yield to claims. Refuse: what is bound is.
-func Beside(leased inventory.Addresses, orders []Claim) (next Step, evict []string) {
+// Leased are the addresses that can be leased, as they were listed after a lease had claimed some: its claims are in use.
+type Leased struct {
+	inventory.Addresses
+	// Yielding are those in use that runs under way have claimed which yield to this one, or have looked before it.
+	Yielding uint64
+}
+
+// room is how many addresses are free, or would be with some of those in use given back.
+func (l Leased) room(back uint64) uint64 {
+	used := l.InUse - min(back, l.InUse)
+	return l.Total - min(used, l.Total)
+}
+
+// Yields is true for a run under way, by its mark, that yields to another where both have claimed what is left: the one
+// that sorts later does.
+func Yields(mark, to string) bool { return mark > to }
+
+// Beside decides whether addresses that a lease has claimed leave those that orders have reserved. Of an order that binds
+// and a lease that claims, the one that looks last sees the other. Rest: nothing is in the way. Evict: only what is over is,
+// and evict are its names. Wait: what is pending is, as orders yield to claims; or claims are that may be given back.
+// Refuse: what is bound is.
+func Beside(leased Leased, orders []Claim) (next Step, evict []string) {
 	var bound, pending, over uint64
 	for _, c := range orders {
-		switch {
-		case c.Hold.Addresses == 0:
+		switch n := c.Hold.Addresses; {
+		case n == 0:
 		case c.Over:
-			over = inventory.Sum(over, c.Hold.Addresses)
+			over = inventory.Sum(over, n)
 			evict = append(evict, c.Name)
 		case c.Bound:
-			bound = inventory.Sum(bound, c.Hold.Addresses)
+			bound = inventory.Sum(bound, n)
 		default:
-			pending = inventory.Sum(pending, c.Hold.Addresses)
+			pending = inventory.Sum(pending, n)
 		}
 	}
-	fits := func(reserved uint64) bool { return inventory.Sum(leased.InUse, reserved) <= leased.Total }
-	switch {
-	case bound+pending+over == 0, fits(inventory.Sum(inventory.Sum(bound, pending), over)):
+	firm := inventory.Sum(bound, pending)
+	switch room := leased.room(0); {
+	case inventory.Sum(firm, over) <= room:
 		return Rest, nil
-	case !fits(bound):
+	case bound > leased.room(leased.Yielding):
 		return Refuse, nil
-	case !fits(inventory.Sum(bound, pending)):
+	case firm > room:
 		return Wait, nil
 	}
 	return Evict, evict
