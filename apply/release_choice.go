@@ -1,0 +1,69 @@
+package apply
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// choice is what of a lease is released.
+type choice struct {
+	all    bool
+	things map[string]bool
+}
+
+func newChoice(things []string) choice {
+	c := choice{all: len(things) == 0, things: map[string]bool{}}
+	for _, thing := range things {
+		if a, err := netip.ParseAddr(thing); err == nil {
+			thing = a.String()
+		}
+		c.things[strings.ToLower(thing)] = true
+	}
+	return c
+}
+
+// claim is true for a claim that is chosen.
+func (c choice) claim(claim *state.Claim) bool {
+	return c.all || c.things[claim.Thing] || claim.Kind.HasPorts() && c.endpoint(claim)
+}
+
+// endpoint is true for an address whose IP endpoint is chosen, or for the endpoint itself, as
+// "endpoint/NAME", by its name alone, or by its sharing key, as it is printed.
+func (c choice) endpoint(claim *state.Claim) bool {
+	if c.things[claim.SharingKey] || c.things["endpoint/"+claim.SharingKey] {
+		return true
+	}
+	name, ok := strings.CutPrefix(claim.SharingKey, claim.Owner+"-ip-")
+	return ok && (c.things[name] || c.things["endpoint/"+name])
+}
+
+// object is true for an object that serves what is chosen. A ProviderLeasedIP does when it is for
+// the endpoint of a chosen address.
+func (c choice) object(o owned, s *snapshot) bool {
+	if c.all {
+		return true
+	}
+	if o.kind == kinds.ProviderLeasedIP {
+		return slices.ContainsFunc(s.claimsOfPort(o), c.claim)
+	}
+	if o.kind == kinds.Service && slices.ContainsFunc(s.list(), func(claim *state.Claim) bool {
+		return claim.Kind == state.Endpoint && c.claim(claim) && claim.SharingKey == state.ServiceObjectOf(o.live).SharingKey
+	}) {
+		return true
+	}
+	if host := o.recordOf(); host != "" {
+		return c.things[host]
+	}
+	uses := append(state.HostUses(o.live), state.AddressUses(o.live)...)
+	return slices.ContainsFunc(uses, func(u state.Use) bool {
+		if !u.Address.IsValid() {
+			return c.things[u.Host]
+		}
+		claim := s.claims[state.AddressName(u.Address)]
+		return c.things[u.Address.String()] || claim != nil && c.claim(claim)
+	})
+}
