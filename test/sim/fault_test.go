@@ -28,12 +28,7 @@ func both() (defs []*lease.Definition) {
 func TestAFaultLocksNothing(t *testing.T) {
 	for n, ended := int32(1), false; !ended; n++ {
 		synctest.Test(t, func(t *testing.T) {
-			server, err := New()
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := &world{server: server}
-			w.furnish(t)
+			server := furnished(t)
 			var sent atomic.Int32
 			faulty := connected(t, func(r *http.Request) (*http.Response, error) {
 				if sent.Add(1) == n {
@@ -42,7 +37,7 @@ func TestAFaultLocksNothing(t *testing.T) {
 				return server.RoundTrip(r)
 			})
 			opts := apply.Options{Config: settings(), Prune: true, Concurrency: 4}
-			err = parallel.Guard(func() error { return apply.New(faulty, opts).Apply(t.Context(), both()) })
+			err := parallel.Guard(func() error { return apply.New(faulty, opts).Apply(t.Context(), both()) })
 			if ended = sent.Load() < n; ended != (err == nil) {
 				t.Errorf("a fault at request %d of %d: %v", n, sent.Load(), err)
 			}
@@ -50,6 +45,7 @@ func TestAFaultLocksNothing(t *testing.T) {
 			if err := apply.New(connected(t, server.RoundTrip), opts).Apply(t.Context(), both()); err != nil {
 				t.Errorf("after a fault at request %d: %v", n, err)
 			}
+			w := &world{server: server}
 			if has := slices.Concat(w.things(leaseOf("a", 1).Group(), false), w.things(leaseOf("a", 2).Group(), false)); !slices.Equal(has, []string{"a.example.com", "b.example.com"}) {
 				t.Errorf("after a fault at request %d the leases hold %q", n, has)
 			}
@@ -62,12 +58,7 @@ func TestAFaultLocksNothing(t *testing.T) {
 func TestAnyRequestOfRepairMayFail(t *testing.T) {
 	for n, ended := int32(1), false; !ended; n++ {
 		synctest.Test(t, func(t *testing.T) {
-			server, err := New()
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := &world{server: server}
-			w.furnish(t)
+			server := furnished(t)
 			if err := apply.New(connected(t, server.RoundTrip), apply.Options{Config: settings(), Concurrency: 4}).Apply(t.Context(), both()); err != nil {
 				t.Fatal(err)
 			}
@@ -94,12 +85,7 @@ func TestAnyRequestOfRepairMayFail(t *testing.T) {
 // A fault as the announcement is renewed, or where it is told who is waited for, does not end the process, nor the command.
 func TestAFaultBesideTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, err := New()
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := &world{server: server}
-		w.furnish(t)
+		server := furnished(t)
 		announced := 0
 		slow := connected(t, func(r *http.Request) (*http.Response, error) {
 			switch {
@@ -126,7 +112,7 @@ func TestAFaultBesideTheWork(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- apply.New(slow, opts).Release(t.Context(), []lease.Group{leaseOf("a", 1).Group()}) }()
 		time.Sleep(time.Second)
-		err = parallel.Guard(func() error { return apply.New(connected(t, server.RoundTrip), faulty).Apply(t.Context(), both()) })
+		err := parallel.Guard(func() error { return apply.New(connected(t, server.RoundTrip), faulty).Apply(t.Context(), both()) })
 		if fault := (*parallel.FaultError)(nil); err != nil && !errors.As(err, &fault) {
 			t.Errorf("want the fault or nothing, got %v", err)
 		}

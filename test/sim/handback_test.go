@@ -21,12 +21,7 @@ import (
 // A command that was taken for dead neither ends its work nor gives anything back: another one has worked in its place.
 func TestACommandThatCountsAsDeadGivesNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, err := New()
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := &world{server: server}
-		w.furnish(t)
+		server := furnished(t)
 		id, opts := leaseOf("a", 1), apply.Options{Config: settings(), Prune: true, Concurrency: 1}
 		late := connected(t, func(r *http.Request) (*http.Response, error) {
 			if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/leases/run--") { // it has taken both hosts, and is about to end
@@ -43,11 +38,11 @@ func TestACommandThatCountsAsDeadGivesNothingBack(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		err = apply.New(late, opts).Reserve(t.Context(), []state.Request{req})
+		err := apply.New(late, opts).Reserve(t.Context(), []state.Request{req})
 		if lost := (*turn.LostError)(nil); !errors.As(err, &lost) {
 			t.Errorf("want the command to say that it counts as dead, got %v", err)
 		}
-		if has := w.things(id.Group(), false); !slices.Equal(has, []string{"a.example.com"}) {
+		if has := (&world{server: server}).things(id.Group(), false); !slices.Equal(has, []string{"a.example.com"}) {
 			t.Errorf("the lease holds %q", has)
 		}
 	})
@@ -57,12 +52,7 @@ func TestACommandThatCountsAsDeadGivesNothingBack(t *testing.T) {
 // ended in a fault of the program.)
 func TestRepairOfAClaimThatGoesMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, err := New()
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := &world{server: server}
-		w.furnish(t)
+		server := furnished(t)
 		id, opts := leaseOf("a", 1), apply.Options{Config: settings(), Concurrency: 1, Expires: time.Second}
 		req, problems := state.NamedRequest(id, []string{"a.example.com"}, nil, "", opts.Config)
 		if len(problems) > 0 {

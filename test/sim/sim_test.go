@@ -66,16 +66,12 @@ func live(t *testing.T, seed int64, broken rule) (w *world) {
 	rand.Seed(seed)                             //nolint:staticcheck // the jitter of waits is drawn from it
 	cryptotest.SetGlobalRandom(t, uint64(seed)) // and the nonces of commands
 	synctest.Test(t, func(t *testing.T) {
-		server, err := New()
-		if err != nil {
-			t.Fatal(err)
-		}
+		server := furnished(t)
 		w = &world{Rand: rand.New(rand.NewSource(seed)), server: server, broken: broken, announced: map[string]*process{}, arrived: make(chan struct{}, 1)}
 		server.Skew = []time.Duration{0, 7 * time.Hour, -7 * time.Hour}[w.Intn(3)]
 		w.faults = []int{0, 0, 2, 6}[w.Intn(4)]
 		w.sticky = []int{0, 50, 90, 97}[w.Intn(4)]
 		w.lazy = []int{0, 2, 10}[w.Intn(3)]
-		w.furnish(t)
 		leases := allLeases()
 		leases = leases[:2+w.Intn(len(leases)-1)]
 		for i := range 2 + w.Intn(3) {
@@ -92,9 +88,13 @@ func live(t *testing.T, seed int64, broken rule) (w *world) {
 	return w
 }
 
-// furnish makes the namespaces.
-func (w *world) furnish(t *testing.T) {
+// furnished is a simulated API server with the namespaces.
+func furnished(t *testing.T) *Server {
 	t.Helper()
+	server, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
 	names := []string{"akash-net", settings().ManifestNamespace, settings().IP.MetalLBNamespace}
 	for _, id := range allLeases() {
 		names = append(names, id.Namespace())
@@ -105,11 +105,12 @@ func (w *world) furnish(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		response, err := w.server.RoundTrip(r) //nolint:bodyclose // it is in memory
+		response, err := server.RoundTrip(r) //nolint:bodyclose // it is in memory
 		if err != nil || response.StatusCode != http.StatusCreated {
 			t.Fatal(err, response)
 		}
 	}
+	return server
 }
 
 // aftermath: nothing goes wrong any more. What successful runs have taken is still theirs, repair leaves no
