@@ -126,11 +126,11 @@ func (o *Orders) leavesAddresses(ctx context.Context, l Leasing) (left bool, err
 	}
 }
 
-// yielding counts the addresses that are claimed by runs under way alone which yield to one with a mark.
+// yielding counts the addresses and IP endpoints that are claimed by runs under way alone which yield to one with a mark.
 func yielding(claims []*state.Claim, to string) (n uint64) {
 	for _, c := range claims {
 		stays := func(p state.Part) bool { return p.Run == "" || !capacity.Yields(p.Run, to) }
-		if c.Kind == state.Address && c.Held() && !slices.ContainsFunc(c.Parts, stays) {
+		if c.Kind.HasPorts() && c.Held() && !slices.ContainsFunc(c.Parts, stays) {
 			n++
 		}
 	}

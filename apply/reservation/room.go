@@ -84,18 +84,10 @@ func leasesOf(claims []*state.Claim) map[[2]string]bool {
 	return out
 }
 
-// addressRoom adds up what pools have; nil where the configuration has none.
+// addressRoom are the addresses that leases can get, with those in use by claims as they were listed; nil where they get none.
 func addressRoom(cfg *config.ProviderConfig, pools view.Contents, claims []*state.Claim) *inventory.Addresses {
 	pools.Claims = claims
-	rows := view.NewBook(cfg, pools, view.SubjectPools).Pools
-	if len(rows) == 0 {
-		return nil
-	}
-	var a inventory.Addresses
-	for _, p := range rows {
-		a.Total, a.InUse = inventory.Sum(a.Total, uint64(max(p.Addresses, 0))), inventory.Sum(a.InUse, uint64(max(p.Used, 0)))
-	}
-	return &a
+	return view.Addresses(cfg, pools)
 }
 
 // Inventory is what can still be given out, with the configuration's commit levels.

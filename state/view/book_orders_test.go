@@ -38,7 +38,9 @@ func TestOrders(t *testing.T) {
 		reservation(2, &reserved.Part{Asked: "a", Provider: statetest.Shop.Provider}, &reserved.Part{Asked: "b", By: "bob@laptop", Hold: hold}),
 		spoiled,
 	}}
-	book := NewBook(config.Default(), in, SubjectOrders)
+	cfg := config.Default()
+	cfg.IP.Mode = config.ModePool
+	book := NewBook(cfg, in, SubjectOrders)
 	type said struct {
 		DSeq                    uint64
 		State, Expires, Message string
@@ -87,7 +89,7 @@ func TestReservationsInFiles(t *testing.T) {
 	var in Contents
 	for _, text := range []string{
 		`{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4"}, conditions: [{type: Ready, status: "True"}]}}`,
-		`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: pool}, spec: {addresses: [203.0.113.0/30]}}`,
+		`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: default}, spec: {addresses: [203.0.113.0/30]}}`,
 		`{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: rs--x, namespace: akash-net, labels: {net.akash.network/kind: resources}}}`,
 		`{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: rs--y, namespace: elsewhere, labels: {net.akash.network/kind: resources}}}`,
 		`{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: ip--203-0-113-0, namespace: akash-net, labels: {net.akash.network/kind: address, net.akash.network/owner: ` + c.Order.Owner + `}, annotations: {net.akash.network/ledger: v1, net.akash.network/sharing-key: ` +
@@ -100,7 +102,9 @@ func TestReservationsInFiles(t *testing.T) {
 	o.SetLabels(ac.Labels)
 	o.SetAnnotations(ac.Annotations)
 	in.Add(o, "akash-net")
-	book := NewBook(config.Default(), in, SubjectOrders, SubjectResources, SubjectIPs)
+	cfg := config.Default()
+	cfg.IP.Mode = config.ModePool
+	book := NewBook(cfg, in, SubjectOrders, SubjectResources, SubjectIPs)
 	if len(book.Orders) != 2 || len(book.IPs) != 1 {
 		t.Fatalf("orders %+v, addresses %+v", book.Orders, book.IPs)
 	}

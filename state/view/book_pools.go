@@ -9,6 +9,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
 
 // PoolRow is one configured range of addresses, or an IPAddressPool of the administrator. Counts
@@ -54,12 +55,53 @@ func (f *folder) pools(claims []*state.Claim, services []state.ServiceObject, ob
 		row := PoolRow{Name: o.Name, Ranges: append([]string{}, o.Texts...), Mode: config.ModePool}
 		row.count(o.Ranges, used, o.Assigned)
 		if o.Counted {
-			row.Addresses, row.Used, row.Free = state.Saturated(o.Assigned, o.Available), o.Assigned, o.Available
+			row.Addresses = state.Saturated(o.Assigned, o.Available)
+			row.Free = max(0, o.Available-(row.Used-o.Assigned)) // a Service may say more than the count does yet
 		}
 		rows = append(rows, row)
 	}
 	slices.SortFunc(rows[configured:], func(a, b PoolRow) int { return cmp.Compare(a.Name, b.Name) })
 	return rows
+}
+
+// Addresses are those that leases can get, of the configured ranges or of the configured pool: none of other pools. An IP
+// endpoint that is claimed, and that MetalLB has granted no address yet, has one in use. It is nil where leases get none.
+func Addresses(cfg *config.ProviderConfig, in Contents) *inventory.Addresses {
+	f := folder{cfg: cfg}
+	return f.addresses(in)
+}
+
+func (f *folder) addresses(in Contents) *inventory.Addresses {
+	var sum *inventory.Addresses
+	for _, r := range f.pools(in.Claims, in.Services, in.Pools) {
+		if r.Mode == config.ModePool && (f.cfg.IP.Mode != config.ModePool || r.Name != f.cfg.IP.Pool) {
+			continue
+		}
+		if sum == nil {
+			sum = &inventory.Addresses{}
+		}
+		sum.Total, sum.InUse = inventory.Sum(sum.Total, uint64(max(r.Addresses, 0))), inventory.Sum(sum.InUse, uint64(max(r.Used, 0)))
+	}
+	if sum != nil && f.cfg.IP.Mode == config.ModePool {
+		sum.InUse = inventory.Sum(sum.InUse, ungranted(in.Claims, in.Services))
+	}
+	return sum
+}
+
+// ungranted counts the IP endpoints that are claimed and have no address yet.
+func ungranted(claims []*state.Claim, services []state.ServiceObject) (n uint64) {
+	granted := map[string]bool{}
+	for _, s := range services {
+		if len(s.Granted) > 0 {
+			granted[s.SharingKey] = true
+		}
+	}
+	for _, c := range claims {
+		if c.Kind == state.Endpoint && c.Held() && !granted[c.SharingKey] {
+			n++
+		}
+	}
+	return n
 }
 
 // serves is true for a pool that lies within the configured ranges: it is one of theirs.

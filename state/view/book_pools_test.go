@@ -7,8 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 )
@@ -65,5 +67,54 @@ func TestBookPools(t *testing.T) {
 				t.Errorf("pools (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Leases get addresses of the configured ranges, or of the configured pool: those of the administrator's other pools are none of
+// theirs. An endpoint that MetalLB has yet to grant an address has one in use, as has one whose address its pool does not count yet.
+func TestAddresses(t *testing.T) {
+	var in Contents
+	for _, text := range []string{
+		`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: routers}, spec: {addresses: [198.51.100.0/24]}}`,
+		`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: default}, spec: {addresses: [192.0.2.0/29]}, status: {assignedIPv4: 1, availableIPv4: 7}}`,
+	} {
+		in.Add(objectOf(t, text), "akash-net")
+	}
+	endpoint := func(name string) *state.Claim {
+		return &state.Claim{Kind: state.Endpoint, SharingKey: lease.SharingKey(statetest.Shop.Owner, name), Parts: []state.Part{{}}}
+	}
+	going, unreadable := endpoint("e"), endpoint("f")
+	going.Deleting, unreadable.Unreadable = true, "why"
+	in.Claims = []*state.Claim{
+		claimtest.AddressClaim("203.0.113.0", "a", statetest.Shop, claimtest.HTTPS()), endpoint("b"), endpoint("c"), endpoint("d"), going, unreadable,
+	}
+	in.Services = []state.ServiceObject{
+		claimtest.Service(statetest.Shop, "web-ip-443-tcp", "b", "TCP", 443, "", "192.0.2.1"),
+		claimtest.Service(statetest.Shop, "web-ip-80-tcp", "c", "TCP", 80, "", "192.0.2.2"),
+		claimtest.Service(statetest.Shop, "web-ip-81-tcp", "d", "TCP", 81, ""),
+	}
+	for name, tt := range map[string]struct {
+		mode, pool string
+		ranges     []string
+		want       *inventory.Addresses
+	}{
+		"no ranges":         {config.ModeRange, "default", nil, nil},
+		"ranges":            {config.ModeRange, "default", []string{"203.0.113.0/30"}, &inventory.Addresses{Total: 4, InUse: 1}},
+		"pool":              {config.ModePool, "default", nil, &inventory.Addresses{Total: 8, InUse: 3}},
+		"pool, and a range": {config.ModePool, "default", []string{"203.0.113.0/30"}, &inventory.Addresses{Total: 8, InUse: 3}},
+		"no such pool":      {config.ModePool, "none", nil, nil},
+	} {
+		cfg := config.Default()
+		cfg.IP.Mode, cfg.IP.Pool, cfg.IP.Ranges.Include = tt.mode, tt.pool, nil
+		for _, text := range tt.ranges {
+			r, err := config.ParseRange(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.IP.Ranges.Include = append(cfg.IP.Ranges.Include, r)
+		}
+		if diff := cmp.Diff(tt.want, Addresses(cfg, in)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

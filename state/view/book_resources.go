@@ -74,7 +74,7 @@ func fold[T corev1.Node | corev1.Pod | corev1.PersistentVolume | storagev1.Stora
 }
 
 // resources lists the cluster, its storage classes, then its nodes.
-func (f *folder) resources(c observed.Capacity, pools []PoolRow) []ResourceRow {
+func (f *folder) resources(c observed.Capacity, addresses *inventory.Addresses) []ResourceRow {
 	var total observed.Node
 	rows := []ResourceRow{}
 	for _, n := range c.Nodes {
@@ -85,12 +85,8 @@ func (f *folder) resources(c observed.Capacity, pools []PoolRow) []ResourceRow {
 		rows = append(rows, f.node(OfNode, n)...)
 	}
 	first := f.node(OfCluster, total)
-	if len(pools) > 0 {
-		row := ResourceRow{Of: OfCluster, Resource: "addresses", Reserved: c.Reserved}
-		for _, p := range pools {
-			row.Allocatable = inventory.Sum(row.Allocatable, uint64(max(p.Addresses, 0)))
-			row.InUse = inventory.Sum(row.InUse, uint64(max(p.Used, 0)))
-		}
+	if a := addresses; a != nil {
+		row := ResourceRow{Of: OfCluster, Resource: "addresses", Allocatable: a.Total, InUse: a.InUse, Reserved: c.Reserved}
 		first = append(first, row.counted(1))
 	}
 	for _, s := range c.Storage {

@@ -29,6 +29,7 @@ func TestResources(t *testing.T) {
 	}
 	c.Capacity.Reserve("akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/7/1/1", inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 3000}}, Addresses: 1})
 	cfg := config.Default()
+	cfg.IP.Mode, cfg.IP.Pool = config.ModePool, "pool"
 	cfg.CommitLevels.CPU, cfg.CommitLevels.GPU, cfg.CommitLevels.Memory = 1.5, 2, math.MaxFloat64
 	const gi = 1 << 30
 	want := []ResourceRow{

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
@@ -57,6 +60,36 @@ func TestALeaseLeavesWhatOrdersHaveReserved(t *testing.T) {
 	if claimOf(t, order) != nil {
 		t.Error("the reservation that is over is left")
 	}
+}
+
+// Where MetalLB chooses addresses an endpoint has one in use before it is granted: a lease leaves what orders have reserved of the
+// configured pool, and no order is promised what a lease has claimed, nor an address of another pool.
+func TestALeaseLeavesWhatIsReservedOfAPool(t *testing.T) {
+	free(t)
+	harness.Node(t, "pool-1", nil, harness.Amounts("4", "8Gi"))
+	pools := schema.GroupVersionResource{Group: "metallb.io", Version: "v1beta1", Resource: "ipaddresspools"}
+	for _, name := range []string{"ours", "routers"} {
+		harness.Create(t, "administrator", pools, fmt.Sprintf(`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: %s, namespace: metallb-system}, spec: {addresses: [%s]}}`,
+			name, map[string]string{"ours": "203.0.113.120/31", "routers": "198.51.100.0/24"}[name]))
+		t.Cleanup(func() {
+			_ = harness.Objects.Resource(pools).Namespace("metallb-system").Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
+		})
+	}
+	cfg, file := harness.Configure(t, `ip: {mode: pool, pool: ours}`), sdl(t, group{resources: small, addresses: 1})
+	wants := func(code int, id lease.ID) harness.Result {
+		t.Helper()
+		releases(t, id, cfg)
+		definition := harness.Define(t, id, []string{"{name: web, expose: [{port: 443, global: true, ip: public}]}"}, []string{"{name: public}"})
+		return harness.Run(t.Context(), "reserve", "-f", definition, "--config", cfg).Exits(t, code)
+	}
+	first, late := harness.LeaseOf(harness.NewOwner(), 1), harness.LeaseOf(harness.NewOwner(), 2)
+	wants(0, first)
+	order := newOrder()
+	reserve(t, 0, order, file, "--config", cfg)
+	reserve(t, 4, newOrder(), file, "--config", cfg).Says(t, "1 leased address wanted, none is left")
+	wants(4, late).Says(t, "no address is left for lease "+late.String(), "reserved by order "+order.String())
+	harness.Run(t.Context(), "release", first.String(), "--config", cfg).Exits(t, 0)
+	wants(0, late)
 }
 
 // Orders and leases want the last two addresses: what is reserved and what is claimed is never more than there is, and not all lose.
