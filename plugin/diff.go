@@ -2,13 +2,10 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -16,7 +13,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -241,36 +237,6 @@ func (f *diffFlags) keptDefinitions(ctx context.Context, from *cluster.Cluster, 
 	return defs, missingThings(leases, func(t thing.Thing) bool {
 		return !slices.ContainsFunc(defs, func(d *lease.Definition) bool { return d.Lease.Group() == t.Group })
 	}, "no definition of %s is kept in namespace %s: the next apply of the lease keeps it (kubectl akash-net apply -f FILE); until then compare with a file (kubectl akash-net diff -f FILE)", cfg.LedgerNamespace)
-}
-
-// planned is the plan of an apply, with the definitions that it is made of.
-func planned(ctx context.Context, c *cluster.Cluster, opts apply.Options, defs []*lease.Definition, params []byte) (plan.Plan, error) {
-	p, err := apply.Plan(ctx, c, opts, defs)
-	if err != nil {
-		return p, err
-	}
-	return withDefinitions(p, defs, params)
-}
-
-// printPlan prints a plan as JSON, as YAML, or as text.
-func printPlan(c *cli, p plan.Plan, output string) (err error) {
-	var data []byte
-	switch output {
-	case "json":
-		data, err = json.MarshalIndent(p, "", "    ")
-		data = append(data, '\n')
-	case "yaml":
-		data, err = yaml.Marshal(p)
-	default:
-		data = printing.PlanText(p, printing.Colours(c.Out))
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := c.Out.Write(data); err != nil {
-		return fmt.Errorf("standard output: %w", err)
-	}
-	return nil
 }
 
 // observed is what the definitions are compared with, and the configuration.

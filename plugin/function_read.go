@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -12,7 +13,20 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
+
+// resourceListOnStdin is true when standard input is read and holds a ResourceList, as KRM
+// functions get it. What was looked at is still there to be read.
+func (c *cli) resourceListOnStdin(files []string) bool {
+	if len(files) > 1 || len(files) == 1 && files[0] != "-" || len(files) == 0 && terminal.IsTerminal(c.stdin) {
+		return false
+	}
+	in := bufio.NewReaderSize(c.In, 1<<16)
+	c.In = in
+	head, _ := in.Peek(4096) // an error is for whoever reads
+	return bytes.Contains(head, []byte("ResourceList")) && bytes.Contains(head, []byte("config.kubernetes.io/v1"))
+}
 
 // readResourceList reads the ResourceList of a KRM function, all of it: the answer repeats it.
 func readResourceList(in io.Reader, list *kio.ByteReadWriter, limits config.Limits) ([]*kyaml.RNode, error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
@@ -81,6 +82,36 @@ func withDefinitions(p plan.Plan, defs []*lease.Definition, params []byte) (plan
 		p.Leases[i].Definition = text
 	}
 	return p, nil
+}
+
+// planned is the plan of an apply, with the definitions that it is made of.
+func planned(ctx context.Context, c *cluster.Cluster, opts apply.Options, defs []*lease.Definition, params []byte) (plan.Plan, error) {
+	p, err := apply.Plan(ctx, c, opts, defs)
+	if err != nil {
+		return p, err
+	}
+	return withDefinitions(p, defs, params)
+}
+
+// printPlan prints a plan as JSON, as YAML, or as text.
+func printPlan(c *cli, p plan.Plan, output string) (err error) {
+	var data []byte
+	switch output {
+	case "json":
+		data, err = json.MarshalIndent(p, "", "    ")
+		data = append(data, '\n')
+	case "yaml":
+		data, err = yaml.Marshal(p)
+	default:
+		data = printing.PlanText(p, printing.Colours(c.Out))
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := c.Out.Write(data); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return nil
 }
 
 // carryOut makes the changes of a saved plan, and no others.

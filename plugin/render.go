@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -15,7 +13,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -265,18 +262,6 @@ func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error)
 		r.picker = state.NewPicker(r.known.Addresses)
 	}
 	return r, nil
-}
-
-// resourceListOnStdin is true when standard input is read and holds a ResourceList, as KRM
-// functions get it. What was looked at is still there to be read.
-func (c *cli) resourceListOnStdin(files []string) bool {
-	if len(files) > 1 || len(files) == 1 && files[0] != "-" || len(files) == 0 && terminal.IsTerminal(c.stdin) {
-		return false
-	}
-	in := bufio.NewReaderSize(c.In, 1<<16)
-	c.In = in
-	head, _ := in.Peek(4096) // an error is for whoever reads
-	return bytes.Contains(head, []byte("ResourceList")) && bytes.Contains(head, []byte("config.kubernetes.io/v1"))
 }
 
 // sortByPlace sorts problems by line, file by file.
