@@ -3,6 +3,7 @@ package state
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -145,6 +146,17 @@ type PoolObject struct {
 	// Assigned and Available are MetalLB's own count, known where Counted is true (MetalLB 0.15).
 	Assigned, Available int64
 	Counted             bool
+	// counts are those of each family.
+	counts map[config.Family]poolCount
+}
+
+type poolCount struct{ assigned, available int64 }
+
+// Of is what a pool has of a family.
+func (p PoolObject) Of(f config.Family) PoolObject {
+	p.Assigned, p.Available = p.counts[f].assigned, p.counts[f].available
+	p.Ranges = slices.DeleteFunc(slices.Clone(p.Ranges), func(r config.Range) bool { return config.FamilyOf(r.First) != f })
+	return p
 }
 
 // PoolObjectOf reads an IPAddressPool.
@@ -159,9 +171,11 @@ func PoolObjectOf(o *unstructured.Unstructured) PoolObject {
 		}
 	}
 	status := Field(o.Object, "status")
-	for _, family := range []string{"IPv4", "IPv6"} {
-		assigned, isCount := Field(status, "assigned"+family).(int64)
-		available, _ := Field(status, "available"+family).(int64)
+	p.counts = map[config.Family]poolCount{}
+	for _, family := range []config.Family{config.IPv4, config.IPv6} {
+		assigned, isCount := Field(status, "assigned"+string(family)).(int64)
+		available, _ := Field(status, "available"+string(family)).(int64)
+		p.counts[family] = poolCount{assigned, available}
 		p.Counted = p.Counted || isCount
 		p.Assigned, p.Available = Saturated(p.Assigned, assigned), Saturated(p.Available, available)
 	}

@@ -126,13 +126,14 @@ func (o *Orders) leavesAddresses(ctx context.Context, l Leasing) (left bool, err
 	}
 }
 
-// yielding counts the addresses and IP endpoints that are claimed by runs under way alone which yield to one with a mark.
-func yielding(claims []*state.Claim, to string) (n uint64) {
+// yielding counts the IP endpoints that are claimed by runs under way alone which yield to one with a mark.
+func yielding(claims []*state.Claim, to string) uint64 {
+	endpoints := map[string]bool{}
 	for _, c := range claims {
 		stays := func(p state.Part) bool { return p.Run == "" || !capacity.Yields(p.Run, to) }
 		if c.Kind.HasPorts() && c.Held() && !slices.ContainsFunc(c.Parts, stays) {
-			n++
+			endpoints[c.SharingKey] = true
 		}
 	}
-	return n
+	return uint64(len(endpoints))
 }

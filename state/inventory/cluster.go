@@ -79,3 +79,6 @@ type Addresses struct {
 	Total uint64 `json:"total"`
 	InUse uint64 `json:"in_use"`
 }
+
+// Free is how many are left beside those that are taken.
+func (a Addresses) Free(taken uint64) uint64 { return minus(a.Total, Sum(a.InUse, taken)) }

@@ -90,7 +90,7 @@ func (i *Inventory) freeAddresses() uint64 {
 	if i.addresses == nil {
 		return 0
 	}
-	return minus(i.addresses.Total, Sum(i.addresses.InUse, i.reserved))
+	return i.addresses.Free(i.reserved)
 }
 
 // fit places a group whose amounts are committed. It works on a copy, which becomes the inventory if all fits.

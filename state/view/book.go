@@ -129,7 +129,7 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 			b.DNS = f.records(in.Records)
 		case SubjectResources:
 			in.reserve()
-			b.Resources = f.resources(in.Capacity.Capacity(), f.addresses(in))
+			b.Resources = f.resources(in.Capacity.Capacity(), Addresses(cfg, in))
 		}
 	}
 	return b

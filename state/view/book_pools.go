@@ -65,16 +65,46 @@ func (f *folder) pools(claims []*state.Claim, services []state.ServiceObject, ob
 }
 
 // Addresses are those that leases can get, of the configured ranges or of the configured pool: none of other pools. An IP
-// endpoint that is claimed, and that MetalLB has granted no address yet, has one in use. It is nil where leases get none.
+// endpoint takes one of each configured family, so those of the family of which the fewest are free count; one that is claimed,
+// and that MetalLB has granted no address yet, has one in use. It is nil where leases get none.
 func Addresses(cfg *config.ProviderConfig, in Contents) *inventory.Addresses {
-	f := folder{cfg: cfg}
-	return f.addresses(in)
+	families := cfg.IP.Families
+	if cfg.IP.Mode == config.ModePool { // MetalLB grants one of the cluster's own family
+		families = poolFamilies(in.Pools, cfg.IP.Pool)
+	}
+	var fewest *inventory.Addresses
+	for _, family := range families {
+		a := addressesOf(*cfg, in, family)
+		if a == nil {
+			return nil
+		}
+		if fewest == nil || a.Free(0) < fewest.Free(0) {
+			fewest = a
+		}
+	}
+	return fewest
 }
 
-func (f *folder) addresses(in Contents) *inventory.Addresses {
-	var sum *inventory.Addresses
-	for _, r := range f.pools(in.Claims, in.Services, in.Pools) {
-		if r.Mode == config.ModePool && (f.cfg.IP.Mode != config.ModePool || r.Name != f.cfg.IP.Pool) {
+// poolFamilies is the family of which a pool grants addresses to Services that name none: IPv4, unless it has IPv6 alone.
+func poolFamilies(pools []state.PoolObject, name string) []config.Family {
+	for _, p := range pools {
+		if p.Name == name && len(p.Of(config.IPv4).Ranges) == 0 {
+			return []config.Family{config.IPv6}
+		}
+	}
+	return []config.Family{config.IPv4}
+}
+
+// addressesOf are those of one family.
+func addressesOf(cfg config.ProviderConfig, in Contents, family config.Family) (sum *inventory.Addresses) {
+	cfg.IP.Ranges.Include = slices.DeleteFunc(slices.Clone(cfg.IP.Ranges.Include), func(r config.Range) bool { return config.FamilyOf(r.First) != family })
+	pools := make([]state.PoolObject, len(in.Pools))
+	for i, p := range in.Pools {
+		pools[i] = p.Of(family)
+	}
+	f := folder{cfg: &cfg}
+	for _, r := range f.pools(in.Claims, in.Services, pools) {
+		if r.Mode == config.ModePool && (cfg.IP.Mode != config.ModePool || r.Name != cfg.IP.Pool) {
 			continue
 		}
 		if sum == nil {
@@ -82,7 +112,7 @@ func (f *folder) addresses(in Contents) *inventory.Addresses {
 		}
 		sum.Total, sum.InUse = inventory.Sum(sum.Total, uint64(max(r.Addresses, 0))), inventory.Sum(sum.InUse, uint64(max(r.Used, 0)))
 	}
-	if sum != nil && f.cfg.IP.Mode == config.ModePool {
+	if sum != nil && cfg.IP.Mode == config.ModePool {
 		sum.InUse = inventory.Sum(sum.InUse, ungranted(in.Claims, in.Services))
 	}
 	return sum

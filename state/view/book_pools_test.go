@@ -71,11 +71,13 @@ func TestBookPools(t *testing.T) {
 }
 
 // Leases get addresses of the configured ranges, or of the configured pool: those of the administrator's other pools are none of
-// theirs. An endpoint that MetalLB has yet to grant an address has one in use, as has one whose address its pool does not count yet.
+// theirs. Where an endpoint takes one of each family, those of the scarcer one count. An endpoint that MetalLB has yet to grant an address has one in use, as has one whose address its pool does not count yet.
 func TestAddresses(t *testing.T) {
 	var in Contents
 	for _, text := range []string{
 		`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: routers}, spec: {addresses: [198.51.100.0/24]}}`,
+		`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: both}, spec: {addresses: [192.0.2.16/30, "2001:db8:1::/64"]}, status: {assignedIPv4: 1, availableIPv4: 2, assignedIPv6: 0, availableIPv6: 9223372036854775807}}`,
+		`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: six}, spec: {addresses: ["2001:db8:2::/126"]}}`,
 		`{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: default}, spec: {addresses: [192.0.2.0/29]}, status: {assignedIPv4: 1, availableIPv4: 7}}`,
 	} {
 		in.Add(objectOf(t, text), "akash-net")
@@ -86,26 +88,34 @@ func TestAddresses(t *testing.T) {
 	going, unreadable := endpoint("e"), endpoint("f")
 	going.Deleting, unreadable.Unreadable = true, "why"
 	in.Claims = []*state.Claim{
-		claimtest.AddressClaim("203.0.113.0", "a", statetest.Shop, claimtest.HTTPS()), endpoint("b"), endpoint("c"), endpoint("d"), going, unreadable,
+		claimtest.AddressClaim("2001:db8::1", "z", statetest.Shop, claimtest.HTTPS()), claimtest.AddressClaim("203.0.113.0", "a", statetest.Shop, claimtest.HTTPS()), endpoint("b"), endpoint("c"), endpoint("d"), going, unreadable,
 	}
 	in.Services = []state.ServiceObject{
 		claimtest.Service(statetest.Shop, "web-ip-443-tcp", "b", "TCP", 443, "", "192.0.2.1"),
 		claimtest.Service(statetest.Shop, "web-ip-80-tcp", "c", "TCP", 80, "", "192.0.2.2"),
 		claimtest.Service(statetest.Shop, "web-ip-81-tcp", "d", "TCP", 81, ""),
 	}
+	v4, both := []config.Family{config.IPv4}, []config.Family{config.IPv4, config.IPv6}
 	for name, tt := range map[string]struct {
 		mode, pool string
 		ranges     []string
 		want       *inventory.Addresses
+		families   []config.Family
 	}{
-		"no ranges":         {config.ModeRange, "default", nil, nil},
-		"ranges":            {config.ModeRange, "default", []string{"203.0.113.0/30"}, &inventory.Addresses{Total: 4, InUse: 1}},
-		"pool":              {config.ModePool, "default", nil, &inventory.Addresses{Total: 8, InUse: 3}},
-		"pool, and a range": {config.ModePool, "default", []string{"203.0.113.0/30"}, &inventory.Addresses{Total: 8, InUse: 3}},
-		"no such pool":      {config.ModePool, "none", nil, nil},
+		"no ranges":                          {config.ModeRange, "default", nil, nil, v4},
+		"ranges":                             {config.ModeRange, "default", []string{"203.0.113.0/30"}, &inventory.Addresses{Total: 4, InUse: 1}, v4},
+		"pool":                               {config.ModePool, "default", nil, &inventory.Addresses{Total: 8, InUse: 3}, v4},
+		"pool, and a range":                  {config.ModePool, "default", []string{"203.0.113.0/30"}, &inventory.Addresses{Total: 8, InUse: 3}, v4},
+		"no such pool":                       {config.ModePool, "none", nil, nil, v4},
+		"a range of another family":          {config.ModeRange, "default", []string{"2001:db8::/126"}, nil, v4},
+		"both families, one without a range": {config.ModeRange, "default", []string{"203.0.113.0/30"}, nil, both},
+		"both families, fewest are IPv4":     {config.ModeRange, "default", []string{"203.0.113.0/30", "2001:db8::/64"}, &inventory.Addresses{Total: 4, InUse: 1}, both},
+		"both families, fewest are IPv6":     {config.ModeRange, "default", []string{"203.0.113.0/28", "2001:db8::/127", "203.0.113.64/28"}, &inventory.Addresses{Total: 2, InUse: 1}, both},
+		"a pool of both families":            {config.ModePool, "both", nil, &inventory.Addresses{Total: 3, InUse: 2}, both},
+		"a pool of IPv6":                     {config.ModePool, "six", nil, &inventory.Addresses{Total: 4, InUse: 1}, v4},
 	} {
 		cfg := config.Default()
-		cfg.IP.Mode, cfg.IP.Pool, cfg.IP.Ranges.Include = tt.mode, tt.pool, nil
+		cfg.IP.Mode, cfg.IP.Pool, cfg.IP.Ranges.Include, cfg.IP.Families = tt.mode, tt.pool, nil, tt.families
 		for _, text := range tt.ranges {
 			r, err := config.ParseRange(text)
 			if err != nil {

@@ -61,7 +61,7 @@ func (r Room) Place(g inventory.Group, beside []inventory.Hold) (inventory.Grant
 // Fits is true where what is held fits beside what others hold, on the nodes that it names.
 func (r Room) Fits(h inventory.Hold, beside []inventory.Hold) bool {
 	free := r.free(beside)
-	return r.Cluster.Less(beside...).Has(h) && (h.Addresses == 0 || free != nil && free.InUse <= free.Total && h.Addresses <= free.Total-free.InUse)
+	return r.Cluster.Less(beside...).Has(h) && (h.Addresses == 0 || free != nil && h.Addresses <= free.Free(0))
 }
 
 // free are the addresses without those that are held.

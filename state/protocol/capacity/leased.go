@@ -9,12 +9,6 @@ type Leased struct {
 	Yielding uint64
 }
 
-// room is how many addresses are free, or would be with some of those in use given back.
-func (l Leased) room(back uint64) uint64 {
-	used := l.InUse - min(back, l.InUse)
-	return l.Total - min(used, l.Total)
-}
-
 // Yields is true for a run under way, by its mark, that yields to another where both have claimed what is left: the one
 // that sorts later does.
 func Yields(mark, to string) bool { return mark > to }
@@ -38,10 +32,12 @@ func Beside(leased Leased, orders []Claim) (next Step, evict []string) {
 		}
 	}
 	firm := inventory.Sum(bound, pending)
-	switch room := leased.room(0); {
+	patient := leased.Addresses
+	patient.InUse -= min(leased.Yielding, patient.InUse)
+	switch room := leased.Free(0); {
 	case inventory.Sum(firm, over) <= room:
 		return Rest, nil
-	case bound > leased.room(leased.Yielding):
+	case bound > patient.Free(0):
 		return Refuse, nil
 	case firm > room:
 		return Wait, nil
