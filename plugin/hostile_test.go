@@ -197,20 +197,6 @@ func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 	}
 }
 
-// A character may be cut by the writes that print it.
-func TestCharactersInTwoWrites(t *testing.T) {
-	var out bytes.Buffer
-	w := &terminal.People{Out: &out}
-	for _, b := range []byte("ä\u202e\u009b…\xff.") {
-		if n, err := w.Write([]byte{b}); n != 1 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if got, want := out.String(), `ä\u202e\u009b…\xff.`; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 // No input ends the program with a panic, nor with the words of the library that reads it.
 func TestFunctionInputs(t *testing.T) {
 	const list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"

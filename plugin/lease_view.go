@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -47,7 +46,7 @@ type objectLine struct {
 }
 
 func newLeaseView(e *events) *leaseView {
-	return &leaseView{events: e, progress: terminal.Progress{Now: time.Now}, blocks: map[lease.Group]*leaseBlock{}, failed: map[lease.Group]bool{}}
+	return &leaseView{events: e, blocks: map[lease.Group]*leaseBlock{}, failed: map[lease.Group]bool{}}
 }
 
 func (v *leaseView) isMany() bool { return v.c.leases >= manyLeases }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,9 +25,12 @@ type onTerminal struct {
 	written bytes.Buffer
 }
 
+// erase is what a terminal takes the rest of a line away for.
+const erase = "\r\x1b[K"
+
 func newOnTerminal(leases int) *onTerminal {
 	t := &onTerminal{}
-	s := &terminal.Status{Out: &t.written, Width: func() int { return 40 }}
+	s := terminal.StatusOn(&t.written, func() int { return 40 })
 	t.cli = &cli{
 		IOStreams: genericiooptions.IOStreams{Out: &t.written, ErrOut: &terminal.People{Out: s.Before(&t.written)}}, people: &terminal.People{Out: s.Before(&t.written)},
 		running: true, terminal: true, status: s, leases: leases,
@@ -38,8 +42,8 @@ func newOnTerminal(leases int) *onTerminal {
 func (t *onTerminal) seen() string {
 	var out strings.Builder
 	for line := range strings.Lines(t.written.String()) {
-		if i := strings.LastIndex(line, terminal.Erase); i >= 0 {
-			line = line[i+len(terminal.Erase):]
+		if i := strings.LastIndex(line, erase); i >= 0 {
+			line = line[i+len(erase):]
 		}
 		out.WriteString(line)
 	}
@@ -186,53 +190,30 @@ func TestALineForEachEvent(t *testing.T) {
 	}
 }
 
-// How far a command is says how many works are done, at which rate, and when the rest will be.
-func TestProgress(t *testing.T) {
-	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	p := terminal.Progress{Now: func() time.Time { return now }}
-	for _, step := range []struct {
-		passed    time.Duration
-		done, all int
-		want      string
-	}{
-		{0, 0, 120, "0 of 120 leases"},
-		{0, 1, 120, "1 of 120 leases"},
-		{10 * time.Second, 40, 120, "40 of 120 leases, 4.0/s, 20s left"},
-		{50 * time.Second, 30, 120, "30 of 120 leases, 30.0/min, 3m0s left"},
-		{time.Hour, 0, 8, "0 of 8 leases"}, // the next step
-		{4 * time.Second, 8, 8, "8 of 8 leases, 2.0/s, 0s left"},
-	} {
-		now = now.Add(step.passed)
-		if got := p.Text("leases", step.done, step.all); got != step.want {
-			t.Errorf("%q, want %q", got, step.want)
-		}
-	}
-}
-
 // The line that says how far a command is stays below what is printed, is as long as the terminal is wide at most,
 // and is gone at the end.
 func TestProgressOnATerminal(t *testing.T) {
-	term := newOnTerminal(6)
-	e := newEvents(term.cli, "", "")
-	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	e.view.progress.Now = func() time.Time { return now }
-	e.progress("leases", 0, 6)
-	now = now.Add(time.Second)
-	e.report(happened(1, apply.Claimed, "host/1.example.com", ""))
-	e.report(finished(1))
-	e.progress("leases (of a step with a long name)", 1, 6)
-	fmt.Fprintln(term.ErrOut, "Warning: of the server")
-	e.progress("leases", 2, 6)
-	term.end(t.Context(), apply.Failures{&apply.LeaseError{Lease: numbered(2).Group(), Err: errors.New("forbidden")}})
-	want := terminal.Erase + "0 of 6 leases" +
-		terminal.Erase + "lease akash1owner/1/1 is live: 1 host, 1s\n" +
-		terminal.Erase + "1 of 6 leases (of a step with a long na" +
-		terminal.Erase + "Warning: of the server\n" +
-		terminal.Erase + "2 of 6 leases, 2.0/s, 2s left" +
-		terminal.Erase + "Error: lease akash1owner/2/1: forbidden\n"
-	if diff := cmp.Diff(want, term.written.String()); diff != "" {
-		t.Errorf("written (-want +got):\n%s", diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		term := newOnTerminal(6)
+		e := newEvents(term.cli, "", "")
+		e.progress("leases", 0, 6)
+		time.Sleep(time.Second) // of the bubble's clock
+		e.report(happened(1, apply.Claimed, "host/1.example.com", ""))
+		e.report(finished(1))
+		e.progress("leases (of a step with a long name)", 1, 6)
+		fmt.Fprintln(term.ErrOut, "Warning: of the server")
+		e.progress("leases", 2, 6)
+		term.end(t.Context(), apply.Failures{&apply.LeaseError{Lease: numbered(2).Group(), Err: errors.New("forbidden")}})
+		want := erase + "0 of 6 leases" +
+			erase + "lease akash1owner/1/1 is live: 1 host, 1s\n" +
+			erase + "1 of 6 leases (of a step with a long na" +
+			erase + "Warning: of the server\n" +
+			erase + "2 of 6 leases, 2.0/s, 2s left" +
+			erase + "Error: lease akash1owner/2/1: forbidden\n"
+		if diff := cmp.Diff(want, term.written.String()); diff != "" {
+			t.Errorf("written (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // Of a few leases the line shows what was done last, with nothing in it that a terminal would obey.
@@ -241,7 +222,7 @@ func TestLastOnATerminal(t *testing.T) {
 	e := newEvents(term.cli, "", "")
 	e.progress("leases", 0, 1)
 	e.report(happened(1, apply.Created, "service/web\x1b[2J", ""))
-	if got, want := term.written.String(), terminal.Erase+`service/web\x1b[2J created`; got != want {
+	if got, want := term.written.String(), erase+`service/web\x1b[2J created`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	term.end(t.Context(), nil)
@@ -255,7 +236,7 @@ func TestProgressIsGoneAtTheEnd(t *testing.T) {
 	term := newOnTerminal(6)
 	newEvents(term.cli, "", "").progress("leases", 0, 6)
 	term.end(t.Context(), nil)
-	if got, want := term.written.String(), terminal.Erase+"0 of 6 leases"+terminal.Erase; got != want {
+	if got, want := term.written.String(), erase+"0 of 6 leases"+erase; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

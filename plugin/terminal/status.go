@@ -20,19 +20,22 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Erase goes back to the beginning of a line, and clears it.
-const Erase = "\r\x1b[K"
+// erase goes back to the beginning of a line, and clears it.
+const erase = "\r\x1b[K"
 
 // Status is the one line that a terminal shows while a command works. Each text is written over the one before,
 // and the line is gone when anything else is printed.
 type Status struct {
-	// Out is the terminal; nil shows nothing.
-	Out   io.Writer
-	Width func() int
+	// out is the terminal; nil shows nothing.
+	out   io.Writer
+	width func() int
 
 	mu    sync.Mutex
 	shown bool
 }
+
+// StatusOn shows a line on a terminal that is so many columns wide.
+func StatusOn(out io.Writer, width func() int) *Status { return &Status{out: out, width: width} }
 
 // NewStatus shows a line on standard error where both streams are terminals: beside a pipe, whatever reads it may
 // print on the same terminal.
@@ -41,26 +44,26 @@ func NewStatus(streams genericiooptions.IOStreams) *Status {
 	if !ok || !IsTerminal(f) || !IsTerminal(streams.Out) || os.Getenv("TERM") == "dumb" {
 		return &Status{}
 	}
-	return &Status{Out: f, Width: func() int {
+	return StatusOn(f, func() int {
 		width, _, err := term.GetSize(int(f.Fd()))
 		if err != nil || width <= 0 {
 			return 80
 		}
 		return width
-	}}
+	})
 }
 
 // Show shows a text in place of the one before.
 func (s *Status) Show(text string) {
-	if s == nil || s.Out == nil {
+	if s == nil || s.out == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	line := []rune(string(Visible([]byte(OneLine(text, MaxCell)))))
-	line = line[:min(len(line), max(s.Width()-1, 0))] // a line that wraps could not be taken back
+	line = line[:min(len(line), max(s.width()-1, 0))] // a line that wraps could not be taken back
 	s.shown = true
-	fmt.Fprint(s.Out, Erase+string(line))
+	fmt.Fprint(s.out, erase+string(line))
 }
 
 // Clear takes the text back.
@@ -68,21 +71,21 @@ func (s *Status) Clear() {
 	if s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.erase()
+		s.takeBack()
 	}
 }
 
-// erase takes the text back while the status is locked.
-func (s *Status) erase() {
+// takeBack takes the text back while the status is locked.
+func (s *Status) takeBack() {
 	if s.shown {
 		s.shown = false
-		fmt.Fprint(s.Out, Erase)
+		fmt.Fprint(s.out, erase)
 	}
 }
 
 // Before is a stream that takes the text back before anything is printed.
 func (s *Status) Before(out io.Writer) io.Writer {
-	if s.Out == nil {
+	if s.out == nil {
 		return out
 	}
 	return &afterStatus{s, out}
@@ -96,19 +99,16 @@ type afterStatus struct {
 func (w *afterStatus) Write(p []byte) (int, error) {
 	w.status.mu.Lock()
 	defer w.status.mu.Unlock()
-	w.status.erase()
+	w.status.takeBack()
 	return w.out.Write(p)
 }
 
 // Progress says how far a command is.
-type Progress struct {
-	Now   func() time.Time
-	start time.Time
-}
+type Progress struct{ start time.Time }
 
 // Text says of how many works how many are done, at which rate, and when the rest will be.
 func (p *Progress) Text(what string, done, all int) string {
-	now := p.Now()
+	now := time.Now()
 	if done == 0 {
 		p.start = now
 	}
