@@ -54,7 +54,8 @@ func (c *cli) end(ctx context.Context, err error) int {
 	for _, e := range rest {
 		code = max(code, c.print(c.ofLease(e)))
 	}
-	if end.err != nil {
+	isRead := c.keepsNothing && !each // which an interrupt ends whole: nothing is to be said of a part
+	if end.err != nil && (!isRead || ctx.Err() == nil || !errors.Is(end.err, context.Canceled)) {
 		code = max(code, c.printEnding(end))
 	}
 	if _, ok := errors.AsType[*diffError](err); ok {

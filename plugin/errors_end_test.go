@@ -37,6 +37,31 @@ func TestInterruptCountsLeases(t *testing.T) {
 	}
 }
 
+// A command that only reads says that it was interrupted, and no more. What else went wrong, and what became of each lease, is
+// said.
+func TestInterruptedReadIsNoError(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		err    error
+		writes bool
+		want   string
+	}{
+		{ctx.Err(), false, "Interrupted.\n"},
+		{fmt.Errorf("Get https://cluster: %w", ctx.Err()), false, "Interrupted.\n"},
+		{&diffError{ctx.Err()}, false, "Interrupted.\n"},
+		{ctx.Err(), true, "Error: context canceled\nInterrupted. The same command, run again, finishes the work.\n"},
+		{errors.New("forbidden"), false, "Error: forbidden\nInterrupted.\n"},
+		{apply.Failures{ofLease(1, ctx.Err())}, false, "Error: context canceled\nIt ended the work on 1 of 2 leases; 1 were done.\nInterrupted.\n"},
+	} {
+		var out bytes.Buffer
+		c := &cli{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, leases: 2, keepsNothing: !tt.writes}
+		if code := c.end(ctx, tt.err); code != exitInterrupted || out.String() != tt.want {
+			t.Errorf("%v: exit code %d, and\n%swant\n%s", tt.err, code, out.String(), tt.want)
+		}
+	}
+}
+
 // An interrupt is one error, of however many leases, and has the exit code of the interrupt.
 func TestInterruptIsOneError(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
