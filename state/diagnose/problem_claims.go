@@ -76,10 +76,10 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 			x.Plan, x.Mend = "keep it, for the objects of its former holder serve it, and end the run", state.Mend{Unmark: c, Group: g, Keys: marked}
 		case p.finishes(c, g, marked, p.isServed(c, g, stands)):
 			x.Plan, x.Mend = "finish the run: "+keptPlan, state.Mend{Group: g, Definition: true, Kept: true}
-		case len(stands) == 0:
-			x.Plan, x.Mend = "give it up, for nothing was made for it", state.Mend{Leave: c, Group: g, Keys: marked}
 		case p.isServed(c, g, stands):
 			x.Plan, x.Mend = "keep it, for its objects are there, and end the run", state.Mend{Unmark: c, Group: g, Keys: marked}
+		case len(stands) == 0:
+			x.Plan, x.Mend = "give it up, for nothing was made for it", state.Mend{Leave: c, Group: g, Keys: marked}
 		default:
 			x.Plan, x.Mend = "give it up, with what stands for it and serves nothing", state.Mend{Leave: c, Group: g, Keys: marked, Delete: stands}
 		}

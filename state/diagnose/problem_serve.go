@@ -134,10 +134,14 @@ func (p *problems) leasedIP(base state.Problem, o *state.OwnObject) {
 // isServed is true where one of the group's objects that rest on the claim serves it, or a route that
 // an operator has made of them. The group holds parts of the claim, or did before a transfer.
 func (p *problems) isServed(c *state.Claim, g lease.Group, stands []state.ObjectRef) bool {
+	uses := p.Uses[c.Thing]
+	if c.Kind == state.Address {
+		uses = p.AddressUses[c.Addr()]
+	}
 	return slices.ContainsFunc(stands, func(o state.ObjectRef) bool {
 		return o.Kind != kinds.ProviderHost.Singular && o.Kind != kinds.ProviderLeasedIP.Singular
 	}) ||
-		slices.ContainsFunc(p.Uses[c.Thing], func(u state.Use) bool { return u.Kind != kinds.ProviderHost.Singular && u.Of(g) }) ||
+		slices.ContainsFunc(uses, func(u state.Use) bool { return u.Kind != kinds.ProviderHost.Singular && u.Of(g) }) ||
 		c.Kind == state.Endpoint && slices.ContainsFunc(p.services[c.SharingKey], func(s state.ServiceObject) bool {
 			part := c.Part(state.PortKey(s.Protocol, s.Port))
 			return s.Of(g) && part != nil && (part.Lease.Group() == g || part.From == g.String())

@@ -254,3 +254,36 @@ func lost(changes []change, operated bool, authors func(change) []operation) (as
 	}
 	return asked, found
 }
+
+// before is what became of a lost route's thing until it was lost, a change a line.
+func before(changes []change, l lossOf, authors func(change) []operation) string {
+	var lines []string
+	about := map[string]bool{}
+	for _, c := range changes {
+		if c.revision > l.revision {
+			break
+		}
+		if c.claim != nil && (c.claim.thing == l.thing || l.sharingKey != "" && c.claim.sharingKey == l.sharingKey) || slices.ContainsFunc(c.routes, l.same) {
+			about[c.path] = true
+		}
+		if !about[c.path] {
+			continue
+		}
+		line := fmt.Sprintf("%s revision %d of %s:", c.at.UTC().Format("15:04:05.000"), c.revision, c.path)
+		for _, op := range authors(c) {
+			line += fmt.Sprintf(" by %q #%d", op.args, op.number)
+		}
+		switch {
+		case c.gone:
+			line += " gone"
+		case c.claim != nil:
+			for key, p := range c.claim.parts {
+				line += fmt.Sprintf(" %s: %+v", key, p)
+			}
+		default:
+			line += fmt.Sprintf(" %+v", c.routes)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -116,9 +116,10 @@ func (s *soak) end(r *report) {
 	if a := auditAll(t); len(a.claims)+len(a.routes) > 0 {
 		t.Errorf("release --all leaves %v and %v", a.claims, a.routes)
 	}
-	r.asked, r.lost = lost(s.journal.read(t), s.operated, s.writes.authors)
+	changes := s.journal.read(t)
+	r.asked, r.lost = lost(changes, s.operated, s.writes.authors)
 	for _, l := range r.lost {
-		t.Errorf("a live route was lost: %s", l)
+		t.Errorf("a live route was lost: %s\n%s", l, before(changes, l, s.writes.authors))
 	}
 }
 
