@@ -97,6 +97,7 @@ func refusals(err error) (refused map[lease.ID]error, rest error) {
 		var exhausted *ExhaustedError
 		var taken *workloads.TakenError
 		var reserved *reservation.AddressesError
+		var unplaced *reservation.RefusedError
 		switch {
 		case errors.As(e, &held):
 			refused[held.Lease] = held
@@ -106,6 +107,8 @@ func refusals(err error) (refused map[lease.ID]error, rest error) {
 			refused[taken.Lease] = taken
 		case errors.As(e, &reserved):
 			refused[reserved.Lease] = reserved
+		case errors.As(e, &unplaced):
+			refused[unplaced.Lease] = unplaced
 		case e != nil:
 			others = append(others, e)
 		}
@@ -118,11 +121,14 @@ func compareChanges(a, b plan.Change) int {
 	return cmp.Or(cmp.Compare(orderOf(a), orderOf(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// orderOf is when an apply makes a change: claims, what is written by its stage, what goes, what is given up.
+// orderOf is when an apply makes a change: what was reserved, claims, what is written by its stage, what goes, what is given up.
 func orderOf(c plan.Change) int {
 	first, running := len(kinds.Stages), len(kinds.Running)
 	switch c.Action {
 	case plan.Claim, plan.Withhold, plan.Leave:
+		if c.Kind == kindOrder {
+			return -first - running - 3
+		}
 		return -first - running - 2
 	case plan.Delete:
 		return 1

@@ -2,9 +2,13 @@ package apply
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
@@ -26,18 +30,47 @@ func (w *running) takeReserved(ctx context.Context) (map[uint32]*lease.Scheduler
 	case bound.Provider == id.Provider && bound.Expires == "" && bound.Asked == reserved.Asked(inventory.GroupOf(asked)):
 		return reservation.Params(bound), nil
 	}
-	params, err := reservation.Claim(ctx, r.cluster, r.opts.Config, id, asked)
+	params, err := reservation.Claim(ctx, r.cluster, r.opts.Config, id, asked, func(was *reserved.Claim, becomes *reserved.Part) error {
+		return r.change(func() plan.Change { return takeover(was, becomes) })
+	})
 	if err == nil {
-		r.event(Claimed, "order", "", id.Order().String(), "what it has reserved is the lease's")
+		r.event(Claimed, kindOrder, "", id.Order().String(), "what it has reserved is the lease's")
 	}
 	return params, err
+}
+
+// kindOrder is what changes and events of a reservation are of.
+const kindOrder = "order"
+
+// takeover describes how what an order has reserved becomes a lease's.
+func takeover(was *reserved.Claim, becomes *reserved.Part) plan.Change {
+	return plan.Change{Action: plan.Claim, Kind: kindOrder, Name: was.Order.String(), UID: was.UID, ResourceVersion: was.ResourceVersion,
+		Before: reservedParts(was.Bound), After: reservedParts(becomes)}
+}
+
+// reservedParts are what is reserved as a plan shows it: for which group, what, where, for whom, and until when;
+// nil of nothing.
+func reservedParts(p *reserved.Part) map[string]any {
+	if p == nil {
+		return nil
+	}
+	out := map[string]any{}
+	for name, value := range map[string]string{
+		"group": p.Asked, "holds": p.Hold.Words(p.Models()), "nodes": strings.Join(slices.Sorted(maps.Keys(p.Hold.Nodes)), " "),
+		"provider": p.Provider, "expires": p.Expires,
+	} {
+		if value != "" {
+			out[name] = value
+		}
+	}
+	return out
 }
 
 // giveUpReserved gives up what the lease has reserved, when nothing of what it ran is left but its Manifest.
 func (r *run) giveUpReserved(ctx context.Context, id lease.ID) error {
 	found, err := reservation.Release(ctx, r.cluster, r.opts.Config, id)
 	if found {
-		r.event(Released, "order", "", id.Order().String(), "")
+		r.event(Released, kindOrder, "", id.Order().String(), "")
 	}
 	return err
 }

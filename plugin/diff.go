@@ -50,7 +50,8 @@ func newDiff(c *cli) *cobra.Command {
 			A field that another manager owns is marked with "!": apply would not overwrite it. What another
 			owner holds, so that apply would refuse the lease, is a difference too.
 
-			With --workloads what the leases run is compared too. What Secrets hold, and passwords, is never shown.
+			With --workloads what the leases run is compared too, and what of their orders' reservations becomes
+			theirs. What Secrets hold, and passwords, is never shown.
 
 			KUBECTL_EXTERNAL_DIFF names a program that compares two folders, as for "kubectl diff": the
 			objects as they are, and as they would be. Its words may have parameters of letters, digits, "-"

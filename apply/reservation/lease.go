@@ -2,6 +2,7 @@ package reservation
 
 import (
 	"context"
+	"errors"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -14,9 +15,12 @@ import (
 // Claim makes the reservation of an order that of the lease which was won: without end, and with the provider noted. What
 // the order holds is never let go of; where it holds nothing it is reserved as a bid is, and where it holds another group
 // that one is held until the new one is. The answer is what pods need to come to the cards that were chosen, by the ids of
-// resource units; units without cards have none.
-func Claim(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID, asked resources.Group) (map[uint32]*lease.SchedulerParams, error) {
-	claim, _, err := New(c, cfg).Reserve(ctx, id.Order(), inventory.GroupOf(asked), Options{Provider: id.Provider})
+// resource units; units without cards have none. Binds may refuse it (Options.Binds).
+func Claim(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, id lease.ID, asked resources.Group, binds Binds) (map[uint32]*lease.SchedulerParams, error) {
+	claim, _, err := New(c, cfg).Reserve(ctx, id.Order(), inventory.GroupOf(asked), Options{Provider: id.Provider, Binds: binds})
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		refused.Lease = id
+	}
 	if err != nil {
 		return nil, err
 	}

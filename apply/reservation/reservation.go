@@ -49,7 +49,13 @@ type Options struct {
 	Provider string
 	// Waiting is told, once, what a run waits for; nil tells nobody.
 	Waiting func(what string)
+	// Binds is asked before each write that changes what the order has reserved; nil lets all be written.
+	Binds Binds
 }
+
+// Binds is told what an order has reserved, as it was listed, and what takes its place. An error ends the run, and is its
+// own: what the run has announced is taken back.
+type Binds func(was *reserved.Claim, becomes *reserved.Part) error
 
 // Outcome is what became of a reservation.
 type Outcome string
@@ -68,7 +74,9 @@ const (
 
 // RefusedError says that a group does not fit. Nothing was changed.
 type RefusedError struct {
-	Order   lease.Order
+	Order lease.Order
+	// Lease is the one that was won for the order; zero for a bid.
+	Lease   lease.ID
 	Refusal *inventory.Refusal
 	// Stays is true where the order has a reservation for another group, which it keeps.
 	Stays bool

@@ -31,11 +31,22 @@ func (r *run) bind(ctx context.Context, own *reserved.Claim, now time.Time) (don
 	r.ends(&part, own.Bound, now)
 	r.moves = own.Bound != nil
 	claim.Bound, claim.Pending = &part, nil
+	if err := r.binds(own, &part); err != nil {
+		return false, err
+	}
 	if r.claim, err = r.ledger.PutReservation(ctx, &claim); err != nil {
 		return false, err
 	}
 	r.outcome = r.made()
 	return true, nil
+}
+
+// binds asks whether what is reserved may change so.
+func (r *run) binds(was *reserved.Claim, becomes *reserved.Part) error {
+	if r.opts.Binds == nil {
+		return nil
+	}
+	return r.opts.Binds(was, becomes)
 }
 
 // made is what has become of the order's reservation once it is bound.
@@ -73,6 +84,9 @@ func (r *run) keep(ctx context.Context, own *reserved.Claim, now time.Time) erro
 		return nil
 	}
 	part.By, part.Run = r.by, r.nonce
+	if err := r.binds(own, &part); err != nil {
+		return err
+	}
 	claim.Bound = &part
 	if claim.Pending != nil && claim.Pending.Over(now) {
 		claim.Pending = nil

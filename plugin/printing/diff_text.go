@@ -114,6 +114,9 @@ func (t *PlanWriter) parts(c plan.Change) {
 		if backend == "" {
 			return "  " + name
 		}
+		if c.Kind == "order" { // they lead nowhere
+			return fmt.Sprintf("  %s: %s", name, backend)
+		}
 		return fmt.Sprintf("  %s -> %s", name, backend)
 	}
 	for _, name := range sortedNames(c.Before) {

@@ -62,32 +62,7 @@ func NodesText(nodes map[string]inventory.Amounts) string {
 }
 
 // HoldText is what an order has reserved: 2 CPU, 4Gi memory, 1 nvidia/a100.
-func HoldText(r view.OrderRow) string {
-	var texts []string
-	all := r.Total()
-	add := func(n uint64, amount, what string) {
-		if n > 0 {
-			texts = append(texts, amount+" "+what)
-		}
-	}
-	add(all.CPU, inventory.CPUs(all.CPU), "CPU")
-	add(all.Memory, inventory.Bytes(all.Memory, true), "memory")
-	add(all.EphemeralStorage, inventory.Bytes(all.EphemeralStorage, true), "disk")
-	cards := "GPU"
-	if len(r.Models) > 0 {
-		cards = strings.Join(r.Models, " or ")
-	}
-	add(all.GPU, strconv.FormatUint(all.GPU, 10), cards)
-	for _, class := range slices.Sorted(maps.Keys(r.Storage)) {
-		add(r.Storage[class], inventory.Bytes(r.Storage[class], true), class)
-	}
-	address := "addresses"
-	if r.Addresses == 1 {
-		address = "address"
-	}
-	add(r.Addresses, strconv.FormatUint(r.Addresses, 10), address)
-	return terminal.Dash(strings.Join(texts, ", "))
-}
+func HoldText(r view.OrderRow) string { return terminal.Dash(r.Words(r.Models)) }
 
 // resourceSquares is how long a bar is.
 const resourceSquares = 20

@@ -3,7 +3,9 @@ package inventory
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -123,6 +125,33 @@ func (l Lack) left(named bool) string {
 		return "has none left" + of
 	}
 	return "has " + strconv.FormatUint(l.Left, 10) + " left" + of
+}
+
+// Words are what is held, all nodes together: 2 CPU, 4Gi memory, 1 nvidia/a100. Models are those of the cards; nil where
+// they are not known. Nothing is no text.
+func (h Hold) Words(models []string) string {
+	var texts []string
+	all := h.Total()
+	add := func(n uint64, amount, what string) {
+		if n > 0 {
+			texts = append(texts, amount+" "+what)
+		}
+	}
+	add(all.CPU, CPUs(all.CPU), "CPU")
+	add(all.Memory, Bytes(all.Memory, true), "memory")
+	add(all.EphemeralStorage, Bytes(all.EphemeralStorage, true), "disk")
+	cards := "GPU"
+	if len(models) > 0 {
+		cards = strings.Join(models, " or ")
+	}
+	add(all.GPU, strconv.FormatUint(all.GPU, 10), cards)
+	for _, class := range slices.Sorted(maps.Keys(h.Storage)) {
+		add(h.Storage[class], Bytes(h.Storage[class], true), class)
+	}
+	if h.Addresses > 0 {
+		texts = append(texts, plural(h.Addresses, "address", "addresses"))
+	}
+	return strings.Join(texts, ", ")
 }
 
 // CPUs is an amount of CPU in words: whole CPUs where it is, else thousandths.

@@ -100,7 +100,7 @@ func takesOver(t *testing.T, file string) work {
 	t.Helper()
 	return func(ctx context.Context, c *cluster.Cluster, order lease.Order) error {
 		id := lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq, Provider: harness.Provider}
-		_, err := reservation.Claim(ctx, c, config.Default(), id, asked(t, file, id))
+		_, err := reservation.Claim(ctx, c, config.Default(), id, asked(t, file, id), nil)
 		return err
 	}
 }

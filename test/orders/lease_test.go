@@ -103,7 +103,7 @@ func TestTheLeaseTakesTheReservationOver(t *testing.T) {
 	bid := claimOf(t, id.Order())
 
 	for range 2 {
-		params, err := reservation.Claim(t.Context(), connect(t), cfg, id, asked(t, file, id))
+		params, err := reservation.Claim(t.Context(), connect(t), cfg, id, asked(t, file, id), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,11 +129,11 @@ func TestTheLeaseTakesTheReservationOver(t *testing.T) {
 		}
 	}
 	// A lease without a bid reserves as a bid does; without cards there is nothing to choose.
-	if params, err := reservation.Claim(t.Context(), connect(t), cfg, id, asked(t, sdl(t, group{resources: small}), id)); err != nil || len(params) != 0 {
+	if params, err := reservation.Claim(t.Context(), connect(t), cfg, id, asked(t, sdl(t, group{resources: small}), id), nil); err != nil || len(params) != 0 {
 		t.Error(params, err)
 	}
 	big := asked(t, sdl(t, group{resources: "cpu: {units: 64}, memory: {size: 1Gi}, storage: {size: 1Gi}"}), id)
-	if _, err := reservation.Claim(t.Context(), connect(t), cfg, id, big); err == nil || !strings.Contains(err.Error(), "no node has 64 CPU: node won-1 has 4 left; what it has reserved stays") {
+	if _, err := reservation.Claim(t.Context(), connect(t), cfg, id, big, nil); err == nil || !strings.Contains(err.Error(), "no node has 64 CPU: node won-1 has 4 left; what it has reserved stays") {
 		t.Errorf("of a lease that does not fit it is said: %v", err)
 	}
 	if now := claimOf(t, id.Order()); now.Bound.Hold.Total().CPU != 1000 || now.Pending != nil {
