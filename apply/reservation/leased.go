@@ -33,8 +33,8 @@ func (e *AddressesError) Error() string {
 		e.Lease, strings.Join(e.By, ", "))
 }
 
-// rivalsFor is for how long a lease waits for runs that have claimed addresses and may give them back: from then on what
-// they have claimed is theirs.
+// rivalsFor is for how long a lease waits for a run that has claimed addresses and may give them back: from then on what it has
+// claimed is its own.
 const rivalsFor = 25 * time.Second
 
 // Leasing is a lease that has claimed addresses.
@@ -44,8 +44,21 @@ type Leasing struct {
 	Mark string
 	// Ledger is the one through which it has claimed them.
 	Ledger ledger.Ledger
-	// begun is when it first looked.
+	// begun is when it first looked, seen when it first saw the claims of other runs, by their marks.
 	begun time.Time
+	seen  map[string]time.Time
+}
+
+// waits is true for the mark of a run under way that may give back what it has claimed.
+func (l Leasing) waits(mark string) bool {
+	if mark == "" || !capacity.Yields(mark, l.Mark) {
+		return false
+	}
+	since, known := l.seen[mark]
+	if !known {
+		l.seen[mark] = time.Now()
+	}
+	return !known || time.Since(since) < rivalsFor
 }
 
 // LeaveAddresses looks, once a lease has claimed addresses, whether those are left that the orders of other leases have
@@ -56,7 +69,7 @@ func LeaveAddresses(ctx context.Context, c *cluster.Cluster, cfg *config.Provide
 	const shortest, longest = 20 * time.Millisecond, time.Second
 	o := New(c, cfg)
 	o.ledger = l.Ledger
-	l.begun = time.Now()
+	l.begun, l.seen = time.Now(), map[string]time.Time{}
 	for pause := shortest; ; pause = min(pause*3/2, longest) {
 		look, err := o.ledger.Look(ctx, false)
 		if err != nil || !reservesAddresses(look, l.Lease.Order()) {
@@ -98,10 +111,7 @@ func (o *Orders) leavesAddresses(ctx context.Context, l Leasing) (left bool, err
 	if room == nil {
 		return true, nil
 	}
-	leased := capacity.Leased{Addresses: *room}
-	if time.Since(l.begun) < rivalsFor {
-		leased.Yielding = yielding(look.Leased, l.Mark)
-	}
+	leased := capacity.Leased{Addresses: *room, Yielding: l.yielding(look.Leased)}
 	now := o.cluster.Now()
 	_, others := reserved.Find(look.Reservations, l.Lease.Order())
 	usage := observed.Usage{}.WithLeases(leasesOf(look.Leased))
@@ -126,12 +136,11 @@ func (o *Orders) leavesAddresses(ctx context.Context, l Leasing) (left bool, err
 	}
 }
 
-// yielding counts the IP endpoints that are claimed by runs under way alone which yield to one with a mark.
-func yielding(claims []*state.Claim, to string) uint64 {
+// yielding counts the IP endpoints that are claimed by runs alone for which the lease waits.
+func (l Leasing) yielding(claims []*state.Claim) uint64 {
 	endpoints := map[string]bool{}
 	for _, c := range claims {
-		stays := func(p state.Part) bool { return p.Run == "" || !capacity.Yields(p.Run, to) }
-		if c.Kind.HasPorts() && c.Held() && !slices.ContainsFunc(c.Parts, stays) {
+		if c.Kind.HasPorts() && c.Held() && !slices.ContainsFunc(c.Parts, func(p state.Part) bool { return !l.waits(p.Run) }) {
 			endpoints[c.SharingKey] = true
 		}
 	}

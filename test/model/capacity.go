@@ -9,12 +9,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/protocol/capacity"
 )
 
-// Capacity is a world of runs that reserve CPUs of two nodes. It walks the decisions of package capacity as they are;
-// the switches leave out one rule each.
+// Capacity is a world of runs that reserve CPUs of two nodes, and addresses, which leases take too. It walks the decisions of
+// package capacity as they are; the switches leave out one rule each.
 type Capacity struct {
 	// Nodes is how many CPUs each node has.
 	Nodes [2]int64
 	Runs  []Bidder
+	// Addresses is how many there are, and Leases how many leases claim one each.
+	Addresses uint8
+	Leases    int
 	// Crashes is how many runs may crash, Stalls how many pending claims may run out of time although their runs go
 	// on.
 	Crashes, Stalls int
@@ -26,12 +29,17 @@ type Capacity struct {
 	Blind, Deaf, Unpinned, Hasty, Rude, Stubborn, Tidy bool
 	// Secretive runs show nobody what they move to; Careless ones let go of all that they have when they withdraw.
 	Secretive, Careless bool
+	// Heedless leases do not look once they have claimed; Forward ones do not count what is pending; Meek ones yield to each
+	// other, and Bold ones do not count those that yield.
+	Heedless, Forward, Meek, Bold bool
 }
 
 // Bidder is a run: as many replicas as it has, of so many CPUs each.
 type Bidder struct {
 	Replicas uint32
 	CPUs     uint64
+	// Addresses is how many addresses it wants.
+	Addresses uint32
 	// Has is how many CPUs of the first node its order has reserved before, for another group: the run moves that.
 	Has uint8
 	// Releases is true for one that gives its claim back some time; Ends for one whose hold ends.
@@ -54,10 +62,8 @@ const (
 type bidder struct {
 	phase bidPhase
 	step  capacity.Step
-	takes [2]uint8
-	// stale has a bit for each claim that has changed since the run listed, evicts one for each that it removes, and halves
-	// one for each of which only that goes to which it is moved.
-	stale, evicts, halves uint8
+	takes taken
+	eviction
 	// listed is true once the run has looked; full once what it wants did not fit beside what was bound, at a moment
 	// since.
 	listed, full bool
@@ -67,6 +73,7 @@ type bidder struct {
 type auction struct {
 	bids            [maxBidders]bid
 	runs            [maxBidders]bidder
+	leases          [maxLeases]leaser
 	crashes, stalls uint8
 }
 
@@ -76,8 +83,8 @@ type bidStep struct {
 	live bool
 }
 
-func (w *Capacity) room() capacity.Room {
-	var r capacity.Room
+func (w *Capacity) room(s *auction) capacity.Room {
+	r := capacity.Room{Addresses: w.addresses(s)}
 	for i, n := range w.Nodes {
 		r.Cluster.Nodes = append(r.Cluster.Nodes, inventory.Node{Name: nodeName(i), CPU: inventory.Amount{Allocatable: n}})
 	}
@@ -87,12 +94,16 @@ func (w *Capacity) room() capacity.Room {
 func nodeName(i int) string { return string(rune('a' + i)) }
 
 func (w *Capacity) want(i int) inventory.Group {
-	return inventory.Group{Resources: []inventory.Resource{{ID: 1, Count: w.Runs[i].Replicas, CPU: w.Runs[i].CPUs}}}
+	r := inventory.Resource{ID: 1, Count: w.Runs[i].Replicas, CPU: w.Runs[i].CPUs}
+	for n := range w.Runs[i].Addresses {
+		r.Endpoints = append(r.Endpoints, inventory.Endpoint{Kind: inventory.LeasedIP, Sequence: n + 1})
+	}
+	return inventory.Group{Resources: []inventory.Resource{r}}
 }
 
 // decide is what package capacity says to a run of what it lists.
 func (w *Capacity) decide(s *auction, i int) capacity.Next {
-	r := capacity.Reserving{Name: fmt.Sprint("rs--", i), Want: w.want(i), Room: w.room(), Others: w.pieces(s, i)}
+	r := capacity.Reserving{Name: fmt.Sprint("rs--", i), Want: w.want(i), Room: w.room(s), Others: w.pieces(s, i)}
 	if s.bids[i].there {
 		r.Own = s.bids[i].claim(i).Own(asked, now)
 	}
@@ -126,20 +137,11 @@ func (w *Capacity) decide(s *auction, i int) capacity.Next {
 func (w *Capacity) list(s auction, i int) auction {
 	next := w.decide(&s, i)
 	r := &s.runs[i]
-	r.listed, r.stale, r.evicts, r.halves = true, 0, 0, 0
-	r.step, r.takes = next.Step, [2]uint8{}
-	for n := range r.takes {
-		r.takes[n] = uint8(next.Hold.Nodes[nodeName(n)].CPU)
-	}
+	r.listed, r.eviction = true, removing(next.Evict)
+	r.step, r.takes = next.Step, takenBy(next.Hold)
 	if b := s.bids[i]; next.Step == capacity.Bind {
 		if r.takes = b.takes; b.moves {
 			r.takes = b.to
-		}
-	}
-	for _, name := range next.Evict {
-		k := name[len("rs--")] - '0'
-		if r.evicts |= 1 << k; strings.HasSuffix(name, "+") {
-			r.halves |= 1 << k
 		}
 	}
 	switch next.Step {
@@ -165,10 +167,11 @@ func (w *Capacity) fill(s *auction) {
 					beside = append(beside, c.Hold)
 				}
 			}
-			_, refusal := w.room().Place(w.want(i), beside)
+			_, refusal := w.room(s).Place(w.want(i), beside)
 			r.full = refusal != nil
 		}
 	}
+	w.fillLeases(s)
 }
 
 // write changes a claim: who has listed it before has listed what is no more.
@@ -176,6 +179,9 @@ func (w *Capacity) write(s *auction, k int, b bid) {
 	s.bids[k] = b
 	for i := range s.runs {
 		s.runs[i].stale |= 1 << k
+	}
+	for i := range s.leases {
+		s.leases[i].stale |= 1 << k
 	}
 	w.fill(s)
 }
@@ -187,15 +193,7 @@ func (w *Capacity) act(s auction, i int) auction {
 	pinned := r.stale&(1<<i) == 0 || w.Unpinned
 	switch {
 	case r.step == capacity.Evict:
-		for k := range w.Runs {
-			if r.evicts&(1<<k) != 0 && (r.stale&(1<<k) == 0 || w.Unpinned) {
-				b := bid{}
-				if r.halves&(1<<k) != 0 && !s.bids[k].over {
-					b = s.bids[k].stays()
-				}
-				w.write(&s, k, b)
-			}
-		}
+		w.evict(&s, r.eviction)
 	case !pinned:
 	case r.step == capacity.Announce:
 		b := bid{there: true, takes: r.takes}
@@ -243,7 +241,7 @@ func (w *Capacity) next(s auction) []bidStep {
 		}
 		out = append(out, w.runOut(s, i)...)
 	}
-	return out
+	return append(out, w.nextOfLeases(s)...)
 }
 
 // runOut is the end of the time of a claim's parts: of a hold, or of what pends for too long. Time changes nothing in the

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 )
@@ -73,18 +74,13 @@ func (w *Capacity) Search() CapacityResult {
 }
 
 func (w *Capacity) oversold(s *auction) bool {
-	for n, has := range w.Nodes {
-		sum := int64(0)
-		for _, b := range s.bids {
-			if b.there && b.bound {
-				sum += int64(b.takes[n])
-			}
-		}
-		if sum > has {
-			return true
+	var sum taken
+	for _, b := range s.bids {
+		if b.there && b.bound {
+			sum.cpus0, sum.cpus1, sum.addresses = sum.cpus0+b.takes.cpus0, sum.cpus1+b.takes.cpus1, sum.addresses+b.takes.addresses
 		}
 	}
-	return false
+	return int64(sum.cpus0) > w.Nodes[0] || int64(sum.cpus1) > w.Nodes[1] || sum.addresses+s.kept() > w.Addresses
 }
 
 func (w *Capacity) denied(s *auction) bool {
@@ -93,7 +89,7 @@ func (w *Capacity) denied(s *auction) bool {
 			return true
 		}
 	}
-	return false
+	return w.ended(s) && slices.ContainsFunc(s.leases[:w.Leases], func(l leaser) bool { return l.phase == leaseRefused && !l.full })
 }
 
 func (w *Capacity) lost(s *auction) bool {
@@ -111,7 +107,7 @@ func (w *Capacity) ended(s *auction) bool {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(s.leases[:w.Leases], leaser.works)
 }
 
 func (w *Capacity) allRefused(s *auction) bool {
@@ -121,11 +117,11 @@ func (w *Capacity) allRefused(s *auction) bool {
 		for _, c := range w.pieces(&first, i) {
 			beside = append(beside, c.Hold)
 		}
-		if _, refusal := w.room().Place(w.want(i), beside); refusal != nil || s.runs[i].phase != bidRefused {
+		if _, refusal := w.room(&first).Place(w.want(i), beside); refusal != nil || s.runs[i].phase != bidRefused {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(s.leases[:w.Leases], func(l leaser) bool { return l.phase != leaseRefused })
 }
 
 // describe is a state in words, for the way to a bad one.
@@ -145,6 +141,9 @@ func (w *Capacity) describe(s *auction) string {
 			text += fmt.Sprintf(" [moves to %v over %v]", b.to, b.movesOver)
 		}
 		text += "; "
+	}
+	for i := range w.Leases {
+		text += fmt.Sprintf("lease %d %s; ", i, s.leases[i])
 	}
 	return text
 }
