@@ -16,8 +16,31 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Explain says of hosts, addresses, IP endpoints and leases how they stand, and why.
+// Explain says of hosts, addresses, IP endpoints, leases and orders how they stand, and why.
 func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) ([]diagnose.Explanation, error) {
+	orders, err := explainOrders(ctx, c, cfg, things)
+	if err != nil {
+		return nil, err
+	}
+	var around *diagnose.View
+	if len(things) > len(orders) {
+		if around, err = viewOf(ctx, c, cfg, things); err != nil {
+			return nil, err
+		}
+	}
+	var out []diagnose.Explanation
+	for _, t := range things {
+		if t.Kind == thing.Order {
+			out = append(out, orders[t.Order])
+			continue
+		}
+		out = append(out, around.Explain(t))
+	}
+	return out, nil
+}
+
+// viewOf reads what the explanations of hosts, addresses, IP endpoints and leases are made of.
+func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) (*diagnose.View, error) {
 	s, err := readBy(ctx, c, ledger.New(c, cfg.LedgerNamespace), reading{addresses: true, further: kinds.RecordsOf(cfg), claimsFirst: true, runs: true})
 	if err != nil {
 		return nil, err
@@ -39,14 +62,8 @@ func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig
 	if around.Records, err = s.ownRecords(ctx, a); err != nil {
 		return nil, err
 	}
-	if around.Unrecorded, err = s.unrecorded(ctx, a, things); err != nil {
-		return nil, err
-	}
-	var out []diagnose.Explanation
-	for _, t := range things {
-		out = append(out, around.Explain(t))
-	}
-	return out, nil
+	around.Unrecorded, err = s.unrecorded(ctx, a, things)
+	return around, err
 }
 
 // unrecorded says of the hosts among things and leases that have no DNS record for what it waits.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,22 +20,28 @@ func newExplain(c *cli) *cobra.Command {
 	var output string
 	var ignoreMissing bool
 	cmd := &cobra.Command{
-		Use:   "explain (HOST|ADDRESS|ENDPOINT|LEASE)...",
+		Use:   "explain (HOST|ADDRESS|ENDPOINT|LEASE|ORDER)...",
 		Short: "Tell who holds a thing, whether it is live, and if not why",
 		Long: `
 			Tell of host names, paths of them, addresses, IP endpoints and leases who holds them since when (the
 			API server's time), what routes to them, whether they are live, and if not why and what to do.
 
+			Of orders it tells what they have reserved, of which nodes, for a bid or a lease, until when, which
+			run is at work on it, and what of it the lease uses (which asks for the role akash-net-capacity).
+
 			Each is named as it is printed: host/shop.example.com, address/203.0.113.7, endpoint/public,
-			lease/OWNER/DSEQ/GSEQ. The word before the slash may be left out, and a URL names its host. Exit code
-			1 tells that there is no such lease, endpoint or address.`,
+			lease/OWNER/DSEQ/GSEQ, order/OWNER/DSEQ/GSEQ/OSEQ. The word before the slash may be left out, but of
+			an order, and a URL names its host. Exit code 1 tells that there is no such lease, endpoint or
+			address, or that an order has reserved nothing.`,
 		Example: `
 			kubectl akash-net explain shop.example.com
 
-			kubectl akash-net explain 203.0.113.7 akash1…/8438017/1`,
+			kubectl akash-net explain 203.0.113.7 akash1…/8438017/1
+
+			kubectl akash-net explain order/akash1…/8438017/1/1`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage.Errorf("name a host, an address, an IP endpoint (endpoint/NAME), or a lease (OWNER/DSEQ/GSEQ)")
+				return usage.Errorf("name a host, an address, an IP endpoint (endpoint/NAME), a lease (OWNER/DSEQ/GSEQ), or an order (order/OWNER/DSEQ/GSEQ/OSEQ)")
 			}
 			return nil
 		},
@@ -42,18 +49,32 @@ func newExplain(c *cli) *cobra.Command {
 			if output != "" && output != "json" && output != "yaml" {
 				return usage.Errorf("--output must be 'yaml' or 'json', not %q", output)
 			}
-			things, err := parseThings(args, thing.Host, thing.Address, thing.Endpoint, thing.Lease)
+			things, err := parseThings(args, thing.Host, thing.Address, thing.Endpoint, thing.Lease, thing.Order)
 			if err != nil {
 				return err
 			}
 			return c.explain(cmd.Context(), things, output, ignoreMissing)
 		},
-		ValidArgsFunction: c.completeThings(thing.Host, thing.Address, thing.Lease),
+		ValidArgsFunction: c.completeExplained,
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'yaml' or 'json'")
 	completeFlag(cmd, "output", "json", "yaml")
 	addIgnoreMissing(cmd, &ignoreMissing)
 	return cmd
+}
+
+// completeExplained offers what is held, and orders once the word before them is typed.
+func (c *cli) completeExplained(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	prefix := string(thing.Order) + "/"
+	order, isOrder := strings.CutPrefix(toComplete, prefix)
+	if !isOrder {
+		return c.completeThings(thing.Host, thing.Address, thing.Lease)(cmd, args, toComplete)
+	}
+	names, directive := c.completeOrders()(cmd, args, order)
+	for i, name := range names {
+		names[i] = prefix + name
+	}
+	return names, directive
 }
 
 func (c *cli) explain(ctx context.Context, things []thing.Thing, output string, ignoreMissing bool) error {

@@ -199,10 +199,14 @@ const problemPrefix = "problem/"
 // problemName is PROBLEM/THING with the thing as problems name it, whatever way it was typed.
 func problemName(name string) string {
 	kind, text, _ := strings.Cut(name, "/")
-	if t, err := thing.Parse(text); err == nil {
-		return kind + "/" + t.Name()
+	t, err := thing.Parse(text)
+	switch {
+	case err != nil:
+		return name
+	case t.Kind == thing.Order: // problems name them with the word
+		return kind + "/" + t.String()
 	}
-	return name
+	return kind + "/" + t.Name()
 }
 
 // completeProblems offers the problems that there are.

@@ -45,7 +45,7 @@ func parseSubjects(args []string) ([]view.Subject, error) {
 var namedSubjects = map[view.Subject][]thing.Kind{
 	view.SubjectHosts: {thing.Host}, view.SubjectRoutes: {thing.Host}, view.SubjectDNS: {thing.Host},
 	view.SubjectIPs:    {thing.Address, thing.Endpoint},
-	view.SubjectLeases: {thing.Lease}, view.SubjectOrders: {thing.Lease},
+	view.SubjectLeases: {thing.Lease}, view.SubjectOrders: {thing.Lease, thing.Order},
 }
 
 // parseStateArgs reads the arguments of state: subjects, then names of what they list. A name that says
@@ -65,9 +65,6 @@ func parseStateArgs(args []string) ([]view.Subject, []thing.Thing, error) {
 	}
 	var things []thing.Thing
 	for _, arg := range args[n:] {
-		if slices.Contains(subjects, view.SubjectOrders) { // as it is printed
-			arg = strings.TrimPrefix(arg, "order/")
-		}
 		t, err := thing.Parse(arg)
 		if err != nil {
 			return nil, nil, usage.Wrap(err)
@@ -87,6 +84,9 @@ func parseStateArgs(args []string) ([]view.Subject, []thing.Thing, error) {
 			if slices.ContainsFunc(things, func(t thing.Thing) bool { return lists(s, t) }) {
 				subjects = append(subjects, s)
 			}
+		}
+		if slices.ContainsFunc(things, func(t thing.Thing) bool { return t.Kind == thing.Order }) {
+			subjects = append(subjects, view.SubjectOrders)
 		}
 	}
 	for _, s := range subjects {
@@ -203,8 +203,11 @@ func isLease(t thing.Thing, r view.LeaseRow) bool {
 	return t.Kind == thing.Lease && t.Group == lease.Group{Owner: r.Owner, DSeq: r.DSeq, GSeq: r.GSeq}
 }
 
-// isOrder is true for an order of the deployment group that is named.
+// isOrder is true for the order, or an order of the deployment group, that is named.
 func isOrder(t thing.Thing, r view.OrderRow) bool {
+	if t.Kind == thing.Order {
+		return t.Order.String() == r.Order
+	}
 	return t.Kind == thing.Lease && t.Group == lease.Group{Owner: r.Owner, DSeq: r.DSeq, GSeq: r.GSeq}
 }
 

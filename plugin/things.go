@@ -54,6 +54,7 @@ func kindsText(kinds []thing.Kind) string {
 	words := map[thing.Kind]string{
 		thing.Host: "a host (host/shop.example.com)", thing.Address: "an address (address/203.0.113.7)",
 		thing.Endpoint: "an IP endpoint (endpoint/public)", thing.Lease: "a lease (OWNER/DSEQ/GSEQ)",
+		thing.Order: "an order (order/OWNER/DSEQ/GSEQ/OSEQ)",
 	}
 	texts := make([]string, len(kinds))
 	for i, k := range kinds {

@@ -4,13 +4,10 @@ package capacity
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -19,6 +16,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/observed"
 )
+
+// Role is the ClusterRole that allows to read it.
+const Role = "akash-net-capacity"
 
 // Requests is how many requests a reader has under way at a time: more than it has lists.
 const Requests = 12
@@ -105,9 +105,5 @@ func list[L cluster.List](ctx context.Context, r *reader, resource string, kind 
 		defer r.mu.Unlock()
 		take(l)
 	}, r.forget(kind))
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsForbidden(err) {
-		return fmt.Errorf("not allowed to list %s: %s\nAsk an administrator to bind you the role for capacity as well:\n"+
-			"  kubectl create clusterrolebinding NAME --clusterrole=akash-net-capacity --user=YOU", gvr.GroupResource(), status.Status().Message)
-	}
-	return err
+	return cluster.NeedsRole(err, Role)
 }

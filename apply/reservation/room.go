@@ -56,6 +56,13 @@ func ReadRoom(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 	return room, nil
 }
 
+// Usage reads what leases use, by their orders; a look says which addresses they have.
+func Usage(ctx context.Context, c *cluster.Cluster, look ledger.Look) (observed.Usage, error) {
+	var fold observed.Fold
+	err := capacity.Read(ctx, c, &fold)
+	return fold.Usage().WithLeases(leasesOf(look.Leased)), err
+}
+
 // readThere reads what there is apart from the ledger; where addresses are asked for, MetalLB's pools and what it has
 // granted are what it returns.
 func readThere(ctx context.Context, c *cluster.Cluster, fold *observed.Fold, addresses bool) (pools view.Contents, err error) {

@@ -1,4 +1,4 @@
-// Package thing is the grammar of names: how hosts, addresses, IP endpoints and leases are typed on the
+// Package thing is the grammar of names: how hosts, addresses, IP endpoints, leases and orders are typed on the
 // command line, and how they are printed. What is printed can be typed wherever such a thing is taken.
 package thing
 
@@ -21,6 +21,7 @@ const (
 	Address  Kind = "address"
 	Endpoint Kind = "endpoint"
 	Lease    Kind = "lease"
+	Order    Kind = "order"
 )
 
 // Thing is a name that was understood.
@@ -36,11 +37,13 @@ type Thing struct {
 	// Group is the deployment group of a lease, ID its full name where that was given, else the zero ID.
 	Group lease.Group
 	ID    lease.ID
+	// Order is an order that has reserved resources.
+	Order lease.Order
 }
 
 // prefixes are the words before the slash by which a kind is known.
 var prefixes = map[string]Kind{
-	"host": Host, "wildcard": Host, "address": Address, "ip": Address, "endpoint": Endpoint, "lease": Lease,
+	"host": Host, "wildcard": Host, "address": Address, "ip": Address, "endpoint": Endpoint, "lease": Lease, "order": Order,
 }
 
 // others are words that this program prints before the names of what is none of the kinds.
@@ -54,6 +57,7 @@ var others = []string{
 //	shop.example.com  host/shop.example.com  shop.example.com/api  *.example.com  https://shop.example.com/api
 //	203.0.113.7  address/203.0.113.7  ip/203.0.113.7  2001:db8::7
 //	endpoint/public  (a word without dots may be a host or an endpoint)
+//	order/OWNER/DSEQ/GSEQ/OSEQ  (without the word before it the name is a lease's)
 //	OWNER/DSEQ/GSEQ  OWNER/DSEQ/GSEQ/OSEQ  OWNER/DSEQ/GSEQ/OSEQ/PROVIDER  lease/OWNER/DSEQ/GSEQ
 //
 // The error says what to type instead.
@@ -96,6 +100,9 @@ func parseKind(kind Kind, name string) (Thing, error) {
 		return parseAddress(name)
 	case Lease:
 		return parseLease(name)
+	case Order:
+		o, err := lease.ParseOrder(name)
+		return Thing{Kind: Order, Order: o}, err
 	case Endpoint:
 		if err := lease.CheckEndpointName(name); err != nil {
 			return Thing{}, err
@@ -189,6 +196,8 @@ func (t Thing) Name() string {
 			return t.ID.String()
 		}
 		return t.Group.String()
+	case Order:
+		return t.Order.String()
 	}
 	return lease.HostPath(t.Host, t.Path)
 }

@@ -22,12 +22,17 @@ type group struct {
 	count     int
 	resources string
 	addresses int
+	// host is that of the service; empty where it is never applied.
+	host string
 }
 
 // sdl is a deployment of one service.
 func sdl(t *testing.T, g group) string {
 	t.Helper()
 	params, expose, endpoints := "", "{port: 80, to: [{global: true}]}", ""
+	if g.host != "" {
+		expose = "{port: 80, accept: [" + g.host + "], to: [{global: true}]}"
+	}
 	if strings.Contains(g.resources, "name: data") {
 		params = "\n    params: {storage: {data: {mount: /data}}}"
 	}

@@ -1,0 +1,162 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// maxNodesTold is how many nodes of a reservation are told; the others are counted.
+const maxNodesTold = 20
+
+// OrderFacts are what the explanation of an order is made of.
+type OrderFacts struct {
+	Order lease.Order
+	// Claim is its reservation, nil where it has none.
+	Claim *reserved.Claim
+	// Beyond is what of a hold the lease of the order does not use; nil where that could not be read, and Unread says why.
+	Beyond func(inventory.Hold) inventory.Hold
+	Unread string
+	// LedgerNamespace is that of the claims, Now the API server's clock.
+	LedgerNamespace string
+	Now             time.Time
+}
+
+// Explain explains what the order has reserved.
+func (f OrderFacts) Explain() Explanation {
+	x := Explanation{Subject: "order/" + f.Order.String()}
+	c := f.Claim
+	if c == nil {
+		x.Summary, x.Missing = fmt.Sprintf("order %s has reserved nothing", f.Order), true
+		return x
+	}
+	row := view.NewOrderRow(c, f.Now)
+	x.Summary = f.summary(row)
+	x.fact("It stands since %s: lease.coordination.k8s.io/%s in namespace %s%s.", state.Stamp(c.Created), c.ObjectName, f.LedgerNamespace, lastBy(row.By))
+	switch row.State {
+	case view.StateUnreadable:
+		x.fact("It cannot be understood: %s. Nobody knows what it takes, so no order can reserve anything.", row.Message)
+		x.next("look who wrote it, and delete it where nothing rests on it: kubectl -n %s delete lease.coordination.k8s.io/%s", f.LedgerNamespace, c.ObjectName)
+		return x
+	case view.StateTerminating:
+		x.fact("It takes no room any more. The order can reserve anew when it is gone.")
+		if len(c.Finalizers) > 0 {
+			x.fact("It is kept by finalizers, until who put them there removes them: %s.", strings.Join(c.Finalizers, ", "))
+			x.next("kubectl -n %s edit lease.coordination.k8s.io/%s", f.LedgerNamespace, c.ObjectName)
+		}
+		return x
+	}
+	f.takes(&x, c.Part().Hold)
+	f.lasts(&x, row)
+	f.moves(&x)
+	f.used(&x)
+	return x
+}
+
+// summary says how the reservation stands, in one sentence.
+func (f OrderFacts) summary(row view.OrderRow) string {
+	holds := "nothing"
+	if part := f.Claim.Part(); part != nil {
+		holds = cmp.Or(part.Hold.Words(part.Models()), holds)
+	}
+	switch row.State {
+	case view.StateUnreadable:
+		return fmt.Sprintf("the reservation of order %s cannot be read", f.Order)
+	case view.StateTerminating:
+		return fmt.Sprintf("the reservation of order %s is being deleted", f.Order)
+	case view.StatePending:
+		return fmt.Sprintf("a run reserves %s for order %s", holds, f.Order)
+	case view.StateExpired:
+		return fmt.Sprintf("what order %s has reserved is over: %s", f.Order, holds)
+	case view.StateLeased:
+		return fmt.Sprintf("order %s has reserved %s, for its lease at %s", f.Order, holds, row.Provider)
+	}
+	return fmt.Sprintf("order %s has reserved %s, for a bid", f.Order, holds)
+}
+
+func lastBy(by string) string {
+	if by == "" {
+		return ""
+	}
+	return ", last written by " + by
+}
+
+// takes says which nodes what is held is of.
+func (f OrderFacts) takes(x *Explanation, h inventory.Hold) {
+	names := slices.Sorted(maps.Keys(h.Nodes))
+	for _, name := range names[:min(len(names), maxNodesTold)] {
+		one := inventory.Hold{Nodes: map[string]inventory.Amounts{name: h.Nodes[name]}}
+		x.fact("Node %s: %s.", name, cmp.Or(one.Words(nil), "nothing"))
+	}
+	if more := len(names) - maxNodesTold; more > 0 {
+		x.fact("%d more nodes.", more)
+	}
+}
+
+// lasts says until when it stands, and what gives it up or makes it stay.
+func (f OrderFacts) lasts(x *Explanation, row view.OrderRow) {
+	unreserve := "kubectl akash-net unreserve --order " + f.Order.String()
+	switch row.State {
+	case view.StatePending:
+		x.fact("It is announced, and binds once it was seen to fit beside all others. The announcement stands until %s; a run that goes on renews it.", row.Expires)
+		return
+	case view.StateExpired:
+		x.fact("It ended at %s: whoever needs the room removes it.", row.Expires)
+		x.next("%s", unreserve)
+		return
+	case view.StateLeased:
+		x.next("the lease gives it up with what it runs: kubectl akash-net release %s", f.Order.Group())
+	default:
+		x.next("where the bid is lost: %s", unreserve)
+		x.next("where it is won: kubectl akash-net apply -f FILE --lease %s/PROVIDER --workloads", f.Order)
+	}
+	if row.Expires != "" {
+		x.fact("It ends at %s.", row.Expires)
+		return
+	}
+	x.fact("It has no end: it stands until it is given up.")
+}
+
+// moves says what it is being moved to.
+func (f OrderFacts) moves(x *Explanation) {
+	p := f.Claim.Pending
+	if f.Claim.Bound == nil || p == nil {
+		return
+	}
+	what := cmp.Or(p.Hold.Words(p.Models()), "nothing")
+	if p.Over(f.Now) {
+		x.fact("A run of %s has not moved it to %s: what it announced ended at %s.", cmp.Or(p.By, "nobody that is known"), what, p.Expires)
+		return
+	}
+	x.fact("A run of %s moves it to %s. Until that is bound the larger of both is taken; the announcement stands until %s.", cmp.Or(p.By, "nobody that is known"), what, p.Expires)
+}
+
+// used says what of it the lease uses.
+func (f OrderFacts) used(x *Explanation) {
+	hold := f.Claim.Part().Hold
+	switch {
+	case f.Beyond == nil:
+		x.fact("What its lease uses of it could not be read: %s.", strings.TrimSuffix(f.Unread, "."))
+		return
+	case f.Claim.Bound == nil:
+		return
+	}
+	rest := f.Beyond(hold).Words(nil)
+	switch used := hold.Minus(f.Beyond(hold)).Words(nil); {
+	case used == "":
+		x.fact("Nothing of it is in use.")
+	case rest == "":
+		x.fact("All of it is in use by the lease's pods, volumes and addresses.")
+	default:
+		x.fact("In use by the lease's pods, volumes and addresses: %s. Kept for it: %s.", used, rest)
+	}
+}
