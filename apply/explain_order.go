@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
@@ -15,7 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// explainOrders says of the orders among things what they have reserved. What their leases use is left open where the role
+// explainOrders says of the orders among things what they have reserved. What their leases use is left open where a role
 // for it is missing.
 func explainOrders(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) (map[lease.Order]diagnose.Explanation, error) {
 	var orders []lease.Order
@@ -33,8 +35,8 @@ func explainOrders(ctx context.Context, c *cluster.Cluster, cfg *config.Provider
 	}
 	unread := ""
 	usage, err := reservation.Usage(ctx, c, look)
-	if missing, ok := errors.AsType[*cluster.RoleError](err); ok {
-		unread, err = missing.Message, nil
+	if status := apierrors.APIStatus(nil); apierrors.IsForbidden(err) && errors.As(err, &status) {
+		unread, err = status.Status().Message, nil
 	}
 	if err != nil {
 		return nil, err

@@ -47,6 +47,12 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		now := int64(0)
+		if err := harness.Client().CoreV1().Pods(id.Namespace()).Delete(context.WithoutCancel(t.Context()), "web-1", metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+			t.Error(err)
+		}
+	})
 	explain(0).Prints(t, "In use by the lease's pods, volumes and addresses: 500m CPU, 1Gi memory. Kept for it: 500m CPU, 1Gi disk, 1 GPU.\n")
 
 	reader := fmt.Sprint("reader-", harness.Number())
