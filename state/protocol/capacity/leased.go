@@ -1,6 +1,10 @@
 package capacity
 
-import "github.com/akash-net/kubectl-akash-net/state/inventory"
+import (
+	"cmp"
+
+	"github.com/akash-net/kubectl-akash-net/state/inventory"
+)
 
 // Leased are the addresses that can be leased, as they were listed after a lease had claimed some: its claims are in use.
 type Leased struct {
@@ -9,9 +13,11 @@ type Leased struct {
 	Yielding uint64
 }
 
-// Yields is true for a run under way, by its mark, that yields to another where both have claimed what is left: the one
-// that sorts later does.
-func Yields(mark, to string) bool { return mark > to }
+// Yields is true for a run under way, by its mark, that yields to another where both have claimed what is left: of two runs of
+// one command the later one does, of two commands that of which the mark sorts later.
+func Yields(mark, to string) bool {
+	return cmp.Or(cmp.Compare(len(mark), len(to)), cmp.Compare(mark, to)) > 0
+}
 
 // Beside decides whether addresses that a lease has claimed leave those that orders have reserved. Of an order that binds
 // and a lease that claims, the one that looks last sees the other. Rest: nothing is in the way. Evict: only what is over is,

@@ -50,7 +50,7 @@ func TestBeside(t *testing.T) {
 
 // Of two leases that have claimed what is left one yields, and no lease yields to itself.
 func TestYields(t *testing.T) {
-	for _, marks := range [][2]string{{"a", "b"}, {"a", "a-1"}, {"a-1", "a-2"}, {"a-1", "b"}} {
+	for _, marks := range [][2]string{{"a", "b"}, {"a", "a-1"}, {"a-1", "a-2"}, {"a-2", "a-10"}, {"b", "a-1"}} {
 		if Yields(marks[0], marks[1]) || !Yields(marks[1], marks[0]) || Yields(marks[0], marks[0]) {
 			t.Errorf("%v", marks)
 		}
