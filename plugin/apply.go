@@ -120,7 +120,7 @@ func newApply(c *cli) *cobra.Command {
 }
 
 func (f *applyFlags) toOptions(c *cli) (*applyOptions, error) {
-	in, err := f.input.toOptions(c)
+	in, err := f.input.toOptions(&c.console)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 		return err
 	}
 	o.input.workloads = workloads != nil
-	defs, err := o.input.collect(ctx, c, cluster, cfg)
+	defs, err := o.input.collect(ctx, &c.console, cluster, cfg)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 			Workloads: workloads, Adopt: o.adopt,
 		}, defs, params)
 		if err == nil {
-			err = printPlan(c, plan, o.output)
+			err = printPlan(&c.console, plan, o.output)
 		}
 		return errors.Join(err, refusals(plan))
 	}
@@ -197,7 +197,7 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 	if o.dryRun == apply.DryRunClient && o.output == "" {
 		return c.preview(ctx, cluster, opts, defs)
 	}
-	events := newEvents(c, o.output, o.dryRun)
+	events := newEvents(&c.console, o.output, o.dryRun)
 	opts.Report, opts.Progress = events.report, events.progress
 	return apply.New(cluster, opts).Apply(ctx, defs)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -14,9 +15,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
+// connection is the cluster that the kubectl flags describe, and the provider's configuration.
+type connection struct {
+	console
+	flags *genericclioptions.ConfigFlags
+	// configFile is the provider's configuration, where it does not come from the cluster.
+	configFile string
+}
+
 // connect makes the connection that the kubectl flags describe.
-func (c *cli) connect(concurrency int) (*cluster.Cluster, error) {
-	rest, err := c.connection.ToRESTConfig()
+func (c *connection) connect(concurrency int) (*cluster.Cluster, error) {
+	rest, err := c.flags.ToRESTConfig()
 	if clientcmd.IsEmptyConfig(err) || err == nil && c.noCluster(rest.Host) {
 		return nil, errors.New("no cluster is configured; name a kubeconfig with --kubeconfig or KUBECONFIG, or one of its contexts with --context")
 	}
@@ -28,7 +37,7 @@ func (c *cli) connect(concurrency int) (*cluster.Cluster, error) {
 }
 
 // open connects to the cluster and reads the provider's configuration.
-func (c *cli) open(ctx context.Context, concurrency int) (*cluster.Cluster, *config.ProviderConfig, error) {
+func (c *connection) open(ctx context.Context, concurrency int) (*cluster.Cluster, *config.ProviderConfig, error) {
 	to, err := c.connect(concurrency)
 	if err != nil {
 		return nil, nil, err
@@ -38,15 +47,15 @@ func (c *cli) open(ctx context.Context, concurrency int) (*cluster.Cluster, *con
 }
 
 // noCluster is true when the host is not the user's choice but the one that kubectl falls back to.
-func (c *cli) noCluster(host string) bool {
-	raw, err := c.connection.ToRawKubeConfigLoader().RawConfig()
-	return err == nil && len(raw.Clusters) == 0 && *c.connection.APIServer == "" && os.Getenv("KUBERNETES_MASTER") == "" &&
+func (c *connection) noCluster(host string) bool {
+	raw, err := c.flags.ToRawKubeConfigLoader().RawConfig()
+	return err == nil && len(raw.Clusters) == 0 && *c.flags.APIServer == "" && os.Getenv("KUBERNETES_MASTER") == "" &&
 		host == clientcmd.ClusterDefaults.Server
 }
 
 // configuration is the provider's: of the file that --config names, else of the cluster's
 // ConfigMap, else the defaults. Without a cluster the ConfigMap is not looked for.
-func (c *cli) configuration(ctx context.Context, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
+func (c *connection) configuration(ctx context.Context, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
 	switch {
 	case c.configFile != "":
 		f, err := os.Open(c.configFile)

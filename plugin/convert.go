@@ -33,7 +33,7 @@ func newConvert(c *cli) *cobra.Command {
 			kubectl akash-net convert --from-cluster`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := in.toOptions(c)
+			o, err := in.toOptions(&c.console)
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ func (c *cli) convert(ctx context.Context, o *inputOptions, output string, secre
 	if err != nil {
 		return err
 	}
-	defs, err := o.collect(ctx, c, cluster, cfg)
+	defs, err := o.collect(ctx, &c.console, cluster, cfg)
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func (f *diffFlags) toOptions(c *cli, args []string) (*inputOptions, error) {
 	case len(args) == 0 && len(f.input.files) == 0 && !f.input.fromCluster:
 		return nil, usage.Errorf("must specify one of -f, --from-cluster and LEASE")
 	case len(args) == 0:
-		return f.input.toOptions(c)
+		return f.input.toOptions(&c.console)
 	case len(f.input.files) > 0 || f.input.fromCluster || f.input.lease != "" || f.allowEmpty:
 		return nil, usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and --allow-empty do not go with it")
 	}
@@ -215,7 +215,7 @@ func (f *diffFlags) definitions(ctx context.Context, c *cli, from *cluster.Clust
 	if in == nil {
 		return f.keptDefinitions(ctx, from, cfg)
 	}
-	defs, err := in.collect(ctx, c, from, cfg)
+	defs, err := in.collect(ctx, &c.console, from, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -257,10 +257,10 @@ func (f *diffFlags) show(ctx context.Context, c *cli, p plan.Plan) error {
 			return err
 		}
 		if len(program) > 0 {
-			return runExternalDiff(ctx, c, program, p)
+			return runExternalDiff(ctx, &c.console, program, p)
 		}
 	}
-	if err := printPlan(c, p, f.output); err != nil {
+	if err := printPlan(&c.console, p, f.output); err != nil {
 		return err
 	}
 	if p.Differs() {

@@ -41,7 +41,7 @@ func externalDiff() ([]string, error) {
 
 // runExternalDiff lets a program compare the objects as they are with those that would be. As diff(1) does, it
 // ends with 1 where they differ, and with more where it failed.
-func runExternalDiff(ctx context.Context, c *cli, program []string, p plan.Plan) (err error) {
+func runExternalDiff(ctx context.Context, c *console, program []string, p plan.Plan) (err error) {
 	folders := make([]string, 2)
 	for i, name := range []string{"LIVE-", "MERGED-"} {
 		folder, err := os.MkdirTemp("", name)

@@ -36,7 +36,7 @@ const (
 )
 
 // end prints an error and chooses the exit code.
-func (c *cli) end(ctx context.Context, err error) int {
+func (c *console) end(ctx context.Context, err error) int {
 	c.view.flush()
 	if err == nil {
 		err = c.out.Lost()
@@ -79,7 +79,7 @@ func (c *cli) end(ctx context.Context, err error) int {
 
 // goOn says how to go on after an interrupt. Where nothing was written there is nothing to finish, and to undo a command
 // that claims nothing would release more than it has touched.
-func (c *cli) goOn() string {
+func (c *console) goOn() string {
 	switch {
 	case c.keepsNothing:
 		return ""
@@ -90,7 +90,7 @@ func (c *cli) goOn() string {
 }
 
 // ofLease is an error without the name of its lease, where the command works on that lease alone.
-func (c *cli) ofLease(err error) error {
+func (c *console) ofLease(err error) error {
 	if of, ok := err.(*apply.LeaseError); ok && c.leases == 1 { //nolint:errorlint // what is around it stays
 		return of.Err
 	}
@@ -98,7 +98,7 @@ func (c *cli) ofLease(err error) error {
 }
 
 // print writes one error and returns the exit code that it asks for.
-func (c *cli) print(err error) int {
+func (c *console) print(err error) int {
 	var problems lease.Problems
 	var half *apply.HalfError
 	var held *apply.HeldError
@@ -165,7 +165,7 @@ func (c *cli) print(err error) int {
 const maxTold = 50
 
 // printProblems lists what is wrong with the input, a line each, and counts it by file.
-func (c *cli) printProblems(problems lease.Problems) {
+func (c *console) printProblems(problems lease.Problems) {
 	counts := map[string]int{}
 	told := 0
 	for _, p := range problems.Errors() {
@@ -197,7 +197,7 @@ func (c *cli) printProblems(problems lease.Problems) {
 	}
 }
 
-func (c *cli) warn(problems lease.Problems) {
+func (c *console) warn(problems lease.Problems) {
 	told := 0
 	for _, p := range problems.Warnings() {
 		if told++; told <= maxTold {
@@ -209,7 +209,7 @@ func (c *cli) warn(problems lease.Problems) {
 	}
 }
 
-func (c *cli) printHeld(e *apply.HeldError) {
+func (c *console) printHeld(e *apply.HeldError) {
 	var rivals []apply.HeldThing
 	e = &apply.HeldError{Lease: e.Lease, Held: slices.Clone(e.Held)}
 	e.Held = slices.DeleteFunc(e.Held, func(h apply.HeldThing) bool {
@@ -245,7 +245,7 @@ func (c *cli) printHeld(e *apply.HeldError) {
 }
 
 // printRivals names the two owners that want a thing in one input.
-func (c *cli) printRivals(id lease.ID, rivals []apply.HeldThing) {
+func (c *console) printRivals(id lease.ID, rivals []apply.HeldThing) {
 	for _, h := range rivals {
 		mine := ""
 		if h.At.Line > 0 {

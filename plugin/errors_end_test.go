@@ -29,7 +29,7 @@ func TestInterruptCountsLeases(t *testing.T) {
 		{fmt.Errorf("the claims: %w", ctx.Err()), ""},
 	} {
 		var out bytes.Buffer
-		command := &cli{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, leases: 12}
+		command := &console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, leases: 12}
 		command.end(ctx, c.err)
 		if text := out.String(); !strings.Contains(text, c.want) || strings.Contains(text, "It ended") != (c.want != "") {
 			t.Errorf("%v: want %q, got\n%s", c.err, c.want, text)
@@ -55,7 +55,7 @@ func TestInterruptedReadIsNoError(t *testing.T) {
 		{apply.Failures{ofLease(1, ctx.Err())}, false, "Error: context canceled\nIt ended the work on 1 of 2 leases; 1 were done.\nInterrupted.\n"},
 	} {
 		var out bytes.Buffer
-		c := &cli{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, leases: 2, keepsNothing: !tt.writes}
+		c := &console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, leases: 2, keepsNothing: !tt.writes}
 		if code := c.end(ctx, tt.err); code != exitInterrupted || out.String() != tt.want {
 			t.Errorf("%v: exit code %d, and\n%swant\n%s", tt.err, code, out.String(), tt.want)
 		}
@@ -67,7 +67,7 @@ func TestInterruptIsOneError(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var out bytes.Buffer
-	c := &cli{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true}
+	c := &console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true}
 	failures := apply.Failures{errors.New("another error")}
 	for i := range 9 {
 		failures = append(failures, fmt.Errorf("lease %d: %w", i, context.Canceled))
@@ -126,7 +126,7 @@ func TestServerAwayIsOneError(t *testing.T) {
 		failures = append(failures, ofLease(dseq+4, away(false)))
 	}
 	var out bytes.Buffer
-	c := &cli{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, leases: 210}
+	c := &console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, leases: 210}
 	code := c.end(t.Context(), failures)
 	want := `Error: the API server at https://cluster has stopped answering, for 30s now: connection refused
 Done until then, and kept: host/a.example.com claimed, host/b.example.com claimed.
@@ -157,7 +157,7 @@ func TestFailuresNameTheirLeases(t *testing.T) {
 		3: {"Error: lease akash1owner/1/1: forbidden\n", "host 2.example.com could not be", "release akash1owner/2/1", "host 3.example.com could not be"},
 	} {
 		var out bytes.Buffer
-		c := &cli{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, leases: leases}
+		c := &console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, leases: leases}
 		c.end(t.Context(), failures[:leases])
 		for _, text := range want {
 			if !strings.Contains(out.String(), text) {

@@ -63,7 +63,7 @@ func (e *ending) add(err error, of *apply.LeaseError) {
 }
 
 // printEnding writes the error. Of a server that went away it says what had been done, and how to go on.
-func (c *cli) printEnding(end ending) int {
+func (c *console) printEnding(end ending) int {
 	const shown = 10
 	if !cluster.IsAway(end.err) {
 		return c.print(end.err)

@@ -34,7 +34,7 @@ func TestUnfinishedRuns(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			c := &cli{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true}
+			c := &console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true}
 			if code := c.end(t.Context(), tt.err); code != tt.code {
 				t.Errorf("exit code %d, want %d", code, tt.code)
 			}

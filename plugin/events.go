@@ -17,7 +17,7 @@ import (
 
 // events prints what a run tells: a line for people, or a JSON object a line.
 type events struct {
-	c      *cli
+	c      *console
 	output string
 	suffix string
 	// check is true where withheld things are a remark and not an answer.
@@ -32,7 +32,7 @@ const (
 	outputName   = "name"
 )
 
-func newEvents(c *cli, output, dryRun string) *events {
+func newEvents(c *console, output, dryRun string) *events {
 	e := &events{c: c, output: output}
 	switch dryRun {
 	case apply.DryRunClient:

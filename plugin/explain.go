@@ -64,7 +64,7 @@ func newExplain(c *cli) *cobra.Command {
 }
 
 // completeExplained offers what is held, and orders once the word before them is typed.
-func (c *cli) completeExplained(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (c *connection) completeExplained(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	prefix := string(thing.Order) + "/"
 	order, isOrder := strings.CutPrefix(toComplete, prefix)
 	if !isOrder {
@@ -101,7 +101,7 @@ func (c *cli) explain(ctx context.Context, things []thing.Thing, output string, 
 	return nil
 }
 
-func (c *cli) printExplanations(explanations []diagnose.Explanation, output string) error {
+func (c *console) printExplanations(explanations []diagnose.Explanation, output string) error {
 	switch output {
 	case "json":
 		e := json.NewEncoder(c.Out)
@@ -120,7 +120,7 @@ func (c *cli) printExplanations(explanations []diagnose.Explanation, output stri
 	return nil
 }
 
-func (c *cli) printExplanation(x diagnose.Explanation) {
+func (c *console) printExplanation(x diagnose.Explanation) {
 	fmt.Fprintln(c.people, terminal.OneLine(x.Summary, terminal.MaxCell))
 	for _, f := range x.Facts {
 		fmt.Fprintf(c.people, "  %s\n", terminal.OneLine(f, terminal.MaxCell))

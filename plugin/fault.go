@@ -44,7 +44,7 @@ func abandonable[T any](ctx context.Context, work func() (T, error)) (T, error) 
 }
 
 // report tells of a panic: one sentence, and what whoever mends it has to know.
-func (c *cli) report(recovered any) int {
+func (c *console) report(recovered any) int {
 	c.view.flush()
 	f, ok := recovered.(*parallel.FaultError)
 	if !ok {

@@ -37,7 +37,7 @@ func (f *fileFlags) add(cmd *cobra.Command, what string) {
 
 // eachFile opens the files in their order, those of a folder by name. Together they may have limit
 // bytes; 0 sets no bound, for those who hold one document at a time.
-func (f *fileFlags) eachFile(ctx context.Context, c *cli, limit int64, read func(r io.Reader, name string) error) error {
+func (f *fileFlags) eachFile(ctx context.Context, c *console, limit int64, read func(r io.Reader, name string) error) error {
 	b := newBounded(limit)
 	for _, name := range f.files {
 		err := f.readPath(ctx, c, name, func(r io.Reader, name string) error { return read(b.reader(r, name), name) })
@@ -48,7 +48,7 @@ func (f *fileFlags) eachFile(ctx context.Context, c *cli, limit int64, read func
 	return nil
 }
 
-func (f *fileFlags) readPath(ctx context.Context, c *cli, name string, read func(io.Reader, string) error) error {
+func (f *fileFlags) readPath(ctx context.Context, c *console, name string, read func(io.Reader, string) error) error {
 	if name == "-" {
 		return read(bufio.NewReaderSize(c.In, 1<<16), name)
 	}

@@ -78,7 +78,7 @@ func (u *unfit) Error() string {
 func (c *cli) fit(ctx context.Context, f *fitFlags) error {
 	run := fitRun{cli: c, output: f.output}
 	var documents []source
-	err := f.files.eachFile(ctx, c, 0, func(r io.Reader, name string) error {
+	err := f.files.eachFile(ctx, &c.console, 0, func(r io.Reader, name string) error {
 		in := bufio.NewReaderSize(r, peekSize)
 		if isCases(in) {
 			return run.cases(ctx, in, name)

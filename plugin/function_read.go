@@ -18,7 +18,7 @@ import (
 
 // resourceListOnStdin is true when standard input is read and holds a ResourceList, as KRM
 // functions get it. What was looked at is still there to be read.
-func (c *cli) resourceListOnStdin(files []string) bool {
+func (c *console) resourceListOnStdin(files []string) bool {
 	if len(files) > 1 || len(files) == 1 && files[0] != "-" || len(files) == 0 && terminal.IsTerminal(c.stdin) {
 		return false
 	}

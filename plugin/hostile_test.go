@@ -170,7 +170,7 @@ func TestNothingIsObeyedByATerminal(t *testing.T) {
 func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 	const escape = "\x1b[2J\u009b\u202e\x07\r\n"
 	var out, errOut bytes.Buffer
-	c := &cli{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &terminal.People{Out: &errOut}}, people: &terminal.People{Out: &out}, running: true}
+	c := &console{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &terminal.People{Out: &errOut}}, people: &terminal.People{Out: &out}, running: true}
 	held := &apply.HeldError{Held: []apply.HeldThing{{Kind: state.Host, Thing: "shop" + escape, By: state.Holder{
 		Namespace: "n" + escape, Service: "web" + escape, Object: "o" + escape, Owner: "o" + escape, Reason: "r" + escape,
 	}}}}

@@ -38,7 +38,7 @@ type inputOptions struct {
 	workloads bool
 }
 
-func (f *inputFlags) toOptions(c *cli) (*inputOptions, error) {
+func (f *inputFlags) toOptions(c *console) (*inputOptions, error) {
 	o := &inputOptions{inputFlags: *f}
 	if len(f.files) == 0 && !f.fromCluster {
 		return nil, usage.Errorf("must specify one of -f and --from-cluster")
@@ -50,15 +50,12 @@ func (f *inputFlags) toOptions(c *cli) (*inputOptions, error) {
 		return o, nil
 	}
 	var err error
-	o.id, err = f.parseLease(c)
+	o.id, err = c.parseLease("--lease", f.lease)
 	return o, err
 }
 
-// parseLease reads --lease, and doubts addresses that look mistyped.
-func (f *inputFlags) parseLease(c *cli) (*lease.ID, error) { return c.parseLease("--lease", f.lease) }
-
-// parseLease reads a lease that a flag names.
-func (c *cli) parseLease(flag, typed string) (*lease.ID, error) {
+// parseLease reads a lease that a flag names, and doubts addresses that look mistyped.
+func (c *console) parseLease(flag, typed string) (*lease.ID, error) {
 	id, err := lease.ParseID(leaseArgument(typed))
 	if err != nil {
 		return nil, usage.Errorf("%s: %w", flag, err)
@@ -73,7 +70,7 @@ func (c *cli) parseLease(flag, typed string) (*lease.ID, error) {
 
 // namedLease is the lease that a flag names: in full, or by its deployment group where the ledger keeps the group's definition,
 // or where the lease has a namespace.
-func (c *cli) namedLease(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, flag, typed string) (*lease.ID, error) {
+func (c *connection) namedLease(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, flag, typed string) (*lease.ID, error) {
 	typed = leaseArgument(typed)
 	group, err := lease.ParseGroup(typed)
 	if _, notFull := lease.ParseID(typed); err != nil || notFull == nil {
@@ -97,7 +94,7 @@ func (c *cli) namedLease(ctx context.Context, from *cluster.Cluster, cfg *config
 
 // read yields the definitions of all inputs, which may have limit bytes; 0 sets no bound. Problems of the inputs are its error when there are
 // errors among them; warnings are printed.
-func (o *inputOptions) read(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, limit int64, yield func(*lease.Definition) error) error {
+func (o *inputOptions) read(ctx context.Context, c *console, cluster *cluster.Cluster, cfg *config.ProviderConfig, limit int64, yield func(*lease.Definition) error) error {
 	var problems lease.Problems
 	note := func(found lease.Problems) {
 		c.warn(found)
@@ -148,7 +145,7 @@ func (o *inputOptions) readCluster(ctx context.Context, cluster *cluster.Cluster
 }
 
 // collect reads all definitions.
-func (o *inputOptions) collect(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
+func (o *inputOptions) collect(ctx context.Context, c *console, cluster *cluster.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
 	var defs []*lease.Definition
 	err := o.read(ctx, c, cluster, cfg, cfg.Limits.InputSize, func(def *lease.Definition) error {
 		defs = append(defs, def)
@@ -157,7 +154,7 @@ func (o *inputOptions) collect(ctx context.Context, c *cli, cluster *cluster.Clu
 	return defs, err
 }
 
-func (c *cli) readConfig(r io.Reader, name string) (*config.ProviderConfig, error) {
+func (c *connection) readConfig(r io.Reader, name string) (*config.ProviderConfig, error) {
 	cfg, problems, err := config.Read(r, name)
 	if err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ func (c *cli) install(ctx context.Context, dryRun string, guard install.Guard, w
 	if err != nil {
 		return err
 	}
-	events := newEvents(c, "", dryRun)
+	events := newEvents(&c.console, "", dryRun)
 	return install.Refused((&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version, Workloads: workloads, Report: events.report}).Install(ctx, document, guard))
 }
 
@@ -102,7 +102,7 @@ func newUninstall(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			events := newEvents(c, "", dryRun)
+			events := newEvents(&c.console, "", dryRun)
 			return install.Refused((&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version, Report: events.report}).Uninstall(ctx, force))
 		},
 	}

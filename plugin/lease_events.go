@@ -70,7 +70,7 @@ func (c *cli) leaseEvents(ctx context.Context, typed, service string, watch bool
 }
 
 // eventPrinter prints events: a table, under one header in a watch, or the objects, of which each is a document in a watch.
-func (c *cli) eventPrinter(output string, noHeaders, watch bool) (func([]leaseevents.Event) error, error) {
+func (c *console) eventPrinter(output string, noHeaders, watch bool) (func([]leaseevents.Event) error, error) {
 	switch output {
 	case "", "wide":
 		t := &eventTable{out: printers.GetNewTabWriter(c.people), wide: output == "wide"}

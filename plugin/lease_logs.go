@@ -85,7 +85,7 @@ func oneLease(_ *cobra.Command, args []string) error {
 }
 
 // addService adds the flag that names a service of the lease.
-func (c *cli) addService(cmd *cobra.Command, into *string) {
+func (c *connection) addService(cmd *cobra.Command, into *string) {
 	cmd.Flags().StringVar(into, "service", "", "One service of the lease, and not all")
 	_ = cmd.RegisterFlagCompletionFunc("service", func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
@@ -141,7 +141,7 @@ func (c *cli) logs(ctx context.Context, typed string, f *logFlags) error {
 		return usage.Wrap(err)
 	}
 	if errors.Is(err, leaselogs.ErrNoPods) {
-		return c.noPods(id, f.Service)
+		return noPods(id, f.Service)
 	}
 	if unknown, ok := errors.AsType[*leaselogs.UnknownServiceError](err); ok {
 		return fmt.Errorf("lease %s: %w", id, unknown)
@@ -151,7 +151,7 @@ func (c *cli) logs(ctx context.Context, typed string, f *logFlags) error {
 
 // openLease connects to the cluster and finds a lease that is typed in full or not, of which one service may be named. The
 // configuration does not matter.
-func (c *cli) openLease(ctx context.Context, typed, service string) (*cluster.Cluster, lease.ID, error) {
+func (c *connection) openLease(ctx context.Context, typed, service string) (*cluster.Cluster, lease.ID, error) {
 	typed = leaseArgument(typed)
 	group, err := lease.ParseGroup(typed)
 	if err != nil {
@@ -169,7 +169,7 @@ func (c *cli) openLease(ctx context.Context, typed, service string) (*cluster.Cl
 }
 
 // noPods says that nothing runs of what was asked for.
-func (c *cli) noPods(id lease.ID, service string) error {
+func noPods(id lease.ID, service string) error {
 	if service != "" {
 		return fmt.Errorf("service %s of lease %s has no pods", service, id)
 	}

@@ -115,7 +115,7 @@ func findLease(ctx context.Context, from *cluster.Cluster, typed string, group l
 }
 
 // printStatus prints an answer; a table shows it as the part of a lease's.
-func (c *cli) printStatus(answer any, as *state.Lease, output string) error {
+func (c *console) printStatus(answer any, as *state.Lease, output string) error {
 	switch output {
 	case "yaml":
 		return emit.WriteYAML(c.Out, answer)
@@ -128,7 +128,7 @@ func (c *cli) printStatus(answer any, as *state.Lease, output string) error {
 	return e.Encode(answer)
 }
 
-func (c *cli) printStatusTable(l *state.Lease) error {
+func (c *console) printStatusTable(l *state.Lease) error {
 	w := printers.GetNewTabWriter(c.people)
 	fmt.Fprintln(w, "SERVICE\tAVAILABLE\tREADY\tUPDATED\tURIS\tPORTS\tADDRESSES")
 	for _, name := range slices.Sorted(maps.Keys(l.Services)) {
@@ -154,7 +154,7 @@ func (c *cli) printStatusTable(l *state.Lease) error {
 }
 
 // completeLeaseService offers leases, and after one its services.
-func (c *cli) completeLeaseService() cobra.CompletionFunc {
+func (c *connection) completeLeaseService() cobra.CompletionFunc {
 	leases := c.completeThings(thing.Lease)
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		switch len(args) {
@@ -168,7 +168,7 @@ func (c *cli) completeLeaseService() cobra.CompletionFunc {
 }
 
 // completeServices offers the services that run for a lease.
-func (c *cli) completeServices(typed string) cobra.CompletionFunc {
+func (c *connection) completeServices(typed string) cobra.CompletionFunc {
 	return c.complete(func(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error) {
 		typed := leaseArgument(typed)
 		group, err := lease.ParseGroup(typed)

@@ -21,7 +21,7 @@ import (
 
 // onTerminal is a command whose output is a terminal.
 type onTerminal struct {
-	*cli
+	*console
 	written bytes.Buffer
 }
 
@@ -31,7 +31,7 @@ const erase = "\r\x1b[K"
 func newOnTerminal(leases int) *onTerminal {
 	t := &onTerminal{}
 	s := terminal.StatusOn(&t.written, func() int { return 40 })
-	t.cli = &cli{
+	t.console = &console{
 		IOStreams: genericiooptions.IOStreams{Out: &t.written, ErrOut: &terminal.People{Out: s.Before(&t.written)}}, people: &terminal.People{Out: s.Before(&t.written)},
 		running: true, terminal: true, status: s, leases: leases,
 	}
@@ -144,7 +144,7 @@ lease akash1owner/2/1
 	} {
 		t.Run(name, func(t *testing.T) {
 			term := newOnTerminal(tt.leases)
-			e := newEvents(term.cli, "", "")
+			e := newEvents(term.console, "", "")
 			for _, event := range tt.events {
 				e.report(event)
 			}
@@ -166,7 +166,7 @@ func TestDryRunOnATerminal(t *testing.T) {
 		9: "lease akash1owner/1/1 is live: 1 host, 1s (dry run)\n",
 	} {
 		term := newOnTerminal(leases)
-		e := newEvents(term.cli, "", apply.DryRunClient)
+		e := newEvents(term.console, "", apply.DryRunClient)
 		e.report(happened(1, apply.Claimed, "host/1.example.com", ""))
 		e.report(finished(1))
 		if got := term.seen(); got != want {
@@ -180,7 +180,7 @@ func TestALineForEachEvent(t *testing.T) {
 	for output, onTerminal := range map[string]bool{outputName: true, outputEvents: true, "": false} {
 		term := newOnTerminal(9)
 		term.terminal, term.status = onTerminal, &terminal.Status{}
-		e := newEvents(term.cli, output, "")
+		e := newEvents(term.console, output, "")
 		e.report(happened(1, apply.Created, "service/web", ""))
 		e.progress("leases", 0, 9)
 		e.report(happened(1, apply.Granted, "service/web", "203.0.113.0"))
@@ -195,7 +195,7 @@ func TestALineForEachEvent(t *testing.T) {
 func TestProgressOnATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		term := newOnTerminal(6)
-		e := newEvents(term.cli, "", "")
+		e := newEvents(term.console, "", "")
 		e.progress("leases", 0, 6)
 		time.Sleep(time.Second) // of the bubble's clock
 		e.report(happened(1, apply.Claimed, "host/1.example.com", ""))
@@ -219,7 +219,7 @@ func TestProgressOnATerminal(t *testing.T) {
 // Of a few leases the line shows what was done last, with nothing in it that a terminal would obey.
 func TestLastOnATerminal(t *testing.T) {
 	term := newOnTerminal(1)
-	e := newEvents(term.cli, "", "")
+	e := newEvents(term.console, "", "")
 	e.progress("leases", 0, 1)
 	e.report(happened(1, apply.Created, "service/web\x1b[2J", ""))
 	if got, want := term.written.String(), erase+`service/web\x1b[2J created`; got != want {
@@ -234,7 +234,7 @@ func TestLastOnATerminal(t *testing.T) {
 // A command that has nothing to print leaves no line behind.
 func TestProgressIsGoneAtTheEnd(t *testing.T) {
 	term := newOnTerminal(6)
-	newEvents(term.cli, "", "").progress("leases", 0, 6)
+	newEvents(term.console, "", "").progress("leases", 0, 6)
 	term.end(t.Context(), nil)
 	if got, want := term.written.String(), erase+"0 of 6 leases"+erase; got != want {
 		t.Errorf("%q, want %q", got, want)

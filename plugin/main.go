@@ -30,11 +30,11 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	ctx, stop := notified(ctx)
 	defer stop()
 	status, out := terminal.NewStatus(streams), &terminal.Output{Out: streams.Out}
-	c := &cli{
+	c := &cli{connection: connection{console: console{
 		IOStreams: genericiooptions.IOStreams{In: interruptible(ctx, streams.In), Out: out, ErrOut: &terminal.People{Out: status.Before(streams.ErrOut)}},
 		stdin:     streams.In, people: &terminal.People{Out: status.Before(out)}, out: out,
 		terminal: terminal.IsTerminal(streams.Out), status: status,
-	}
+	}}}
 	defer func() {
 		if r := recover(); r != nil {
 			code = c.report(r)

@@ -153,7 +153,7 @@ func (f *migrateFlags) run(ctx context.Context, c *cli, args []string) error {
 	}
 	configured := cfg.Target
 	cfg.Target = f.to
-	events := newEvents(c, f.output, f.dryRun)
+	events := newEvents(&c.console, f.output, f.dryRun)
 	migration, err := apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
 	}).PlanMigration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})

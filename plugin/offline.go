@@ -18,7 +18,7 @@ import (
 
 // contents are what the book is about in the objects of files: a Git repository, or what kubectl get
 // -o yaml wrote. Objects that it is not about are passed over.
-func (f *fileFlags) contents(ctx context.Context, c *cli, cfg *config.ProviderConfig) (contents view.Contents, err error) {
+func (f *fileFlags) contents(ctx context.Context, c *console, cfg *config.ProviderConfig) (contents view.Contents, err error) {
 	problems, err := f.objects(ctx, c, cfg.Limits, true, func(o *unstructured.Unstructured) { contents.Add(o, cfg.LedgerNamespace) })
 	c.warn(problems)
 	return contents, err
@@ -40,7 +40,7 @@ func folderObjects(ctx context.Context, folder string, limits config.Limits, onc
 
 // objects reads the Kubernetes objects of files. Where once is set an object that is given twice is an error. The
 // problems are warnings.
-func (f *fileFlags) objects(ctx context.Context, c *cli, limits config.Limits, once bool, take func(*unstructured.Unstructured)) (lease.Problems, error) {
+func (f *fileFlags) objects(ctx context.Context, c *console, limits config.Limits, once bool, take func(*unstructured.Unstructured)) (lease.Problems, error) {
 	reader := objectReader{size: limits.DocumentSize, take: take}
 	if once {
 		reader.seen = map[string]lease.Place{}

@@ -94,7 +94,7 @@ func planned(ctx context.Context, c *cluster.Cluster, opts apply.Options, defs [
 }
 
 // printPlan prints a plan as JSON, as YAML, or as text.
-func printPlan(c *cli, p plan.Plan, output string) (err error) {
+func printPlan(c *console, p plan.Plan, output string) (err error) {
 	var data []byte
 	switch output {
 	case "json":
@@ -118,7 +118,7 @@ func printPlan(c *cli, p plan.Plan, output string) (err error) {
 func (f *applyFlags) carryOut(ctx context.Context, c *cli) error {
 	var p plan.Plan
 	files := fileFlags{files: []string{f.plan}}
-	err := files.eachFile(ctx, c, maxPlan, func(r io.Reader, name string) error {
+	err := files.eachFile(ctx, &c.console, maxPlan, func(r io.Reader, name string) error {
 		text, err := io.ReadAll(r)
 		if err != nil {
 			return err
@@ -146,7 +146,7 @@ func (f *applyFlags) carryOut(ctx context.Context, c *cli) error {
 		}
 	}
 	cfg.Target = p.Settings.Target
-	events := newEvents(c, f.output, "")
+	events := newEvents(&c.console, f.output, "")
 	c.leases = len(defs)
 	return f.apply(cluster, cfg, p, workloads, events).CarryOut(ctx, p, defs)
 }

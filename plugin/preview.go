@@ -14,7 +14,7 @@ import (
 
 // preview prints what an apply would do: kubectl's line for each object, and below it what diff shows of the change. It
 // ends as the apply would.
-func (c *cli) preview(ctx context.Context, from *cluster.Cluster, opts apply.Options, defs []*lease.Definition) error {
+func (c *console) preview(ctx context.Context, from *cluster.Cluster, opts apply.Options, defs []*lease.Definition) error {
 	var told []apply.Event
 	opts.Report = func(e apply.Event) { told = append(told, e) }
 	p, err := apply.Preview(ctx, from, opts, defs)

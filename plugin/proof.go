@@ -85,7 +85,7 @@ func (f *proofFlags) prove(cfg *config.ProviderConfig) (apply.Prove, error) {
 }
 
 // printUnproved lists what was asked for each host and what came back, and the records to make.
-func (c *cli) printUnproved(e *apply.UnprovedError) {
+func (c *console) printUnproved(e *apply.UnprovedError) {
 	hosts := make([]string, len(e.Hosts))
 	for i, h := range e.Hosts {
 		hosts[i] = h.Host

@@ -167,7 +167,7 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 	if f.all && !f.yes && f.dryRun == "" && !c.ask(fmt.Sprintf("Release everything held by %s?", count(len(groups), "lease"))) {
 		return errors.New("nothing was released; -y answers the question")
 	}
-	events := newEvents(c, f.output, f.dryRun)
+	events := newEvents(&c.console, f.output, f.dryRun)
 	c.leases = len(groups)
 	watch := watchMissing(events.report)
 	err = apply.New(cluster, apply.Options{
@@ -206,7 +206,7 @@ func (f *releaseFlags) choose(ctx context.Context, cluster *cluster.Cluster, cfg
 }
 
 // ask puts a question; only yes is a yes.
-func (c *cli) ask(question string) bool {
+func (c *console) ask(question string) bool {
 	fmt.Fprintf(c.ErrOut, "%s [y/N] ", question)
 	line, _ := bufio.NewReader(c.In).ReadString('\n') // no answer is no
 	answer := strings.ToLower(strings.TrimSpace(line))
@@ -214,7 +214,7 @@ func (c *cli) ask(question string) bool {
 }
 
 // completeRelease offers leases, and after one what is held.
-func (c *cli) completeRelease(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (c *connection) completeRelease(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return c.completeLeases(cmd, args, toComplete)
 	}
@@ -222,7 +222,7 @@ func (c *cli) completeRelease(cmd *cobra.Command, args []string, toComplete stri
 }
 
 // completeLeases offers the deployment groups that hold claims.
-func (c *cli) completeLeases(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (c *connection) completeLeases(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	return c.complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
 		groups, err := apply.Groups(ctx, cluster, cfg.LedgerNamespace)
 		for g, holding := range groups {

@@ -118,7 +118,7 @@ func newRender(c *cli) *cobra.Command {
 }
 
 func (f *renderFlags) toOptions(c *cli) (*renderOptions, error) {
-	in, err := f.input.toOptions(c)
+	in, err := f.input.toOptions(&c.console)
 	if err == nil {
 		err = f.checkOutput()
 	}
@@ -142,7 +142,7 @@ func (o *renderOptions) run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	return o.emitAll(c, func(emit func([]render.Object) error) error {
+	return o.emitAll(&c.console, func(emit func([]render.Object) error) error {
 		return o.renderLeases(ctx, c, r, emit)
 	})
 }
@@ -174,7 +174,7 @@ func (o *renderOptions) renderLeases(ctx context.Context, c *cli, r *renderer, e
 }
 
 // emitAll prints what is emitted when nothing was wrong.
-func (f *renderFlags) emitAll(c *cli, do func(emit func([]render.Object) error) error) error {
+func (f *renderFlags) emitAll(c *console, do func(emit func([]render.Object) error) error) error {
 	spool := &spool{}
 	defer spool.close()
 	encoder, err := emit.NewEncoder(spool, f.output)
@@ -211,10 +211,10 @@ func (f *renderFlags) emitAll(c *cli, do func(emit func([]render.Object) error) 
 // read first: what one asks for by name is not proposed to another.
 func (o *renderOptions) each(ctx context.Context, c *cli, r *renderer, do func(*lease.Definition) error) error {
 	if r.picker == nil {
-		return o.input.read(ctx, c, r.cluster, r.cfg, 0, do)
+		return o.input.read(ctx, &c.console, r.cluster, r.cfg, 0, do)
 	}
 	var defs []*lease.Definition
-	err := o.input.read(ctx, c, r.cluster, r.cfg, r.cfg.Limits.InputSize, func(def *lease.Definition) error {
+	err := o.input.read(ctx, &c.console, r.cluster, r.cfg, r.cfg.Limits.InputSize, func(def *lease.Definition) error {
 		defs = append(defs, def)
 		request, _ := state.NewRequest(def, r.cfg) // its problems are found when it is rendered
 		r.picker.Name(request)

@@ -34,13 +34,13 @@ func (c *cli) renderRangePools(ctx context.Context, f *renderFlags) error {
 	case config.ModeDedicated:
 		return usage.Errorf("with ip.mode dedicated each leased address has a pool of its own: name the leases with -f")
 	case config.ModePool:
-		return f.emitAll(c, func(func([]render.Object) error) error { return nil })
+		return f.emitAll(&c.console, func(func([]render.Object) error) error { return nil })
 	}
 	known, err := f.known(ctx, from, cfg)
 	if err != nil {
 		return err
 	}
-	return f.emitAll(c, func(emit func([]render.Object) error) error {
+	return f.emitAll(&c.console, func(emit func([]render.Object) error) error {
 		pools, err := render.RangePools(cfg)
 		if known != nil {
 			pools, err = apply.RangePoolsBeside(cfg, known)

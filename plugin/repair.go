@@ -157,7 +157,7 @@ func (f *repairFlags) check(c *cli, names []string) (*inputOptions, error) {
 		}
 		return nil, nil //nolint:nilnil // no input is an answer
 	}
-	return f.input.toOptions(c)
+	return f.input.toOptions(&c.console)
 }
 
 func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names []string) error {
@@ -167,14 +167,14 @@ func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names [
 	}
 	opts := apply.RepairOptions{CrashedAfter: f.crashed.after, Problems: names, Namespace: f.namespace, ConfigFile: c.configFile}
 	if in != nil {
-		if opts.Definitions, err = in.collect(ctx, c, cluster, cfg); err != nil {
+		if opts.Definitions, err = in.collect(ctx, &c.console, cluster, cfg); err != nil {
 			return err
 		}
 		if err := notEmpty(opts.Definitions, false); err != nil {
 			return err
 		}
 	}
-	events := newEvents(c, f.output, f.dryRun)
+	events := newEvents(&c.console, f.output, f.dryRun)
 	var found atomic.Bool
 	err = apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Version: version, Concurrency: f.concurrency,
@@ -191,7 +191,7 @@ func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names [
 }
 
 // noProblems says that there are none.
-func (c *cli) noProblems() { fmt.Fprintln(c.ErrOut, "No problems.") }
+func (c *console) noProblems() { fmt.Fprintln(c.ErrOut, "No problems.") }
 
 // problemPrefix is the word before problems where names are printed.
 const problemPrefix = "problem/"
@@ -210,7 +210,7 @@ func problemName(name string) string {
 }
 
 // completeProblems offers the problems that there are.
-func (c *cli) completeProblems(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (c *connection) completeProblems(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	return c.complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
 		crashedAfter, err := cmd.Flags().GetDuration(flagCrashedAfter)
 		if err != nil {

@@ -185,9 +185,9 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	events := newEvents(c, f.output, f.dryRun)
+	events := newEvents(&c.console, f.output, f.dryRun)
 	if f.check {
-		events = newEvents(c, f.output, "")
+		events = newEvents(&c.console, f.output, "")
 		events.check = true
 	}
 	c.leases = len(requests)
@@ -211,11 +211,11 @@ func (f *reserveFlags) requests(ctx context.Context, c *cli, cluster *cluster.Cl
 		}
 		return []state.Request{request}, nil, nil
 	}
-	in, err := f.input.toOptions(c)
+	in, err := f.input.toOptions(&c.console)
 	if err != nil {
 		return nil, nil, err
 	}
-	defs, err := in.collect(ctx, c, cluster, cfg)
+	defs, err := in.collect(ctx, &c.console, cluster, cfg)
 	if err != nil {
 		return nil, nil, err
 	}

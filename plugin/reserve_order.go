@@ -62,7 +62,7 @@ func checkOrderOutput(output string) error {
 }
 
 // parseOrder reads an order, with or without the word before it, and doubts an address that looks mistyped.
-func (c *cli) parseOrder(text, flag string) (lease.Order, error) {
+func (c *console) parseOrder(text, flag string) (lease.Order, error) {
 	order, err := lease.ParseOrder(strings.TrimPrefix(text, kindOrder+"/"))
 	if err != nil {
 		return order, usage.Errorf("%s%w", flag, err)
@@ -84,7 +84,7 @@ func (c *cli) reserveOrder(ctx context.Context, f *reserveFlags, order lease.Ord
 		return err
 	}
 	orders := reservation.New(to.DryRun(f.dryRun), cfg)
-	told := newOrderEvents(c, f.output, f.dryRun)
+	told := newOrderEvents(&c.console, f.output, f.dryRun)
 	claim, outcome, err := orders.Reserve(ctx, order, group, reservation.Options{Expires: f.expires, Waiting: func(what string) {
 		fmt.Fprintf(c.ErrOut, "%s\n", terminal.OneLine(fmt.Sprintf("order/%s waiting for %s", order, what), terminal.MaxCell))
 	}})
@@ -99,7 +99,7 @@ func (c *cli) groupOf(ctx context.Context, f *reserveFlags, order lease.Order, c
 	var groups []inventory.Group
 	var problems lease.Problems
 	id := lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq}
-	err := f.input.eachFile(ctx, c, cfg.Limits.InputSize, func(r io.Reader, name string) error {
+	err := f.input.eachFile(ctx, &c.console, cfg.Limits.InputSize, func(r io.Reader, name string) error {
 		text, err := io.ReadAll(r)
 		if err != nil {
 			return err
@@ -135,7 +135,7 @@ func (c *cli) groupOf(ctx context.Context, f *reserveFlags, order lease.Order, c
 // orderEvents tell what became of orders.
 type orderEvents struct{ *events }
 
-func newOrderEvents(c *cli, output, dryRun string) *orderEvents {
+func newOrderEvents(c *console, output, dryRun string) *orderEvents {
 	return &orderEvents{newEvents(c, output, dryRun)}
 }
 

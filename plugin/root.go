@@ -3,44 +3,20 @@ package plugin
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/kubectl/pkg/util/templates"
 )
 
 // cli is what all commands share.
 type cli struct {
-	genericiooptions.IOStreams
-	// stdin is standard input itself, which may be a terminal; In reads it until the command is interrupted.
-	stdin io.Reader
-	// people is standard output where it is for people, and not data.
-	people io.Writer
-	// out is standard output, which remembers why it could not be written.
-	out        *terminal.Output
-	connection *genericclioptions.ConfigFlags
-	// configFile is the provider's configuration, where it does not come from the cluster.
-	configFile string
+	connection
 	// scopes say of each command what the flags mean to it that all commands take.
 	scopes map[*cobra.Command]scope
-	// running is true once the words of the command line have been understood: what goes wrong
-	// earlier is wrong usage.
-	running bool
-	// keepsNothing is true for a command that writes nothing, or whose writes are a dry run's; claims for one that
-	// "release LEASE" undoes.
-	keepsNothing, claims bool
-	// terminal is true where people look on standard output; view is what they see of leases, status the
-	// line that is written over.
-	terminal bool
-	view     *leaseView
-	status   *terminal.Status
-	// leases is how many leases the command works on, each for itself; 0 where that is not known.
-	leases int
 }
 
 func newRoot(c *cli) *cobra.Command {
@@ -71,9 +47,9 @@ func newRoot(c *cli) *cobra.Command {
 	root.SetIn(c.In)
 	root.SetOut(c.Out)
 	root.SetErr(c.ErrOut)
-	c.connection = genericclioptions.NewConfigFlags(true).WithWarningPrinter(c.IOStreams)
-	c.connection.CacheDir = nil // nothing is cached
-	c.connection.AddFlags(root.PersistentFlags())
+	c.flags = genericclioptions.NewConfigFlags(true).WithWarningPrinter(c.IOStreams)
+	c.flags.CacheDir = nil // nothing is cached
+	c.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&c.configFile, "config", "", "File with the provider's configuration, instead of the cluster's ConfigMap")
 	groups := templates.CommandGroups{
 		{Message: "Documents:", Commands: []*cobra.Command{newRender(c), newConvert(c)}},

@@ -250,7 +250,7 @@ func (f *stateFlags) offline(ctx context.Context, c *cli, show printing.Printer)
 		}
 		return f.showDefinitions(ctx, c, from, cfg)
 	}
-	contents, err := f.files.contents(ctx, c, cfg)
+	contents, err := f.files.contents(ctx, &c.console, cfg)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (f *stateFlags) offline(ctx context.Context, c *cli, show printing.Printer)
 
 func (f *stateFlags) show(c *cli, book *view.Book, show printing.Printer) error {
 	f.filter(book)
-	f.tellEmpty(c, book)
+	f.tellEmpty(&c.console, book)
 	if err := show(book); err != nil {
 		return err
 	}

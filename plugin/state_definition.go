@@ -51,7 +51,7 @@ func (f *stateFlags) showDefinitions(ctx context.Context, c *cli, from *cluster.
 // fileCluster is a cluster of the objects in the files.
 func (f *stateFlags) fileCluster(ctx context.Context, c *cli, cfg *config.ProviderConfig) (*cluster.Cluster, error) {
 	var objects []*unstructured.Unstructured
-	problems, err := f.files.objects(ctx, c, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
+	problems, err := f.files.objects(ctx, &c.console, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
 	c.warn(problems)
 	if err != nil {
 		return nil, err

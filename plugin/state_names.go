@@ -212,7 +212,7 @@ func isOrder(t thing.Thing, r view.OrderRow) bool {
 }
 
 // completeState completes subjects, and names of what those list.
-func (c *cli) completeState(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (c *connection) completeState(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	var kinds []thing.Kind
 	subjects, _, _ := parseStateArgs(args)
 	for _, s := range subjects {

@@ -31,7 +31,7 @@ var nothing = map[view.Subject]string{
 }
 
 // tellEmpty says that there is nothing to show, where people look for rows.
-func (f *stateFlags) tellEmpty(c *cli, book *view.Book) {
+func (f *stateFlags) tellEmpty(c *console, book *view.Book) {
 	switch {
 	case !book.Empty() || !f.print.IsTable() || len(f.things) > 0:
 	case len(f.subjects) == 1:

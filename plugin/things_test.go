@@ -56,7 +56,7 @@ func TestPrintedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	c := &cli{IOStreams: genericiooptions.IOStreams{Out: &out}, people: &out}
+	c := &console{IOStreams: genericiooptions.IOStreams{Out: &out}, people: &out}
 	e := newEvents(c, outputName, "")
 	for _, hold := range []state.Hold{
 		state.HostWant{Host: "shop.example.com", Path: "/"}.Hold(id), state.HostWant{Host: "*.example.com", Path: "/"}.Hold(id),

@@ -108,11 +108,11 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) e
 	}
 	var def *lease.Definition
 	if len(f.input.files) > 0 {
-		in, err := f.input.toOptions(c)
+		in, err := f.input.toOptions(&c.console)
 		if err != nil {
 			return err
 		}
-		defs, err := in.collect(ctx, c, cluster, cfg)
+		defs, err := in.collect(ctx, &c.console, cluster, cfg)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) e
 		}
 		def = defs[0]
 	}
-	events := newEvents(c, f.output, f.dryRun)
+	events := newEvents(&c.console, f.output, f.dryRun)
 	c.leases = 1
 	watch := watchMissing(events.report)
 	err = apply.New(cluster, apply.Options{

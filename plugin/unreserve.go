@@ -73,7 +73,7 @@ func (c *cli) unreserve(ctx context.Context, f *unreserveFlags) error {
 	if err != nil {
 		return err
 	}
-	told, from := newOrderEvents(c, f.output, f.dryRun), reservation.New(to.DryRun(f.dryRun), cfg)
+	told, from := newOrderEvents(&c.console, f.output, f.dryRun), reservation.New(to.DryRun(f.dryRun), cfg)
 	var missing []string
 	for _, order := range orders {
 		found, err := from.Unreserve(ctx, order)
@@ -93,7 +93,7 @@ func (c *cli) unreserve(ctx context.Context, f *unreserveFlags) error {
 }
 
 // completeOrders offers the orders that have reserved something.
-func (c *cli) completeOrders() cobra.CompletionFunc {
+func (c *connection) completeOrders() cobra.CompletionFunc {
 	return c.complete(func(ctx context.Context, to *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
 		claims, err := reservation.New(to, cfg).List(ctx)
 		for _, claim := range claims {
