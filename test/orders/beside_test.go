@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -151,6 +152,58 @@ func TestOfTwoLeasesOneLeavesTheAddress(t *testing.T) {
 				t.Errorf("one is to be refused: %v", errs)
 			}
 		})
+	}
+}
+
+// A lease's run that has claimed the last address and crashed before it looked has taken nothing from an order: the next command
+// of the lease looks in its place.
+func TestWhoTakesOverACrashedRunLooks(t *testing.T) {
+	free(t)
+	harness.Node(t, "crashed-1", nil, harness.Amounts("4", "8Gi"))
+	const pool = "203.0.113.68/32"
+	cfgFile := harness.Configure(t, `ip: {ranges: ["`+pool+`"]}`)
+	cfg := config.Default()
+	r, err := config.ParseRange(pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.IP.Ranges.Include = []config.Range{r}
+	order := newOrder()
+	reserve(t, 0, order, sdl(t, group{resources: small, addresses: 1}), "--config", cfgFile)
+	id := harness.LeaseOf(harness.NewOwner(), 1)
+	releases(t, id, cfgFile)
+	request, problems := state.NamedRequest(id, nil, []string{"auto"}, "e0", cfg)
+	if problems.Failed() {
+		t.Fatal(problems)
+	}
+	dead := make(chan struct{})
+	var dies sync.Once
+	crashes := through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Query().Get("labelSelector"), "in (resources,run)") {
+			dies.Do(func() { close(dead) })
+		}
+		select {
+		case <-dead:
+			return nil, errors.New("the machine is off")
+		default:
+			return next.RoundTrip(r)
+		}
+	})
+	takes := func(ctx context.Context, to *cluster.Cluster) error {
+		return apply.New(to, apply.Options{Config: cfg, Operators: apply.OperatorsOff, Concurrency: 1, Version: "v0.0.0", AssumeCrashed: true}).Reserve(ctx, []state.Request{request})
+	}
+	crashing := connect(t, crashes)
+	go func() { _ = takes(t.Context(), crashing) }()
+	<-dead
+	if left := harness.List(t, leases, "net.akash.network/owner="+id.Owner); len(left) != 1 {
+		t.Fatalf("the crashed run has left %d claims", len(left))
+	}
+	var refused *reservation.AddressesError
+	if err := takes(t.Context(), connect(t)); !errors.As(err, &refused) {
+		t.Errorf("want a refusal, got %v", err)
+	}
+	if left := harness.List(t, leases, "net.akash.network/owner="+id.Owner); len(left) > 0 {
+		t.Errorf("the address is still claimed: %d claims", len(left))
 	}
 }
 
