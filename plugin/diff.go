@@ -110,11 +110,11 @@ func (f *diffFlags) toOptions(c *cli, args []string) (*inputOptions, error) {
 	switch {
 	case f.offline() && f.input.fromCluster:
 		return nil, usage.Errorf("--from-cluster and --ledger FOLDER cannot be used together")
-	case len(args) == 0 && len(f.input.files) == 0 && !f.input.fromCluster:
+	case len(args) == 0 && len(f.input.Files) == 0 && !f.input.fromCluster:
 		return nil, usage.Errorf("must specify one of -f, --from-cluster and LEASE")
 	case len(args) == 0:
 		return f.input.toOptions(&c.console)
-	case len(f.input.files) > 0 || f.input.fromCluster || f.input.lease != "" || f.allowEmpty:
+	case len(f.input.Files) > 0 || f.input.fromCluster || f.input.lease != "" || f.allowEmpty:
 		return nil, usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and --allow-empty do not go with it")
 	}
 	var err error

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -12,36 +11,6 @@ import (
 
 // debugVariable is the environment variable that adds the trace to the report of a fault.
 const debugVariable = "AKASH_NET_DEBUG"
-
-// abandonable does work that nothing can interrupt, such as the parsing of a large document. When the
-// context ends it is left to itself. A panic goes on in the caller's goroutine.
-func abandonable[T any](ctx context.Context, work func() (T, error)) (T, error) {
-	type outcome struct {
-		value T
-		err   error
-		// fault is a panic of the work.
-		fault error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		var o outcome
-		o.fault = parallel.Guard(func() error {
-			o.value, o.err = work()
-			return nil
-		})
-		done <- o
-	}()
-	select {
-	case o := <-done:
-		if o.fault != nil {
-			panic(o.fault)
-		}
-		return o.value, o.err
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	}
-}
 
 // report tells of a panic: one sentence, and what whoever mends it has to know.
 func (c *console) report(recovered any) int {

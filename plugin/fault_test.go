@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
@@ -23,7 +24,7 @@ func (broken) Read([]byte) (int, error) { panic("a reader\x1b[2J") }
 func TestFaultOfAReader(t *testing.T) {
 	var out bytes.Buffer
 	c := &console{IOStreams: genericiooptions.IOStreams{ErrOut: &terminal.People{Out: &out}}, running: true}
-	_, err := interruptible(t.Context(), broken{}).Read(make([]byte, 1))
+	_, err := files.Interruptible(t.Context(), broken{}).Read(make([]byte, 1))
 	if code := c.end(t.Context(), err); code != exitFailed || !strings.Contains(out.String(), "this is a fault of kubectl akash-net") {
 		t.Errorf("exit code %d\n%s", code, out.String())
 	}
@@ -39,7 +40,7 @@ func TestFault(t *testing.T) {
 			defer func() {
 				code = c.report(recover())
 			}()
-			_, err := abandonable(context.Background(), func() (int, error) { return broken{}.Read(nil) })
+			_, err := parallel.Abandonable(context.Background(), func() (int, error) { return broken{}.Read(nil) })
 			return c.end(context.Background(), err)
 		}()
 		text := out.String()

@@ -15,6 +15,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state/inventory/cases"
@@ -22,7 +24,7 @@ import (
 
 // fitFlags are the flags of fit.
 type fitFlags struct {
-	files  fileFlags
+	files  files.Flags
 	output string
 }
 
@@ -52,7 +54,7 @@ func newFit(c *cli) *cobra.Command {
 			kubectl akash-net fit -f cases.jsonl -o text`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(f.files.files) == 0 {
+			if len(f.files.Files) == 0 {
 				return usage.Errorf("must specify -f")
 			}
 			if f.output != "" && f.output != "json" && f.output != "text" {
@@ -61,7 +63,7 @@ func newFit(c *cli) *cobra.Command {
 			return c.fit(cmd.Context(), f)
 		},
 	}
-	f.files.add(cmd, "Files, or folders with files, of SDLs, manifests or lease definitions, or of cases, a JSON object a line; - is standard input")
+	f.files.Add(cmd, "Files, or folders with files, of SDLs, manifests or lease definitions, or of cases, a JSON object a line; - is standard input")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'json', a line for each case, or 'text', a line for each group; by default text for documents and json for cases")
 	completeFlag(cmd, "output", "json", "text")
 	return c.setScope(cmd, scope{offline: f.onlyCases})
@@ -78,12 +80,12 @@ func (u *unfit) Error() string {
 func (c *cli) fit(ctx context.Context, f *fitFlags) error {
 	run := fitRun{cli: c, output: f.output}
 	var documents []source
-	err := f.files.eachFile(ctx, &c.console, 0, func(r io.Reader, name string) error {
+	err := f.files.Each(ctx, c.In, 0, func(r io.Reader, name string) error {
 		in := bufio.NewReaderSize(r, peekSize)
 		if isCases(in) {
 			return run.cases(ctx, in, name)
 		}
-		text, err := io.ReadAll(newBounded(document.DefaultSize).reader(in, name))
+		text, err := io.ReadAll(files.Bound(in, name, document.DefaultSize))
 		documents = append(documents, source{name, text})
 		return err
 	})
@@ -124,7 +126,7 @@ func isCases(in *bufio.Reader) bool {
 
 // onlyCases is true where all inputs are files of cases.
 func (f *fitFlags) onlyCases() bool {
-	return len(f.files.files) > 0 && !slices.ContainsFunc(f.files.files, func(name string) bool {
+	return len(f.files.Files) > 0 && !slices.ContainsFunc(f.files.Files, func(name string) bool {
 		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 			return true
 		}
@@ -154,7 +156,7 @@ func (r *fitRun) cases(ctx context.Context, in io.Reader, name string) error {
 		if err != nil {
 			return err
 		}
-		answer, err := abandonable(ctx, func() (cases.Answer, error) { return question.Answer(), nil })
+		answer, err := parallel.Abandonable(ctx, func() (cases.Answer, error) { return question.Answer(), nil })
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -31,12 +32,12 @@ func (c *cli) function(ctx context.Context, f *renderFlags) error {
 		return err
 	}
 	list := &kio.ByteReadWriter{Writer: c.Out, KeepReaderAnnotations: true}
-	items, err := abandonable(ctx, func() ([]*kyaml.RNode, error) { return readResourceList(c.In, list, cfg.Limits) })
+	items, err := parallel.Abandonable(ctx, func() ([]*kyaml.RNode, error) { return readResourceList(c.In, list, cfg.Limits) })
 	if err != nil {
 		return err
 	}
 	call := &functionCall{origins: map[string]origin{}}
-	made, err := abandonable(ctx, func() ([]*kyaml.RNode, error) { return call.items(ctx, cfg, list, items, f) })
+	made, err := parallel.Abandonable(ctx, func() ([]*kyaml.RNode, error) { return call.items(ctx, cfg, list, items, f) })
 	if problems, ok := errors.AsType[lease.Problems](err); ok {
 		call.problems = append(call.problems, problems...)
 	} else if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
@@ -30,7 +31,7 @@ func (c *console) resourceListOnStdin(files []string) bool {
 
 // readResourceList reads the ResourceList of a KRM function, all of it: the answer repeats it.
 func readResourceList(in io.Reader, list *kio.ByteReadWriter, limits config.Limits) ([]*kyaml.RNode, error) {
-	text, err := io.ReadAll(newBounded(limits.InputSize).reader(in, "-"))
+	text, err := io.ReadAll(files.Bound(in, "-", limits.InputSize))
 	if err != nil {
 		return nil, err
 	}

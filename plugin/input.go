@@ -14,18 +14,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
 // inputFlags say where lease definitions come from.
 type inputFlags struct {
-	fileFlags
+	files.Flags
 	lease       string
 	fromCluster bool
 }
 
 func (f *inputFlags) add(cmd *cobra.Command) {
-	f.fileFlags.add(cmd, "Files, or folders with files, that hold lease definitions, SDLs or manifests; - is standard input")
+	f.Add(cmd, "Files, or folders with files, that hold lease definitions, SDLs or manifests; - is standard input")
 	cmd.Flags().StringVar(&f.lease, "lease", "", "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER: the lease of an input that names none (an SDL, a manifest)")
 	cmd.Flags().BoolVar(&f.fromCluster, "from-cluster", false, "Read the Manifest objects of Akash's provider from the cluster; with --lease that lease's alone")
 }
@@ -40,10 +41,10 @@ type inputOptions struct {
 
 func (f *inputFlags) toOptions(c *console) (*inputOptions, error) {
 	o := &inputOptions{inputFlags: *f}
-	if len(f.files) == 0 && !f.fromCluster {
+	if len(f.Files) == 0 && !f.fromCluster {
 		return nil, usage.Errorf("must specify one of -f and --from-cluster")
 	}
-	if len(f.files) > 0 && f.fromCluster {
+	if len(f.Files) > 0 && f.fromCluster {
 		return nil, usage.Errorf("-f and --from-cluster cannot be used together")
 	}
 	if f.lease == "" {
@@ -105,7 +106,7 @@ func (o *inputOptions) read(ctx context.Context, c *console, cluster *cluster.Cl
 			return err
 		}
 	}
-	err := o.eachFile(ctx, c, limit, func(r io.Reader, name string) error {
+	err := o.Each(ctx, c.In, limit, func(r io.Reader, name string) error {
 		found, err := input.Read(ctx, r, name, input.Options{Lease: o.id, DocumentSize: cfg.Limits.DocumentSize, Workloads: o.workloads}, func(def *lease.Definition) error {
 			if ctx.Err() != nil {
 				return ctx.Err()

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -20,7 +21,7 @@ import (
 // get -o yaml wrote, is a ledger too.
 func readLedger(ctx context.Context, folder string, limits config.Limits) (*apply.Known, error) {
 	var found addressLedger
-	if err := folderObjects(ctx, folder, limits, false, found.add); err != nil {
+	if err := files.OfFolder(ctx, folder, limits, false, found.add); err != nil {
 		return nil, err
 	}
 	return &apply.Known{Addresses: state.NewAddresses(found.claims, found.uses), Pools: found.pools}, nil
@@ -34,7 +35,7 @@ func (c *connection) clusterOfFolder(ctx context.Context, folder string) (*clust
 		return nil, nil, err
 	}
 	var objects []*unstructured.Unstructured
-	err = folderObjects(ctx, folder, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
+	err = files.OfFolder(ctx, folder, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
 	if err != nil {
 		return nil, nil, err
 	}

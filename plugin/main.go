@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/go-logr/logr"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -31,7 +32,7 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	defer stop()
 	status, out := terminal.NewStatus(streams), &terminal.Output{Out: streams.Out}
 	c := &cli{connection: connection{console: console{
-		IOStreams: genericiooptions.IOStreams{In: interruptible(ctx, streams.In), Out: out, ErrOut: &terminal.People{Out: status.Before(streams.ErrOut)}},
+		IOStreams: genericiooptions.IOStreams{In: files.Interruptible(ctx, streams.In), Out: out, ErrOut: &terminal.People{Out: status.Before(streams.ErrOut)}},
 		stdin:     streams.In, people: &terminal.People{Out: status.Before(out)}, out: out,
 		terminal: terminal.IsTerminal(streams.Out), status: status,
 	}}}

@@ -19,6 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
@@ -117,8 +118,8 @@ func printPlan(c *console, p plan.Plan, output string) (err error) {
 // carryOut makes the changes of a saved plan, and no others.
 func (f *applyFlags) carryOut(ctx context.Context, c *cli) error {
 	var p plan.Plan
-	files := fileFlags{files: []string{f.plan}}
-	err := files.eachFile(ctx, &c.console, maxPlan, func(r io.Reader, name string) error {
+	named := files.Flags{Files: []string{f.plan}}
+	err := named.Each(ctx, c.In, maxPlan, func(r io.Reader, name string) error {
 		text, err := io.ReadAll(r)
 		if err != nil {
 			return err

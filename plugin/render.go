@@ -89,10 +89,10 @@ func newRender(c *cli) *cobra.Command {
 			if f.pools && f.workloads.given() {
 				return usage.Errorf("--workloads goes with the objects of leases, not with %q", poolsArgument)
 			}
-			if f.pools && len(f.input.files) == 0 && !f.input.fromCluster {
+			if f.pools && len(f.input.Files) == 0 && !f.input.fromCluster {
 				return c.renderRangePools(cmd.Context(), f)
 			}
-			if !f.pools && c.resourceListOnStdin(f.input.files) {
+			if !f.pools && c.resourceListOnStdin(f.input.Files) {
 				if f.withNamespace {
 					return usage.Errorf("--with-namespace is not for a KRM function")
 				}

@@ -151,8 +151,8 @@ func (f *repairFlags) check(c *cli, names []string) (*inputOptions, error) {
 	if !f.wait {
 		f.timeout = 0
 	}
-	if len(f.input.files) == 0 && !f.input.fromCluster {
-		if f.input.lease != "" || f.input.recursive {
+	if len(f.input.Files) == 0 && !f.input.fromCluster {
+		if f.input.lease != "" || f.input.Recursive {
 			return nil, usage.Errorf("--lease and -R go with -f or --from-cluster")
 		}
 		return nil, nil //nolint:nilnil // no input is an answer

@@ -162,7 +162,7 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 			return check
 		}
 	}
-	files := len(f.input.files) > 0 || f.input.fromCluster
+	files := len(f.input.Files) > 0 || f.input.fromCluster
 	switch {
 	case named && files:
 		return usage.Errorf("hosts and addresses are named as arguments or in files, not both")

@@ -41,7 +41,7 @@ func (f *reserveFlags) checkOrder(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 0:
 		return usage.Errorf("%q: --order reserves what -f asks for, and takes no names", args[0])
-	case len(f.input.files) == 0:
+	case len(f.input.Files) == 0:
 		return usage.Errorf("must specify -f with --order")
 	case f.expires < 0:
 		return usage.Errorf("--expires must not be negative")
@@ -99,7 +99,7 @@ func (c *cli) groupOf(ctx context.Context, f *reserveFlags, order lease.Order, c
 	var groups []inventory.Group
 	var problems lease.Problems
 	id := lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq}
-	err := f.input.eachFile(ctx, &c.console, cfg.Limits.InputSize, func(r io.Reader, name string) error {
+	err := f.input.Each(ctx, c.In, cfg.Limits.InputSize, func(r io.Reader, name string) error {
 		text, err := io.ReadAll(r)
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ func (c *cli) groupOf(ctx context.Context, f *reserveFlags, order lease.Order, c
 	case len(problems) > 0:
 		return inventory.Group{}, problems
 	case len(groups) != 1:
-		return inventory.Group{}, lease.Problems{{At: lease.Place{File: f.input.files[0]}, Message: fmt.Sprintf("an order has one group, and the input has %d", len(groups))}}
+		return inventory.Group{}, lease.Problems{{At: lease.Place{File: f.input.Files[0]}, Message: fmt.Sprintf("an order has one group, and the input has %d", len(groups))}}
 	}
 	return groups[0], nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -37,7 +38,7 @@ type stateFlags struct {
 	allNamespaces bool
 	watch         bool
 	// files are read in place of a cluster.
-	files fileFlags
+	files files.Flags
 	// shard is the one whose routes are shown, empty for all.
 	shard string
 	// problems asks for what is wrong instead of who holds what.
@@ -120,7 +121,7 @@ func newState(c *cli) *cobra.Command {
 		ValidArgsFunction: c.completeState,
 	}
 	f.print.AddFlags(cmd)
-	f.files.add(cmd, "Files, or folders with files, that hold Kubernetes objects, to be read in place of the cluster; - is standard input")
+	f.files.Add(cmd, "Files, or folders with files, that hold Kubernetes objects, to be read in place of the cluster; - is standard input")
 	cmd.Flags().StringVar(&f.shard, "shard", "", "The routes of one shard of the configuration")
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Rows of the leases whose labels match, as they stand on Akash's objects (akash.network/lease.id.owner=akash1…); of routes those whose own labels match")
 	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Rows of all leases; --namespace shows those of one lease's namespace, or the routes in it")
@@ -129,7 +130,7 @@ func newState(c *cli) *cobra.Command {
 	f.workloads.add(cmd)
 	addIgnoreMissing(cmd, &f.ignoreMissing)
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After the rows of one subject, show each that changes")
-	return c.setScope(cmd, scope{namespace: f.namespaceUse, offline: func() bool { return len(f.files.files) > 0 }})
+	return c.setScope(cmd, scope{namespace: f.namespaceUse, offline: func() bool { return len(f.files.Files) > 0 }})
 }
 
 // namespaceUse is nothing against --namespace: it chooses rows, and problems.
@@ -166,7 +167,7 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return usage.Errorf("--all-namespaces=false: name the namespace with --namespace")
 	case f.problems && (len(f.subjects) > 0 || f.watch || f.selector != ""):
 		return usage.Errorf("--problems cannot be combined with a subject, --watch or --selector")
-	case len(f.files.files) > 0 && (f.problems || f.watch):
+	case len(f.files.Files) > 0 && (f.problems || f.watch):
 		return usage.Errorf("--problems and --watch look at a cluster, not at files")
 	case f.shard != "" && !slices.Contains(f.subjects, view.SubjectRoutes):
 		return usage.Errorf("--shard is about routes: kubectl akash-net state routes --shard %s", f.shard)
@@ -192,7 +193,7 @@ func (f *stateFlags) run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	if len(f.files.files) > 0 {
+	if len(f.files.Files) > 0 {
 		return f.offline(ctx, c, show)
 	}
 	cluster, err := c.connect(stateRequests)
@@ -250,7 +251,7 @@ func (f *stateFlags) offline(ctx context.Context, c *cli, show printing.Printer)
 		}
 		return f.showDefinitions(ctx, c, from, cfg)
 	}
-	contents, err := f.files.contents(ctx, &c.console, cfg)
+	contents, err := f.fileContents(ctx, c, cfg)
 	if err != nil {
 		return err
 	}

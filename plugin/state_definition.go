@@ -51,10 +51,17 @@ func (f *stateFlags) showDefinitions(ctx context.Context, c *cli, from *cluster.
 // fileCluster is a cluster of the objects in the files.
 func (f *stateFlags) fileCluster(ctx context.Context, c *cli, cfg *config.ProviderConfig) (*cluster.Cluster, error) {
 	var objects []*unstructured.Unstructured
-	problems, err := f.files.objects(ctx, &c.console, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
+	problems, err := f.files.Objects(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
 	c.warn(problems)
 	if err != nil {
 		return nil, err
 	}
 	return cluster.OfObjects(objects)
+}
+
+// fileContents are what the book is about in the objects of files. Objects that it is not about are passed over.
+func (f *stateFlags) fileContents(ctx context.Context, c *cli, cfg *config.ProviderConfig) (contents view.Contents, err error) {
+	problems, err := f.files.Objects(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) { contents.Add(o, cfg.LedgerNamespace) })
+	c.warn(problems)
+	return contents, err
 }

@@ -65,7 +65,7 @@ func newTransfer(c *cli) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.to, "to", "", "OWNER/DSEQ/GSEQ[/OSEQ[/PROVIDER]]: the lease that is to hold them; in full where the cluster does not know it")
 	_ = cmd.RegisterFlagCompletionFunc("to", c.completeThings(thing.Lease))
-	cmd.Flags().StringSliceVarP(&f.input.files, "filename", "f", nil, "The definition of that lease, to apply with the transfer")
+	cmd.Flags().StringSliceVarP(&f.input.Files, "filename", "f", nil, "The definition of that lease, to apply with the transfer")
 	addTarget(cmd, &f.target)
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
@@ -107,7 +107,7 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) e
 		cfg.Target = f.target
 	}
 	var def *lease.Definition
-	if len(f.input.files) > 0 {
+	if len(f.input.Files) > 0 {
 		in, err := f.input.toOptions(&c.console)
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/render/workload"
@@ -61,7 +62,7 @@ func (f *workloadFlags) params(ctx context.Context) (params map[uint32]*lease.Sc
 	if f.scheduler == "" {
 		return nil, nil, nil
 	}
-	err = readFile(ctx, f.scheduler, func(r io.Reader, name string) (err error) {
+	err = files.Read(ctx, f.scheduler, func(r io.Reader, name string) (err error) {
 		if text, err = io.ReadAll(io.LimitReader(r, maxScheduler+1)); err == nil {
 			params, err = readParams(text, name)
 		}

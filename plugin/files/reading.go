@@ -1,4 +1,4 @@
-package plugin
+package files
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
-// interruptible is a reader that stops waiting when the context ends: a terminal, a pipe or a FIFO may
+// Interruptible is a reader that stops waiting when the context ends: a terminal, a pipe or a FIFO may
 // never answer. A read that is under way then is left to itself, and what it brings is lost.
-func interruptible(ctx context.Context, r io.Reader) io.Reader {
+func Interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return &interruptibleReader{ctx: ctx, r: r}
 }
 
@@ -87,7 +87,7 @@ func open(ctx context.Context, name string) (io.ReadCloser, error) {
 		return struct {
 			io.Reader
 			io.Closer
-		}{interruptible(ctx, o.file), o.file}, nil
+		}{Interruptible(ctx, o.file), o.file}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -114,6 +114,9 @@ func (b *bounded) reader(r io.Reader, name string) io.Reader {
 		return n, err
 	})
 }
+
+// Bound is a reader that refuses more than limit bytes; 0 sets no bound.
+func Bound(r io.Reader, name string, limit int64) io.Reader { return newBounded(limit).reader(r, name) }
 
 func tooMuch(name string, limit int64) error {
 	var problems lease.Problems

@@ -1,4 +1,6 @@
-package plugin
+// Package files reads what -f names: files, folders with files, and standard input; an interrupt ends each wait. It asks no
+// cluster.
+package files
 
 import (
 	"bufio"
@@ -20,27 +22,28 @@ import (
 // extensions are those of the files that -f takes from a folder, as kubectl does.
 var extensions = []string{".json", ".yaml", ".yml"}
 
-// fileFlags name files to read.
-type fileFlags struct {
-	files     []string
-	recursive bool
+// Flags name files to read; - is standard input.
+type Flags struct {
+	Files     []string
+	Recursive bool
 }
 
-func (f *fileFlags) add(cmd *cobra.Command, what string) {
-	cmd.Flags().StringSliceVarP(&f.files, "filename", "f", nil, what)
-	cmd.Flags().BoolVarP(&f.recursive, "recursive", "R", false, "Read the folders below the folders of --filename too")
+// Add adds the flags to a command; what says what the files hold.
+func (f *Flags) Add(cmd *cobra.Command, what string) {
+	cmd.Flags().StringSliceVarP(&f.Files, "filename", "f", nil, what)
+	cmd.Flags().BoolVarP(&f.Recursive, "recursive", "R", false, "Read the folders below the folders of --filename too")
 	for _, extension := range extensions {
 		extension = strings.TrimPrefix(extension, ".")
 		cobra.CheckErr(cmd.Flags().SetAnnotation("filename", cobra.BashCompFilenameExt, append(cmd.Flags().Lookup("filename").Annotations[cobra.BashCompFilenameExt], extension)))
 	}
 }
 
-// eachFile opens the files in their order, those of a folder by name. Together they may have limit
+// Each opens the files in their order, those of a folder by name. Together they may have limit
 // bytes; 0 sets no bound, for those who hold one document at a time.
-func (f *fileFlags) eachFile(ctx context.Context, c *console, limit int64, read func(r io.Reader, name string) error) error {
+func (f *Flags) Each(ctx context.Context, stdin io.Reader, limit int64, read func(r io.Reader, name string) error) error {
 	b := newBounded(limit)
-	for _, name := range f.files {
-		err := f.readPath(ctx, c, name, func(r io.Reader, name string) error { return read(b.reader(r, name), name) })
+	for _, name := range f.Files {
+		err := f.readPath(ctx, stdin, name, func(r io.Reader, name string) error { return read(b.reader(r, name), name) })
 		if err != nil {
 			return err
 		}
@@ -48,9 +51,9 @@ func (f *fileFlags) eachFile(ctx context.Context, c *console, limit int64, read 
 	return nil
 }
 
-func (f *fileFlags) readPath(ctx context.Context, c *console, name string, read func(io.Reader, string) error) error {
+func (f *Flags) readPath(ctx context.Context, stdin io.Reader, name string, read func(io.Reader, string) error) error {
 	if name == "-" {
-		return read(bufio.NewReaderSize(c.In, 1<<16), name)
+		return read(bufio.NewReaderSize(stdin, 1<<16), name)
 	}
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,20 +63,20 @@ func (f *fileFlags) readPath(ctx context.Context, c *console, name string, read 
 		return err
 	}
 	if !info.IsDir() {
-		return readFile(ctx, name, read)
+		return Read(ctx, name, read)
 	}
 	count := 0
 	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != name && !f.recursive:
+		case entry.IsDir() && path != name && !f.Recursive:
 			return filepath.SkipDir
 		case entry.IsDir() || !slices.Contains(extensions, filepath.Ext(path)):
 			return nil
 		}
 		count++
-		return readFile(ctx, path, read)
+		return Read(ctx, path, read)
 	})
 	if err == nil && count == 0 {
 		return &emptyFolder{lease.Problems{{Message: fmt.Sprintf("the folder %q has no %s files", name, strings.Join(extensions, ", "))}}}
@@ -87,7 +90,8 @@ type emptyFolder struct{ lease.Problems }
 // Unwrap gives the problem to errors.As.
 func (e *emptyFolder) Unwrap() error { return e.Problems }
 
-func readFile(ctx context.Context, name string, read func(io.Reader, string) error) error {
+// Read opens one file, which is no folder.
+func Read(ctx context.Context, name string, read func(io.Reader, string) error) error {
 	f, err := open(ctx, name)
 	if err != nil {
 		return err

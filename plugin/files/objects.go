@@ -1,4 +1,4 @@
-package plugin
+package files
 
 import (
 	"context"
@@ -12,41 +12,33 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// contents are what the book is about in the objects of files: a Git repository, or what kubectl get
-// -o yaml wrote. Objects that it is not about are passed over.
-func (f *fileFlags) contents(ctx context.Context, c *console, cfg *config.ProviderConfig) (contents view.Contents, err error) {
-	problems, err := f.objects(ctx, c, cfg.Limits, true, func(o *unstructured.Unstructured) { contents.Add(o, cfg.LedgerNamespace) })
-	c.warn(problems)
-	return contents, err
-}
-
-// folderObjects reads the objects of a folder that takes the place of a cluster, and of the folders below it. It
+// OfFolder reads the objects of a folder that takes the place of a cluster, and of the folders below it. It
 // may be empty.
-func folderObjects(ctx context.Context, folder string, limits config.Limits, once bool, take func(*unstructured.Unstructured)) error {
+func OfFolder(ctx context.Context, folder string, limits config.Limits, once bool, take func(*unstructured.Unstructured)) error {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return usage.Errorf("--ledger must be 'cluster' or a folder; there is no folder %q", folder)
 	}
-	files := fileFlags{files: []string{folder}, recursive: true}
-	_, err := files.objects(ctx, nil, limits, once, take)
+	all := Flags{Files: []string{folder}, Recursive: true}
+	_, err := all.Objects(ctx, nil, limits, once, take)
 	if _, empty := errors.AsType[*emptyFolder](err); empty {
 		return nil
 	}
 	return err
 }
 
-// objects reads the Kubernetes objects of files. Where once is set an object that is given twice is an error. The
+// Objects reads the Kubernetes objects of files. Where once is set an object that is given twice is an error. The
 // problems are warnings.
-func (f *fileFlags) objects(ctx context.Context, c *console, limits config.Limits, once bool, take func(*unstructured.Unstructured)) (lease.Problems, error) {
+func (f *Flags) Objects(ctx context.Context, stdin io.Reader, limits config.Limits, once bool, take func(*unstructured.Unstructured)) (lease.Problems, error) {
 	reader := objectReader{size: limits.DocumentSize, take: take}
 	if once {
 		reader.seen = map[string]lease.Place{}
 	}
-	_, err := abandonable(ctx, func() (any, error) {
-		return nil, f.eachFile(ctx, c, limits.InputSize, func(r io.Reader, name string) error { return reader.read(ctx, r, name) })
+	_, err := parallel.Abandonable(ctx, func() (any, error) {
+		return nil, f.Each(ctx, stdin, limits.InputSize, func(r io.Reader, name string) error { return reader.read(ctx, r, name) })
 	})
 	missing, invalid := errors.AsType[lease.Problems](err)
 	if err != nil && !invalid {

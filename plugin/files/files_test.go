@@ -1,0 +1,118 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+)
+
+// folder has files of these names, below it too; what each holds is its name.
+func folder(t *testing.T, names ...string) string {
+	t.Helper()
+	in := t.TempDir()
+	for _, name := range names {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(in, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(in, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return in
+}
+
+// Files are read in the order in which they are named, those of a folder by name, with kubectl's extensions; one that is named
+// needs none. The bound is on all of them.
+func TestEach(t *testing.T) {
+	in := folder(t, "b.yaml", "a.json", "c.yml", "note.txt", "below/d.yaml")
+	for name, tt := range map[string]struct {
+		flags Flags
+		limit int64
+		want  []string
+		wrong string
+	}{
+		"a folder":           {Flags{Files: []string{in}}, 0, []string{"a.json", "b.yaml", "c.yml"}, ""},
+		"and those below":    {Flags{Files: []string{in}, Recursive: true}, 0, []string{"a.json", "b.yaml", "below/d.yaml", "c.yml"}, ""},
+		"a file, and stdin":  {Flags{Files: []string{in + "/note.txt", "-"}}, 0, []string{"note.txt", "typed"}, ""},
+		"as much as may be":  {Flags{Files: []string{in}}, 17, []string{"a.json", "b.yaml", "c.yml"}, ""},
+		"a byte too much":    {Flags{Files: []string{in}}, 16, []string{"a.json", "b.yaml"}, "c.yml: the input is larger than 16"},
+		"nothing there":      {Flags{Files: []string{in + "/a.json", in + "/none"}}, 0, []string{"a.json"}, `none" does not exist`},
+		"nothing to be read": {Flags{Files: []string{folder(t, "note.txt", "below/a.yaml")}}, 0, nil, "has no .json, .yaml, .yml files"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			err := tt.flags.Each(t.Context(), strings.NewReader("typed"), tt.limit, func(r io.Reader, _ string) error {
+				text, err := io.ReadAll(r)
+				if err == nil {
+					got = append(got, string(text))
+				}
+				return err
+			})
+			if !slices.Equal(got, tt.want) || (err == nil) != (tt.wrong == "") || err != nil && !strings.Contains(err.Error(), tt.wrong) {
+				t.Errorf("%q, want %q; %v", got, tt.want, err)
+			}
+		})
+	}
+}
+
+// An interrupt ends the wait for a reader that never answers; nothing is read after it.
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	never, _ := io.Pipe()
+	reader := Interruptible(ctx, never)
+	ended := make(chan error)
+	go func() {
+		_, err := reader.Read(make([]byte, 1))
+		ended <- err
+	}()
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := Interruptible(ctx, strings.NewReader("more")).Read(make([]byte, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("what is read afterwards: %v", err)
+	}
+}
+
+// Small reads get all that one large read has brought, and its end.
+func TestInterruptibleReadsAll(t *testing.T) {
+	text := strings.Repeat("0123456789", 1<<14)
+	var got strings.Builder
+	_, err := io.CopyBuffer(&got, Interruptible(t.Context(), strings.NewReader(text)), make([]byte, 7))
+	if got.String() != text || err != nil {
+		t.Errorf("%d bytes of %d, %v", got.Len(), len(text), err)
+	}
+}
+
+// An object that is given twice is an error where one is to be told from the other. What is no object is passed over; an empty
+// folder has none.
+func TestObjects(t *testing.T) {
+	const text = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Service, metadata: {name: a}}]}\n---\njust a text\n---\n{apiVersion: v1, kind: Service, metadata: {name: a}}\n"
+	limits := config.Default().Limits
+	for once, wrong := range map[bool]string{true: "Service /a is given twice (first in -:1", false: ""} {
+		count := 0
+		flags := Flags{Files: []string{"-"}}
+		warnings, err := flags.Objects(t.Context(), strings.NewReader(text), limits, once, func(*unstructured.Unstructured) { count++ })
+		if (err == nil) != (wrong == "") || err != nil && !strings.Contains(err.Error(), wrong) || len(warnings) != 1 || !strings.Contains(warnings[0].Error(), "-:3:1: this is no Kubernetes object") {
+			t.Errorf("once %v: %v, %v", once, err, warnings)
+		}
+		if want := map[bool]int{true: 1, false: 2}[once]; count != want {
+			t.Errorf("once %v: %d objects, want %d", once, count, want)
+		}
+	}
+	if err := OfFolder(t.Context(), t.TempDir(), limits, true, nil); err != nil {
+		t.Error(err)
+	}
+	if err := OfFolder(t.Context(), filepath.Join(t.TempDir(), "none"), limits, true, nil); err == nil || !strings.Contains(err.Error(), "there is no folder") {
+		t.Error(err)
+	}
+}
