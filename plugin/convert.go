@@ -3,7 +3,6 @@ package plugin
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 
 	"github.com/spf13/cobra"
 
@@ -123,8 +122,5 @@ func writeDefinitions(out *bytes.Buffer, defs []*lease.Definition, encode func(*
 	if len(documents) == 1 {
 		value = documents[0]
 	}
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(value)
+	return emit.WriteJSON(out, value)
 }

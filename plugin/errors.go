@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -177,12 +178,7 @@ func (c *console) printProblems(problems lease.Problems) {
 	if told > maxTold {
 		fmt.Fprintf(c.ErrOut, "… and %d more\n", told-maxTold)
 	}
-	files := make([]string, 0, len(counts))
-	for f := range counts {
-		files = append(files, f)
-	}
-	slices.Sort(files)
-	for _, f := range files {
+	for _, f := range slices.Sorted(maps.Keys(counts)) {
 		what, plural := f, "s"
 		switch f {
 		case "-":

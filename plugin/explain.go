@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -104,10 +103,7 @@ func (c *cli) explain(ctx context.Context, things []thing.Thing, output string, 
 func (c *console) printExplanations(explanations []diagnose.Explanation, output string) error {
 	switch output {
 	case "json":
-		e := json.NewEncoder(c.Out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(explanations)
+		return emit.WriteJSON(c.Out, explanations)
 	case "yaml":
 		return emit.WriteYAML(c.Out, explanations)
 	}

@@ -180,7 +180,7 @@ func (f *functionCall) config(cfg *config.ProviderConfig, given *kyaml.RNode, ta
 	return cfg, nil
 }
 
-func toNode(o render.Object) (*kyaml.RNode, error) {
+func toNode(o any) (*kyaml.RNode, error) {
 	var text strings.Builder
 	if err := emit.WriteYAML(&text, o); err != nil { // read as JSON, large numbers would become floats
 		return nil, err

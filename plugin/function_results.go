@@ -3,12 +3,9 @@ package plugin
 import (
 	"cmp"
 	"strconv"
-	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
-
-	"github.com/akash-net/kubectl-akash-net/emit"
 )
 
 // result is what a KRM function says of one problem (KRM functions specification v1: results).
@@ -73,9 +70,5 @@ func (f *functionCall) results() (*kyaml.RNode, error) {
 		}
 		out = append(out, r)
 	}
-	var text strings.Builder
-	if err := emit.WriteYAML(&text, out); err != nil {
-		return nil, err
-	}
-	return kyaml.Parse(text.String())
+	return toNode(out)
 }

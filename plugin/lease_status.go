@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -122,10 +121,7 @@ func (c *console) printStatus(answer any, as *state.Lease, output string) error 
 	case "wide":
 		return c.printStatusTable(as)
 	}
-	e := json.NewEncoder(c.Out)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(answer)
+	return emit.WriteJSON(c.Out, answer)
 }
 
 func (c *console) printStatusTable(l *state.Lease) error {

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -45,7 +46,7 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	arguments := args[1:]
 	if strings.HasPrefix(filepath.Base(args[0]), completionName) {
 		arguments = append([]string{"__complete"}, arguments...)
-		root.SetErr(nowhere{}) // kubectl passes its stderr on to the terminal
+		root.SetErr(io.Discard) // kubectl passes its stderr on to the terminal
 	}
 	root.SetArgs(arguments)
 	return c.end(ctx, root.ExecuteContext(ctx))
@@ -80,7 +81,3 @@ func notified(ctx context.Context) (context.Context, func()) {
 	}()
 	return ctx, func() { cancel(nil) }
 }
-
-type nowhere struct{}
-
-func (nowhere) Write(p []byte) (int, error) { return len(p), nil }

@@ -54,10 +54,7 @@ var everywhere = []string{"kubeconfig"}
 // checkScope refuses inherited flags that would be ignored. Only flags that were given count: kubectl
 // hands on the kubeconfig's namespace to every command.
 func (c *cli) checkScope(cmd *cobra.Command, args []string) error {
-	s, known := c.scopes[cmd]
-	if !known {
-		s = scope{}
-	}
+	s := c.scopes[cmd]
 	var wrong error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if wrong != nil || cmd.Root().PersistentFlags().Lookup(f.Name) != f || slices.Contains(everywhere, f.Name) {

@@ -104,7 +104,7 @@ func isSubjects(arg string) bool {
 
 // lists is true for a subject among whose rows the thing can be. A word may be a host's or an endpoint's.
 func lists(s view.Subject, t thing.Thing) bool {
-	return isOneOf(t, namedSubjects[s]) || s == view.SubjectIPs && t.Endpoint != ""
+	return slices.Contains(namedSubjects[s], t.Kind) || s == view.SubjectIPs && t.Endpoint != ""
 }
 
 func subjectsText(subjects []view.Subject) string {

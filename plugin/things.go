@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,21 +34,12 @@ func parseThings(args []string, kinds ...thing.Kind) ([]thing.Thing, error) {
 		if err != nil {
 			return nil, usage.Wrap(err)
 		}
-		if !isOneOf(t, kinds) {
+		if !slices.Contains(kinds, t.Kind) {
 			return nil, usage.Errorf("%s is not what this command takes: %s", t, kindsText(kinds))
 		}
 		things[i] = t
 	}
 	return things, nil
-}
-
-func isOneOf(t thing.Thing, kinds []thing.Kind) bool {
-	for _, k := range kinds {
-		if t.Kind == k {
-			return true
-		}
-	}
-	return false
 }
 
 func kindsText(kinds []thing.Kind) string {
@@ -146,7 +138,7 @@ func (c *connection) completeThings(kinds ...thing.Kind) cobra.CompletionFunc {
 			if strings.HasPrefix(toComplete, string(t.Kind)+"/") {
 				name = t.String()
 			}
-			if isOneOf(t, kinds) && strings.HasPrefix(name, toComplete) {
+			if slices.Contains(kinds, t.Kind) && strings.HasPrefix(name, toComplete) {
 				out = append(out, name)
 			}
 		}

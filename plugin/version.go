@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -59,9 +58,7 @@ func newVersion(c *cli) *cobra.Command {
 				_, err := fmt.Fprintf(c.Out, "kubectl akash-net %s\n", info.Version)
 				return err
 			case "json":
-				e := json.NewEncoder(c.Out)
-				e.SetIndent("", "  ")
-				return e.Encode(info)
+				return emit.WriteJSON(c.Out, info)
 			case "yaml":
 				return emit.WriteYAML(c.Out, info)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
 // extensions are those of the files that -f takes from a folder, as kubectl does.
@@ -90,12 +91,12 @@ type emptyFolder struct{ lease.Problems }
 // Unwrap gives the problem to errors.As.
 func (e *emptyFolder) Unwrap() error { return e.Problems }
 
-// Read opens one file, which is no folder.
+// Read reads one file, which is no folder. To open a FIFO waits for its writer, and an interrupt ends that.
 func Read(ctx context.Context, name string, read func(io.Reader, string) error) error {
-	f, err := open(ctx, name)
+	f, err := parallel.Abandonable(ctx, func() (*os.File, error) { return os.Open(name) })
 	if err != nil {
 		return err
 	}
 	defer f.Close() //nolint:errcheck // only read
-	return read(f, name)
+	return read(Interruptible(ctx, f), name)
 }

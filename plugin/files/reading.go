@@ -3,7 +3,6 @@ package files
 import (
 	"context"
 	"io"
-	"os"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -50,47 +49,17 @@ func (i *interruptibleReader) fill() error {
 	if i.buf == nil {
 		i.buf = make([]byte, 1<<16)
 	}
-	done := make(chan chunk, 1)
-	go func() {
-		var c chunk
+	c, err := parallel.Abandonable(i.ctx, func() (c chunk, _ error) {
 		c.err = parallel.Guard(func() (err error) {
 			c.n, err = i.r.Read(i.buf)
 			return err
 		})
-		done <- c
-	}()
-	select {
-	case c := <-done:
+		return c, nil
+	})
+	if err == nil {
 		i.rest, i.err = i.buf[:c.n], c.err
-		return nil
-	case <-i.ctx.Done():
-		return i.ctx.Err()
 	}
-}
-
-// open opens a file for reading; opening a FIFO waits for its writer, and an interrupt ends that.
-func open(ctx context.Context, name string) (io.ReadCloser, error) {
-	type opened struct {
-		file *os.File
-		err  error
-	}
-	done := make(chan opened, 1)
-	go func() {
-		f, err := os.Open(name)
-		done <- opened{f, err}
-	}()
-	select {
-	case o := <-done:
-		if o.err != nil {
-			return nil, o.err
-		}
-		return struct {
-			io.Reader
-			io.Closer
-		}{Interruptible(ctx, o.file), o.file}, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return err
 }
 
 // bounded counts what is read of all inputs of a command that holds them, and refuses more than it has
