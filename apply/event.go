@@ -37,7 +37,7 @@ const (
 	// Lacks is said of a migrated route, with what its new form does not have.
 	Lacks  Action = "lacks"
 	Failed Action = "failed"
-	// Waiting is said of a lease on which another command is at work.
+	// Waiting is said of a lease that waits for another command.
 	Waiting Action = "waiting"
 	// Repaired is said of a problem that was mended, or would be.
 	Repaired Action = "repaired"

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -84,5 +85,9 @@ func (r *run) leaveReserved(ctx context.Context) error {
 	if !slices.ContainsFunc(slices.Collect(maps.Values(r.holds)), anew) {
 		return nil
 	}
-	return reservation.LeaveAddresses(ctx, r.cluster, r.opts.Config, reservation.Leasing{Lease: r.req.Lease, Mark: r.nonce, Ledger: r.ledger})
+	return reservation.LeaveAddresses(ctx, r.cluster, r.opts.Config, reservation.Leasing{
+		Lease: r.req.Lease, Mark: r.nonce, Ledger: r.ledger, Waiting: func(what string) {
+			r.send(Event{Time: time.Now(), Action: Waiting, Lease: r.req.Lease, Kind: "lease", Name: r.group.String(), Message: "for " + what})
+		},
+	})
 }

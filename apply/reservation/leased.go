@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -49,6 +50,8 @@ type Leasing struct {
 	Mark string
 	// Ledger is the one through which it has claimed them.
 	Ledger ledger.Ledger
+	// Waiting is told, once, what the lease waits for.
+	Waiting func(what string)
 	// begun is when it first looked, seen when it first saw the claims of other runs, by their marks.
 	begun time.Time
 	seen  map[string]time.Time
@@ -72,9 +75,11 @@ func (l Leasing) waits(mark string) bool {
 // given back. A dry run waits for nobody.
 func LeaveAddresses(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, l Leasing) error {
 	const shortest, longest = 20 * time.Millisecond, time.Second
+	const others = "those who are about to reserve or claim the addresses that are left, or have crashed"
 	o := New(c, cfg)
 	o.ledger = l.Ledger
 	l.begun, l.seen = time.Now(), map[string]time.Time{}
+	tell := sync.OnceFunc(func() { l.Waiting(others) })
 	for pause := shortest; ; pause = min(pause*3/2, longest) {
 		look, err := o.ledger.Look(ctx, false)
 		if err != nil || !reservesAddresses(look, l.Lease.Order()) {
@@ -87,8 +92,10 @@ func LeaveAddresses(ctx context.Context, c *cluster.Cluster, cfg *config.Provide
 		case err == nil && !c.Waits():
 			return nil
 		case time.Since(l.begun) > patience:
-			return &TimeoutError{Undone: fmt.Sprintf("the addresses of lease %s are not claimed", l.Lease), After: patience,
-				What: "orders that reserve addresses now, or whose runs have crashed"}
+			return &TimeoutError{Undone: fmt.Sprintf("the addresses of lease %s are not claimed", l.Lease), After: patience, What: others}
+		}
+		if err == nil && pause > shortest {
+			tell()
 		}
 		if err := sleep(ctx, wait.Jitter(pause, 1)); err != nil {
 			return err

@@ -2,6 +2,7 @@ package orders
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/reserved"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -59,6 +62,30 @@ func TestALeaseLeavesWhatOrdersHaveReserved(t *testing.T) {
 	takes(t, 0, late, "auto", cfg)
 	if claimOf(t, order) != nil {
 		t.Error("the reservation that is over is left")
+	}
+}
+
+// A lease waits for an order that is about to bind, says so once, and removes what a crashed run has left pending once its time is
+// over.
+func TestALeaseWaitsForWhatIsPending(t *testing.T) {
+	free(t)
+	harness.Node(t, "pending-1", nil, harness.Amounts("4", "8Gi"))
+	cfg, order := harness.Configure(t, `ip: {ranges: ["203.0.113.84/32"]}`), newOrder()
+	reserve(t, 0, order, sdl(t, group{resources: small, addresses: 1}), "--config", cfg)
+	part := *claimOf(t, order).Bound
+	part.Expires = harness.ServerTime(t).Add(2*time.Second - state.Margin).UTC().Format(time.RFC3339)
+	text, err := json.Marshal(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(t, order, map[string]any{reserved.AnnotationBound: nil, reserved.AnnotationPending: string(text)})
+	id := harness.LeaseOf(harness.NewOwner(), 1)
+	result := takes(t, 0, id, "auto", cfg)
+	if said := fmt.Sprintf("lease/%s waiting (for those who are about to reserve or claim", id.Group()); strings.Count(result.Stderr, said) != 1 {
+		t.Errorf("want once %q:\n%s", said, result.Stderr)
+	}
+	if claimOf(t, order) != nil {
+		t.Error("what was pending is left")
 	}
 }
 
