@@ -110,6 +110,20 @@ func (r *run) keptBefore(ctx context.Context) (*kept.Definition, error) {
 	return r.snapshot.definitions[kept.Name(r.group)], nil
 }
 
+// restsOnDefinition makes what was read of the lease old where another command has applied another definition, or has
+// released the lease, before the run's first write: it writes or deletes the definition that is kept. A lease that held
+// nothing has none that was read; what is claimed for it is claimed anew.
+func (r *run) restsOnDefinition(ctx context.Context) error {
+	if r.opts.turn == nil || r.snapshot.holdersOnly && len(r.snapshot.held[r.group]) == 0 {
+		return nil
+	}
+	was := r.snapshot.definitions[kept.Name(r.group)]
+	return r.opts.turn.Rests(ctx, func(ctx context.Context) (old bool, err error) {
+		now, err := readDefinition(ctx, r.ledger, r.group)
+		return err == nil && !now.IsVersion(was), err
+	})
+}
+
 // claimedAnew is true for a run that has claimed anything of which its lease held nothing.
 func (r *run) claimedAnew() bool {
 	for name, h := range r.holds {

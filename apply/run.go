@@ -96,6 +96,9 @@ func (r *run) claim(ctx context.Context) error {
 	if err := r.fitsOperators(); err != nil {
 		return err
 	}
+	if err := r.restsOnDefinition(ctx); err != nil {
+		return err
+	}
 	if err := r.running.prepare(ctx); err != nil {
 		return err
 	}

@@ -45,8 +45,7 @@ func (w *running) prepare(ctx context.Context) error {
 		return nil
 	}
 	r := w.run
-	namespace := r.req.Lease.Namespace()
-	live, err := workloads.Read(ctx, r.cluster, r.opts.Config, namespace, r.snapshot.namespaces[namespace])
+	live, err := w.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,6 +57,19 @@ func (w *running) prepare(ctx context.Context) error {
 		Config: r.opts.Config, Scheduler: r.opts.Workloads.Scheduler, Reserved: chosen, Adopt: r.opts.Adopt,
 	}, w.def, live)
 	return err
+}
+
+// read reads what there is. Where it has become old when the command's turn comes, all is read again.
+func (w *running) read(ctx context.Context) (*workloads.Live, error) {
+	r := w.run
+	namespace := r.req.Lease.Namespace()
+	live, err := workloads.Read(ctx, r.cluster, r.opts.Config, namespace, r.snapshot.namespaces[namespace])
+	if err != nil || r.opts.turn == nil {
+		return live, err
+	}
+	return live, r.opts.turn.Rests(ctx, func(ctx context.Context) (old bool, err error) {
+		return live.IsOld(ctx, r.cluster, r.opts.Config, namespace)
+	})
 }
 
 // write writes what the lease runs, before its routes. A service may be named so that an object of its would be one of

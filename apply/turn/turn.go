@@ -79,6 +79,8 @@ type Turn struct {
 	// conflicts is how many of the command's writes had been refused by then.
 	conflicts int64
 	lost      error
+	// rests are looks at what the command's plan rests on.
+	rests []Look
 	// closing is true where an uninstall was removing the ledger when the command's turn came.
 	closing bool
 	// fenced are the announcements of dead commands in whose place this one works.
@@ -125,6 +127,7 @@ func (t *Turn) Context(ctx context.Context) context.Context {
 		return ctx
 	}
 	round := t.readIn()
+	ctx = context.WithValue(ctx, inTurnKey{}, t.isOpen())
 	return cluster.WithGate(ctx, func(ctx context.Context) error { return t.enter(ctx, round) })
 }
 
@@ -210,14 +213,8 @@ func (t *Turn) begin(ctx context.Context) error {
 		case protocol.Work:
 			closing := slices.ContainsFunc(all, func(a *state.Announcement) bool { return a.Phase == state.Closing })
 			fenced := slices.DeleteFunc(all, func(a *state.Announcement) bool { return a.Phase != state.Fenced || !a.Names(t.groups...) })
-			met := t.ledger.Met(t.groups)
-			t.locked(func() {
-				t.open, t.fenced, t.closing = true, fenced, closing
-				if waited || met || len(fenced) > 0 {
-					t.round++
-				}
-			})
-			return nil
+			t.locked(func() { t.fenced, t.closing = fenced, closing })
+			return t.takeUp(ctx, waited || t.ledger.Met(t.groups) || len(fenced) > 0)
 		case protocol.Stop:
 			return t.lose(nil)
 		case protocol.Fence:

@@ -65,6 +65,20 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, n
 	return live, nil
 }
 
+// IsOld is true where another command has applied or released what the lease runs since that was read: it writes the
+// Manifest before all else, or deletes it.
+func (l *Live) IsOld(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, namespace string) (bool, error) {
+	now, err := c.Get(ctx, kinds.Manifest, cfg.ManifestNamespace, namespace)
+	if err != nil {
+		return false, err
+	}
+	was := l.find(kinds.Manifest, namespace)
+	if was == nil || now == nil {
+		return (was == nil) != (now == nil), nil
+	}
+	return was.GetUID() != now.GetUID() || was.GetResourceVersion() != now.GetResourceVersion(), nil
+}
+
 // Namespaces are those in which this program runs something for a deployment group, sorted. The Manifests say so: each is
 // named after its namespace, and is written first and deleted last. A cluster that does not serve their kind has none.
 func Namespaces(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, g lease.Group) (names []string, err error) {

@@ -66,6 +66,14 @@ type Definition struct {
 	text string
 }
 
+// IsVersion is true for two readings of one object that nobody has written between them, and for two of none.
+func (d *Definition) IsVersion(other *Definition) bool {
+	if d == nil || other == nil {
+		return d == other
+	}
+	return d.UID == other.UID && d.ResourceVersion == other.ResourceVersion
+}
+
 // TooLongError says that a definition is too long to be kept.
 type TooLongError struct{ Size, Limit int }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -190,4 +191,21 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%q without its hash is %+v", text, def)
 		}
 	})
+}
+
+func TestIsVersion(t *testing.T) {
+	d := func(uid, version string) *kept.Definition {
+		return &kept.Definition{UID: types.UID(uid), ResourceVersion: version}
+	}
+	for name, c := range map[string]struct {
+		a, b *kept.Definition
+		want bool
+	}{
+		"none twice": {nil, nil, true}, "gone": {nil, d("u", "1"), false}, "made": {d("u", "1"), nil, false},
+		"the same": {d("u", "1"), d("u", "1"), true}, "written": {d("u", "1"), d("u", "2"), false}, "made anew": {d("u", "1"), d("v", "1"), false},
+	} {
+		if got := c.a.IsVersion(c.b); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
 }
