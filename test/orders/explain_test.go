@@ -36,6 +36,7 @@ func TestExplain(t *testing.T) {
 	harness.Run(t.Context(), "explain", "order/"+id.String()).Exits(t, 2).Says(t, "not of the form OWNER/DSEQ/GSEQ/OSEQ")
 	harness.Run(t.Context(), "release", order).Exits(t, 2).Says(t, order+" is not what this command takes")
 
+	t.Cleanup(func() { harness.Run(context.WithoutCancel(t.Context()), "release", id.String()) })
 	harness.Run(t.Context(), "apply", "-f", file, "--lease", id.String(), "--workloads", "--wait=false").Exits(t, 0)
 	explain(0).Prints(t, ", for its lease at "+id.Provider+"\n", "Nothing of it is in use", "It has no end", "release "+id.Group().String())
 	no, half := false, harness.Amounts("500m", "1Gi")
