@@ -1,6 +1,7 @@
 package state
 
 import (
+	"crypto/rand"
 	"strconv"
 	"strings"
 	"time"
@@ -9,6 +10,21 @@ import (
 // A mark is what a run writes on the parts that it takes: the nonce of the command's announcement and, from the
 // command's second run on, the number of the run. As long as the announcement is there the run may give the part back.
 // Once it is gone the part is settled, and the mark says nothing any more.
+
+// lettersOfNonces are in the order in which they sort.
+const lettersOfNonces = "234567abcdefghijklmnopqrstuvwxyz"
+
+// NewNonce is a nonce for a command that begins at a moment: 13 letters and digits. Of two commands that began a tenth of a second
+// apart, by one clock, that of the first sorts first; so who waits for a deployment group is not overtaken by those who come later
+// (protocol.NextTurn). That they differ rests on chance alone.
+func NewNonce(begun time.Time) string {
+	const long = 7 // five bits each: 108 years of tenths of a second
+	var when [long]byte
+	for i, tenths := long-1, uint64(begun.UnixMilli()/100); i >= 0; i, tenths = i-1, tenths/32 {
+		when[i] = lettersOfNonces[tenths%32]
+	}
+	return string(when[:]) + strings.ToLower(rand.Text()[:13-long])
+}
 
 // Mark is the mark of a command's run; the first one has number 0.
 func Mark(nonce string, run int) string {

@@ -2,11 +2,9 @@ package install
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +23,7 @@ import (
 // a claim. An uninstall that has crashed, or that goes on beside this one, has lost its mark then: what it has announced
 // is taken away. The mark comes first and goes last, so whoever deletes a namespace with its own mark is announced.
 func (i *Installer) close(ctx context.Context) error {
-	i.nonce = strings.ToLower(rand.Text()[:13])
+	i.nonce = state.NewNonce(i.Cluster.Now())
 	marked, err := i.mark(ctx, i.nonce, func(string) bool { return true })
 	if err != nil || !marked {
 		return err

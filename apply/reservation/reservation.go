@@ -3,10 +3,8 @@
 package reservation
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -14,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/inventory"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
@@ -38,7 +37,7 @@ type Orders struct {
 
 // New reserves in a cluster. In a dry run of it nothing is kept.
 func New(c *cluster.Cluster, cfg *config.ProviderConfig) *Orders {
-	return &Orders{cluster: c, cfg: cfg, ledger: ledger.New(c, cfg.LedgerNamespace), nonce: strings.ToLower(rand.Text()[:13]), by: turn.WhoRuns()}
+	return &Orders{cluster: c, cfg: cfg, ledger: ledger.New(c, cfg.LedgerNamespace), nonce: state.NewNonce(c.Now()), by: turn.WhoRuns()}
 }
 
 // Options say how something is reserved.

@@ -5,10 +5,8 @@ package turn
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -93,7 +91,7 @@ type Turn struct {
 
 // New is a turn that has not begun. Nothing is written before the first write of the command.
 func New(c *cluster.Cluster, l ledger.Ledger, groups []lease.Group, opts Options) *Turn {
-	t := &Turn{cluster: c, ledger: l, opts: opts, nonce: strings.ToLower(rand.Text()[:13]), opening: semaphore.NewWeighted(1), writing: semaphore.NewWeighted(1)}
+	t := &Turn{cluster: c, ledger: l, opts: opts, nonce: state.NewNonce(c.Now()), opening: semaphore.NewWeighted(1), writing: semaphore.NewWeighted(1)}
 	t.groups = slices.Clone(groups)
 	slices.SortFunc(t.groups, lease.Group.Compare)
 	t.groups = slices.Compact(t.groups)
@@ -197,7 +195,7 @@ func (t *Turn) begin(ctx context.Context) error {
 	if t.isOpen() {
 		return nil
 	}
-	waited := false
+	waited, begun := false, time.Now()
 	told := map[string]bool{}
 	for {
 		if err := t.announce(ctx); err != nil {
@@ -234,7 +232,7 @@ func (t *Turn) begin(ctx context.Context) error {
 			told[other.Nonce] = true
 			t.opts.Waiting(other)
 		}
-		if err := t.await(ctx, other); err != nil {
+		if err := t.await(ctx, other, begun); err != nil {
 			return err
 		}
 	}
@@ -260,16 +258,16 @@ func (t *Turn) isOpen() bool {
 	return t.open
 }
 
-// await waits until another command has ended, was taken for dead, or counts as dead.
-func (t *Turn) await(ctx context.Context, other *state.Announcement) error {
-	pause := 100 * time.Millisecond
+// await waits until another command has ended, was taken for dead, or counts as dead. The longer a command has waited the more
+// often it looks, so that those that come later seldom overtake it.
+func (t *Turn) await(ctx context.Context, other *state.Announcement, since time.Time) error {
+	const most, least = 300 * time.Millisecond, 100 * time.Millisecond
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(pause):
+		case <-time.After(max(least, most-time.Since(since)/50)):
 		}
-		pause = min(2*pause, time.Second)
 		now, err := t.ledger.Announcement(ctx, other.Nonce)
 		switch {
 		case errors.Is(err, ledger.ErrAgain):

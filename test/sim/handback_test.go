@@ -2,9 +2,11 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,4 +96,42 @@ func connected(t *testing.T, through roundTripper) *cluster.Cluster {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// A command that waits for a deployment group comes to its turn though others go on coming.
+func TestWhoWaitsIsNotOvertakenForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := furnished(t)
+		id, opts := leaseOf("a", 1), apply.Options{Config: settings(), Concurrency: 1}
+		var order []string
+		var mu sync.Mutex
+		var running sync.WaitGroup
+		begins := func(name string, works time.Duration) {
+			to := connected(t, func(r *http.Request) (*http.Response, error) {
+				if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/leases/"+name+".example.com") {
+					time.Sleep(works)
+					mu.Lock()
+					order = append(order, name)
+					mu.Unlock()
+				}
+				return server.RoundTrip(r)
+			})
+			running.Go(func() {
+				req, _ := state.NamedRequest(id, []string{name + ".example.com"}, nil, "", opts.Config)
+				if err := apply.New(to, opts).Reserve(t.Context(), []state.Request{req}); err != nil {
+					t.Error(err)
+				}
+			})
+			time.Sleep(2100 * time.Millisecond)
+		}
+		begins("first", 20*time.Second)
+		begins("waiting", 0)
+		for i := range 30 {
+			begins(fmt.Sprint("later", i), 5*time.Second)
+		}
+		running.Wait()
+		if place := slices.Index(order, "waiting"); place > 5 {
+			t.Errorf("%d have overtaken it: %q", place, order)
+		}
+	})
 }
