@@ -120,6 +120,9 @@ func (r *run) applyClaimed(ctx context.Context) error {
 		err = r.keep(ctx)
 	}
 	if err == nil {
+		err = r.running.takeReserved(ctx)
+	}
+	if err == nil {
 		err = r.running.write(ctx, desired)
 	}
 	if err == nil {

@@ -29,6 +29,9 @@ type running struct {
 	// def is the definition with workloads.
 	def  *lease.Definition
 	work *workloads.Work
+	// chosen are the cards that the order of the lease has reserved; takesOver is true where that is yet to be made the lease's.
+	chosen    map[uint32]*lease.SchedulerParams
+	takesOver bool
 }
 
 // runs is the work on what a definition runs; nil where that is not asked for.
@@ -49,12 +52,11 @@ func (w *running) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := w.takeReserved(ctx)
-	if err != nil {
+	if err := w.readReserved(ctx); err != nil {
 		return err
 	}
 	w.work, err = workloads.Prepare(r.cluster, workloads.Options{
-		Config: r.opts.Config, Scheduler: r.opts.Workloads.Scheduler, Reserved: chosen, Adopt: r.opts.Adopt,
+		Config: r.opts.Config, Scheduler: r.opts.Workloads.Scheduler, Reserved: w.chosen, Adopt: r.opts.Adopt,
 	}, w.def, live)
 	return err
 }

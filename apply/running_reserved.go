@@ -2,7 +2,9 @@ package apply
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -13,28 +15,49 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// takeReserved makes what the order of the lease has reserved the lease's own, where it has reserved anything: without end,
-// with its provider noted, and for the group that the definition asks for. It says which cards were chosen. What is
-// reserved stays so if the rest of the work fails: it was reserved before. An order of another provider is left alone.
-func (w *running) takeReserved(ctx context.Context) (map[uint32]*lease.SchedulerParams, error) {
+// readReserved says which cards the order of the lease has reserved. What is reserved for the group that the definition asks for
+// is taken over later (takeReserved), so that a lease which is refused leaves its hold as it is; for another group it is moved
+// at once, for the cards are chosen anew. An order of another provider is left alone.
+func (w *running) readReserved(ctx context.Context) (err error) {
+	w.chosen, w.takesOver = nil, false
 	r := w.run
 	id := r.req.Lease
 	claim, err := reservation.New(r.cluster, r.opts.Config).Reservation(ctx, id.Order())
 	if err != nil || claim == nil || claim.Deleting || claim.Bound == nil || claim.Over(r.cluster.Now()) {
-		return nil, err
+		return err
 	}
-	asked := w.def.ResourceGroup()
-	switch bound := claim.Bound; {
+	bound := claim.Bound
+	switch same := bound.Asked == reserved.Asked(inventory.GroupOf(w.def.ResourceGroup())); {
 	case bound.Provider != "" && bound.Provider != id.Provider:
-		return nil, nil
-	case bound.Provider == id.Provider && bound.Expires == "" && bound.Asked == reserved.Asked(inventory.GroupOf(asked)):
-		return reservation.Params(bound), nil
+	case !same:
+		w.chosen, err = w.takeOver(ctx)
+	default:
+		w.chosen, w.takesOver = reservation.Params(bound), bound.Provider == "" || bound.Expires != ""
 	}
-	params, err := reservation.Claim(ctx, r.cluster, r.opts.Config, id, asked, func(was *reserved.Claim, becomes *reserved.Part) error {
+	return err
+}
+
+// takeReserved makes what the order has reserved the lease's own, once the lease has what it claims.
+func (w *running) takeReserved(ctx context.Context) error {
+	if w == nil || !w.takesOver {
+		return nil
+	}
+	chosen, err := w.takeOver(ctx)
+	if err == nil && !reflect.DeepEqual(chosen, w.chosen) {
+		err = fmt.Errorf("what order %s had reserved was over, and other cards are reserved now: run it again", w.run.req.Lease.Order())
+	}
+	return err
+}
+
+// takeOver makes what the order has reserved the lease's: without end, with its provider noted, and for the group that the
+// definition asks for. It says which cards were chosen. What is reserved stays so if the rest of the work fails.
+func (w *running) takeOver(ctx context.Context) (map[uint32]*lease.SchedulerParams, error) {
+	r := w.run
+	params, err := reservation.Claim(ctx, r.cluster, r.opts.Config, r.req.Lease, w.def.ResourceGroup(), func(was *reserved.Claim, becomes *reserved.Part) error {
 		return r.change(func() plan.Change { return takeover(was, becomes) })
 	})
 	if err == nil {
-		r.event(Claimed, kindOrder, "", id.Order().String(), "what it has reserved is the lease's")
+		r.event(Claimed, kindOrder, "", r.req.Lease.Order().String(), "what it has reserved is the lease's")
 	}
 	return params, err
 }

@@ -223,7 +223,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// An apply takes over what its order has reserved, also where it fails later; it reserves nothing by itself.
+// An apply takes over what its order has reserved, once the lease has what it claims: where that is refused the hold ends as it
+// did. It reserves nothing by itself.
 func TestApplyTakesOverAndMakesNone(t *testing.T) {
 	free(t)
 	harness.Node(t, "applied-1", nil, harness.Amounts("4", "8Gi"))
@@ -244,11 +245,16 @@ func TestApplyTakesOverAndMakesNone(t *testing.T) {
 		t.Errorf("it has reserved %+v", now)
 	}
 	reserve(t, 0, won.Order(), file, "--expires", "5m")
-	apply(won).Exits(t, 4).Says(t, host+" is held by").Prints(t, "order/"+won.Order().String()+" claimed")
+	bid := claimOf(t, won.Order())
+	apply(won).Exits(t, 4).Says(t, host+" is held by")
+	if now := claimOf(t, won.Order()); now == nil || now.ResourceVersion != bid.ResourceVersion {
+		t.Errorf("a refused apply has changed the reservation: %+v", now)
+	}
+	harness.Run(t.Context(), "release", alone.String()).Exits(t, 0)
+	apply(won).Exits(t, 0).Prints(t, "order/"+won.Order().String()+" claimed")
 	if now := claimOf(t, won.Order()); now == nil || now.Bound.Provider != won.Provider || now.Bound.Expires != "" {
 		t.Errorf("it has reserved %+v", now)
 	}
-	harness.Run(t.Context(), "release", alone.String()).Exits(t, 0)
 	if r := apply(won).Exits(t, 0); strings.Contains(r.Stdout, "order/") {
 		t.Errorf("it takes over what it has: %s", r)
 	}
