@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -287,8 +288,5 @@ func (f *stateFlags) showChanges(ctx context.Context, cluster *cluster.Cluster, 
 		}
 		return show(changed)
 	})
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // a watch has no other end
-	}
-	return err
+	return cmp.Or(ctx.Err(), err)
 }
