@@ -29,9 +29,11 @@ func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (ma
 }
 
 // Releasable are the deployment groups that hold claims, those of which objects are left that this program
-// wrote (they may serve without a claim), and those whose definition is kept.
+// wrote (they may serve without a claim), those whose definition is kept, and those that have taken over what their orders
+// have reserved.
 func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (map[lease.Group]*Holding, error) {
-	s, err := readBy(ctx, c, ledger.New(c, cfg.LedgerNamespace), reading{further: kinds.RecordsOf(cfg), claimsFirst: true, allDefinitions: true})
+	l := ledger.New(c, cfg.LedgerNamespace)
+	s, err := readBy(ctx, c, l, reading{further: kinds.RecordsOf(cfg), claimsFirst: true, allDefinitions: true})
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +47,13 @@ func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderCon
 	for _, def := range s.unheldDefinitions(groups) {
 		holdingOf(groups, def.Lease.Group()).Namespaces[def.Lease.Namespace()] = true
 	}
-	return groups, nil
+	leased, err := reservedBy(ctx, l, "")
+	for g, ids := range leased {
+		for _, id := range ids {
+			holdingOf(groups, g).Namespaces[id.Namespace()] = true
+		}
+	}
+	return groups, err
 }
 
 // unheldDefinitions are the kept definitions of other deployment groups than those that are known, as far as they can

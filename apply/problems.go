@@ -44,7 +44,7 @@ func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 func (s *snapshot) facts(ctx context.Context, a *Applier, crashedAfter time.Duration, there state.Routers) (diagnose.ProblemFacts, error) {
 	contents, cfg := s.contents(a.cluster.Now()), a.opts.Config
 	var err error
-	if contents.Reservations, err = a.ledger.Reservations(ctx); err != nil {
+	if contents.Reservations, err = a.ledger.Reservations(ctx, ""); err != nil {
 		return diagnose.ProblemFacts{}, err
 	}
 	records, err := s.ownRecords(ctx, a)

@@ -64,10 +64,11 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 
 // releaseInTurn releases what several leases have, until another look shows nothing of it.
 func (a *Applier) releaseInTurn(ctx context.Context, s *snapshot, how reading, groups []lease.Group, chosen choice, count func()) ([]*releasing, error) {
+	leased := sync.OnceValues(func() (map[lease.Group][]lease.ID, error) { return reservedBy(ctx, a.ledger, onlyOwner(groups)) })
 	releases := make([]*releasing, len(groups))
 	for i, g := range groups {
 		r := a.newRun(nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})
-		releases[i] = &releasing{run: r, chosen: chosen, looked: sync.OnceFunc(count)}
+		releases[i] = &releasing{run: r, chosen: chosen, looked: sync.OnceFunc(count), leased: leased}
 	}
 	for todo := releases; len(todo) > 0; {
 		a.releaseAll(ctx, s, todo)
@@ -96,6 +97,8 @@ type releasing struct {
 	chosen choice
 	// looked is called when the lease has been looked at.
 	looked func()
+	// leased says which leases had taken over what their orders have reserved, when the turn began.
+	leased func() (map[lease.Group][]lease.ID, error)
 	// tries counts the looks at the lease that showed something to release.
 	tries int
 	// again is true where another look at the lease is due.
@@ -157,7 +160,7 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 		}
 	}
 	if len(objects) == 0 && !holds && definition == nil && len(runs) == 0 {
-		return false, nil
+		return false, r.unreserveAll(ctx)
 	}
 	if r.tries++; r.tries > looks {
 		return false, fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", r.group)
@@ -180,6 +183,9 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 		return false, err
 	}
 	if err := r.endIn(ctx, runs, Deleted); err != nil {
+		return false, err
+	}
+	if err := r.unreserveAll(ctx); err != nil {
 		return false, err
 	}
 	err = r.leaveClaims(ctx, r.snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, Released)

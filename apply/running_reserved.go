@@ -2,12 +2,14 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
@@ -87,6 +89,41 @@ func reservedParts(p *reserved.Part) map[string]any {
 		}
 	}
 	return out
+}
+
+// reservedBy are the leases that have taken over what their orders have reserved, those of one owner where one is named.
+func reservedBy(ctx context.Context, l ledger.Ledger, owner string) (map[lease.Group][]lease.ID, error) {
+	all, err := l.Reservations(ctx, owner)
+	leased := map[lease.Group][]lease.ID{}
+	for _, c := range all {
+		if o := c.Order; c.Bound != nil && c.Bound.Provider != "" && !c.Deleting {
+			id := lease.ID{Owner: o.Owner, DSeq: o.DSeq, GSeq: o.GSeq, OSeq: o.OSeq, Provider: c.Bound.Provider}
+			leased[o.Group()] = append(leased[o.Group()], id)
+		}
+	}
+	return leased, err
+}
+
+// onlyOwner is the owner of all of the deployment groups; it is empty where they have several.
+func onlyOwner(groups []lease.Group) string {
+	owner := groups[0].Owner
+	if slices.ContainsFunc(groups, func(g lease.Group) bool { return g.Owner != owner }) {
+		return ""
+	}
+	return owner
+}
+
+// unreserveAll gives up what leases of the group have taken over from their orders, where nothing that runs stands for it:
+// an apply may have ended between the two.
+func (r *releasing) unreserveAll(ctx context.Context) error {
+	if !r.chosen.all {
+		return nil
+	}
+	leased, err := r.leased()
+	for _, id := range leased[r.group] {
+		err = errors.Join(err, r.giveUpReserved(ctx, id))
+	}
+	return err
 }
 
 // giveUpReserved gives up what the lease has reserved, when nothing of what it ran is left but its Manifest.

@@ -40,7 +40,7 @@ func Read(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, s
 	}
 	if slices.Contains(subjects, view.SubjectOrders) || slices.Contains(subjects, view.SubjectResources) {
 		group.Go(func() (err error) {
-			r.contents.Reservations, err = ledger.New(c, cfg.LedgerNamespace).Reservations(listCtx)
+			r.contents.Reservations, err = ledger.New(c, cfg.LedgerNamespace).Reservations(listCtx, "")
 			return err
 		})
 	}

@@ -112,7 +112,7 @@ func (i *Installer) inUse(ctx context.Context, force bool) (refused, err error) 
 	if err != nil {
 		return nil, err
 	}
-	reservations, err := book.Reservations(ctx)
+	reservations, err := book.Reservations(ctx, "")
 	if err == nil && len(claims)+len(reservations) > 0 && !force {
 		refused = &ClaimsExistError{Claims: len(claims), Reservations: len(reservations)}
 	}

@@ -20,9 +20,14 @@ const ClaimsOnly = NoDefinitions + "," + state.LabelKind + "!=" + state.KindReso
 // Reserved selects the reservations of orders.
 const Reserved = state.LabelKind + "=" + state.KindResources
 
-// Reservations are all reservations, not older than the request. Their metadata is all that is read.
-func (l Ledger) Reservations(ctx context.Context) ([]*reserved.Claim, error) {
-	return cluster.ListMetas(ctx, l.cluster, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: Reserved}, reserved.Read)
+// Reservations are all reservations, not older than the request; where an owner is named those of the owner. Their
+// metadata is all that is read.
+func (l Ledger) Reservations(ctx context.Context, owner string) ([]*reserved.Claim, error) {
+	opts := metav1.ListOptions{LabelSelector: Reserved}
+	if owner != "" {
+		opts.LabelSelector += "," + state.LabelOwner + "=" + owner
+	}
+	return cluster.ListMetas(ctx, l.cluster, cluster.Leases, l.Namespace, opts, reserved.Read)
 }
 
 // Reservation reads the reservation of an order; it is nil where there is none.

@@ -14,7 +14,7 @@ func (o *Orders) Reservation(ctx context.Context, order lease.Order) (*reserved.
 
 // List are the reservations of all orders.
 func (o *Orders) List(ctx context.Context) ([]*reserved.Claim, error) {
-	return o.ledger.Reservations(ctx)
+	return o.ledger.Reservations(ctx, "")
 }
 
 // Unreserve gives up what an order has reserved, whatever it is, and says whether it was anything. The delete is pinned to

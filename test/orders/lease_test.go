@@ -259,3 +259,45 @@ func TestApplyTakesOverAndMakesNone(t *testing.T) {
 		t.Errorf("it takes over what it has: %s", r)
 	}
 }
+
+// A lease may have taken over what its order has reserved and have nothing else: an apply that was killed, or refused later, left it so.
+// A release gives that up, and neither a bid's nor that of another group.
+func TestReleaseGivesUpWhatALeaseHasReserved(t *testing.T) {
+	free(t)
+	harness.Node(t, "released-1", nil, harness.Amounts("8", "8Gi"))
+	file, bid := sdl(t, group{resources: small}), newOrder()
+	won, beside := newOrder(), newOrder()
+	beside.Owner, beside.DSeq = won.Owner, won.DSeq+1
+	group := func(o lease.Order) string { return o.Group().String() }
+	for _, o := range []lease.Order{bid, won, beside} {
+		reserve(t, 0, o, file, "--expires", "5m")
+	}
+	for _, o := range []lease.Order{won, beside} {
+		if err := takesOver(t, file)(t.Context(), connect(t), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	thing := "order/" + won.String() + " released"
+	was := claimOf(t, won)
+	for how, said := range map[string]string{"client": "(dry run)", "server": "(server dry run)"} {
+		harness.Run(t.Context(), "release", group(won), "--dry-run="+how).Exits(t, 0).Prints(t, thing+" "+said)
+	}
+	harness.Run(t.Context(), "release", group(won), "a.example.com").Exits(t, 1).Prints(t, "holds nothing of that name")
+	harness.Run(t.Context(), "release", group(bid)).Exits(t, 0).Prints(t, "holds nothing")
+	for o, old := range map[lease.Order]*reserved.Claim{won: was, bid: nil, beside: nil} {
+		if now := claimOf(t, o); now == nil || old != nil && now.ResourceVersion != old.ResourceVersion {
+			t.Errorf("of %s there is %+v", o, now)
+		}
+	}
+	harness.Run(t.Context(), "release", "--all", "-y", "--dry-run=server").Exits(t, 0).Prints(t, thing, "order/"+beside.String()+" released")
+	if r := harness.Run(t.Context(), "release", group(won)).Exits(t, 0).Prints(t, thing); strings.Count(r.Stdout, "order/") != 1 {
+		t.Errorf("not one line for one order: %s", r)
+	}
+	if now := claimOf(t, won); now != nil {
+		t.Errorf("left is %+v", now)
+	}
+	if claimOf(t, beside) == nil || claimOf(t, bid) == nil {
+		t.Error("what others have reserved is gone")
+	}
+	harness.Run(t.Context(), "release", group(won)).Exits(t, 0).Prints(t, "holds nothing")
+}
