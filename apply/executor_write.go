@@ -42,6 +42,9 @@ func (x *executor) sendObject(ctx context.Context, o render.Object, live *unstru
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", o, x.cluster.Explain(err, "patch", o.Kind.Resource()))
 	}
+	if meta.DeletionTimestamp != nil && x.cluster.Waits() {
+		return "", &DeletingError{Object: o, Finalizers: meta.Finalizers}
+	}
 	switch {
 	case live == nil:
 	case meta.ResourceVersion == live.GetResourceVersion():
@@ -149,10 +152,10 @@ func (x *executor) seize(ctx context.Context, o render.Object, live *unstructure
 	})
 }
 
-// pinOf is the resource version to which the write of an object is pinned. Where there is none it is one that
-// no object has: the write then makes the object, and fails on one that is there.
+// pinOf is the resource version to which the write of an object is pinned. Where there is none, or one that goes, it is
+// one that no object has: the write then makes the object, and fails on one that is there.
 func pinOf(live *unstructured.Unstructured) string {
-	if live == nil {
+	if live == nil || live.GetDeletionTimestamp() != nil {
 		return cluster.Unwritten
 	}
 	return live.GetResourceVersion()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -158,6 +159,9 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 		if runs, err = r.runsBeside(ctx, ""); err != nil {
 			return false, err
 		}
+		if r.opts.Wait == 0 || !r.cluster.Waits() { // nobody waits for what is being deleted
+			maps.DeleteFunc(runs, func(_ string, live *workloads.Live) bool { return live.Goes(r.group) })
+		}
 	}
 	if len(objects) == 0 && !holds && definition == nil && len(runs) == 0 {
 		return false, r.unreserveAll(ctx)
@@ -220,30 +224,4 @@ func (r *releasing) tellLeft() {
 	case !r.changed:
 		r.event(Left, "lease", "", r.group.String(), "holds nothing of that name")
 	}
-}
-
-// awaitGone waits for objects that others hold back with a finalizer: as long as they are there
-// they may serve.
-func (r *run) awaitGone(ctx context.Context, objects []owned) error {
-	if r.opts.Wait == 0 {
-		return nil
-	}
-	for _, o := range objects {
-		if len(o.live.GetFinalizers()) == 0 {
-			continue
-		}
-		err := r.poll(ctx, func(ctx context.Context) (bool, error) {
-			now, err := r.cluster.Get(ctx, o.kind, o.live.GetNamespace(), o.live.GetName())
-			return now == nil || now.GetUID() != o.live.GetUID(), err
-		})
-		if errors.Is(err, errTimedOut) {
-			return &TimeoutError{After: r.opts.Wait, Waiting: []string{
-				fmt.Sprintf("%s %s/%s to be gone (finalizers %v); its claim is kept until then", o.kind.Singular, o.live.GetNamespace(), o.live.GetName(), o.live.GetFinalizers()),
-			}}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -177,6 +177,11 @@ func (w *running) Delete(ctx context.Context, o deployed.Object, told string, go
 	return deleting{w.run, Pruned}.Delete(ctx, o, told, goes)
 }
 
+// AwaitGone implements workloads.Writer.
+func (w *running) AwaitGone(ctx context.Context, o deployed.Object) error {
+	return deleting{w.run, Pruned}.AwaitGone(ctx, o)
+}
+
 // Leave implements workloads.Writer.
 func (w *running) Leave(kind kinds.Kind, namespace, name, why string) {
 	w.run.event(Left, kind.Singular, namespace, name, why)
@@ -193,4 +198,12 @@ func (e deleting) Delete(ctx context.Context, o deployed.Object, told string, go
 	return e.run.deleteWhile(ctx, owned{kind: o.Kind, live: o.Live, group: e.run.group}, e.action, told, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
 		return goes(now), nil
 	})
+}
+
+// AwaitGone implements workloads.Deleter.
+func (e deleting) AwaitGone(ctx context.Context, o deployed.Object) error {
+	if e.run.opts.Wait == 0 {
+		return nil
+	}
+	return e.run.awaitDeleted(ctx, o.Kind, o.Live, "the same command goes on")
 }

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -96,10 +97,26 @@ func NamespaceOf(id lease.ID) render.Object {
 	return render.Object{Kind: kinds.Namespace, Name: name, Config: corev1.Namespace(name).WithLabels(state.LeaseNamespaceLabels(id))}
 }
 
-// writeObject applies one object unless the cluster holds it already just so.
-func (r *run) writeObject(ctx context.Context, o render.Object) (Action, error) {
+// writeObject applies one object unless the cluster holds it already just so. One that is being deleted is waited for.
+func (r *run) writeObject(ctx context.Context, o render.Object) (action Action, err error) {
 	live := r.find(o)
-	o, touch := r.touched(o)
+	for {
+		if live, err = r.awaitDeletion(ctx, o, live); err != nil {
+			return "", err
+		}
+		action, err = r.writeOver(ctx, o, live)
+		if _, ok := errors.AsType[*DeletingError](err); !ok || r.opts.Wait == 0 {
+			return action, err
+		}
+		if live, err = r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name); err != nil {
+			return "", err
+		}
+	}
+}
+
+// writeOver applies one object over what is there, unless that is just so.
+func (r *run) writeOver(ctx context.Context, o render.Object, live *unstructured.Unstructured) (Action, error) {
+	o, touch := r.touchedFrom(r.wakes(r.keepTaken(o, live)), live)
 	if !touch && cluster.Unchanged(o, live, r.manager(o)) {
 		return Unchanged, nil
 	}

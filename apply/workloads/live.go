@@ -98,6 +98,11 @@ func Namespaces(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderCon
 	return names, err
 }
 
+// Goes is true where all that the group has applied is being deleted.
+func (l *Live) Goes(g lease.Group) bool {
+	return !slices.ContainsFunc(deployed.Release(l.objects, g), func(o deployed.Object) bool { return o.Live.GetDeletionTimestamp() == nil })
+}
+
 // find is the object of a kind and name, nil where there is none.
 func (l *Live) find(kind kinds.Kind, name string) *unstructured.Unstructured {
 	return l.by[deployed.Key{Kind: kind.Kind, Name: name}]

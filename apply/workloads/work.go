@@ -41,6 +41,8 @@ type Writer interface {
 type Deleter interface {
 	// Delete deletes an object while it may go, pinned to what was read; told goes into the event.
 	Delete(ctx context.Context, o deployed.Object, told string, goes func(now *unstructured.Unstructured) bool) error
+	// AwaitGone waits for an object that is being deleted to be gone. Without the time to wait it does not.
+	AwaitGone(ctx context.Context, o deployed.Object) error
 }
 
 // Work is what is done with what one lease runs.
@@ -85,7 +87,7 @@ func Prepare(c *cluster.Cluster, opts Options, def *lease.Definition, live *Live
 			continue
 		}
 		there := live.find(o.Kind, o.Name)
-		if want := cluster.Rendered(o).Object; there != nil {
+		if want := cluster.Rendered(o).Object; there != nil && there.GetDeletionTimestamp() == nil {
 			o.Config = &unstructured.Unstructured{Object: deployed.LeaveRepeated(deployed.LeaveDropped(want), there.Object)}
 		} else if o.Kind == kinds.StatefulSet {
 			o.Config = &unstructured.Unstructured{Object: deployed.LeaveDropped(want)}
@@ -164,7 +166,7 @@ func remove(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, 
 		if err != nil {
 			return err
 		}
-		if now == nil || now.GetUID() != o.Live.GetUID() {
+		if now == nil || now.GetUID() != o.Live.GetUID() || now.GetDeletionTimestamp() != nil {
 			continue
 		}
 		told := ""
@@ -185,21 +187,35 @@ func remove(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, 
 // else is gone, it calls then with the lease that the Manifest is of.
 func Release(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, live *Live, then func(context.Context, lease.ID) error) error {
 	all := deployed.Release(live.objects, g)
-	for i, o := range all {
-		if o.Kind != kinds.Manifest {
-			continue
-		}
-		if err := remove(ctx, c, by, g, all[:i]); err != nil {
+	last := slices.IndexFunc(all, func(o deployed.Object) bool { return o.Kind == kinds.Manifest })
+	if last < 0 {
+		return end(ctx, c, by, g, all)
+	}
+	if err := end(ctx, c, by, g, all[:last]); err != nil {
+		return err
+	}
+	if id, ok := lease.IDFromLabels(all[last].Live.GetLabels()); ok {
+		if err := then(ctx, id); err != nil {
 			return err
 		}
-		if id, ok := lease.IDFromLabels(o.Live.GetLabels()); ok {
-			if err := then(ctx, id); err != nil {
-				return err
-			}
-		}
-		return remove(ctx, c, by, g, all[i:])
 	}
-	return remove(ctx, c, by, g, all)
+	return end(ctx, c, by, g, all[last:])
+}
+
+// end deletes objects, and waits for those that finalizers keep.
+func end(ctx context.Context, c *cluster.Cluster, by Deleter, g lease.Group, objects []deployed.Object) error {
+	if err := remove(ctx, c, by, g, objects); err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if len(o.Live.GetFinalizers()) == 0 {
+			continue
+		}
+		if err := by.AwaitGone(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // TakenError says that objects which a lease wants are somebody else's.

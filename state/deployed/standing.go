@@ -64,12 +64,13 @@ type Key struct{ Kind, Name string }
 // Key is that of the object.
 func (o Object) Key() Key { return Key{o.Kind.Kind, o.Live.GetName()} }
 
-// ours are the objects that the lease has applied, in the order in which they are to be deleted.
+// ours are the objects that the lease has applied, those that are being deleted with them, in the order in which they are
+// to be deleted.
 func ours(live []Object, g lease.Group) []Object {
 	var out []Object
 	for _, kind := range kinds.RunningEnds {
 		for _, o := range live {
-			if o.Kind == kind && o.Live.GetDeletionTimestamp() == nil && StandingOf(o.Live, g, "") == Ours {
+			if o.Kind == kind && StandingOf(o.Live, g, "") == Ours {
 				out = append(out, o)
 			}
 		}
@@ -83,12 +84,12 @@ func ours(live []Object, g lease.Group) []Object {
 func Unwanted(live []Object, g lease.Group, wanted, keep map[Key]bool, prune bool) []Object {
 	return slices.DeleteFunc(ours(live, g), func(o Object) bool {
 		k := o.Key()
-		return wanted[k] || keep[k] || !prune && !wanted[twin(k)]
+		return o.Live.GetDeletionTimestamp() != nil || wanted[k] || keep[k] || !prune && !wanted[twin(k)]
 	})
 }
 
 // Release are all objects that the lease has applied, in the order in which they are to be deleted: the Manifest last, which
-// tells that there is more.
+// tells that there is more. Those that are being deleted are among them: the lease is released when they are gone.
 func Release(live []Object, g lease.Group) []Object { return ours(live, g) }
 
 // twin is the object that runs the same service in the other way; the zero key where there is none.

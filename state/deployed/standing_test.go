@@ -172,10 +172,10 @@ func TestUnwanted(t *testing.T) {
 	}
 }
 
-// A release takes all that is ours; the Manifest goes last, as it says that there is more.
+// A release takes all that is ours, and waits for what goes already; the Manifest goes last, as it says that there is more.
 func TestRelease(t *testing.T) {
 	got := keys(Release(cluster(t), group))
-	if len(got) != 7 || got[len(got)-1] != "Manifest/ns" || slices.Index(got, "RoleBinding/web") > slices.Index(got, "Role/web") {
+	if len(got) != 8 || !slices.Contains(got, "Deployment/going") || got[len(got)-1] != "Manifest/ns" || slices.Index(got, "RoleBinding/web") > slices.Index(got, "Role/web") {
 		t.Errorf("it releases %q", got)
 	}
 }

@@ -1,0 +1,78 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// DeletingError says that an object which was to be written is being deleted: finalizers keep it until then.
+type DeletingError struct {
+	Object     render.Object
+	Finalizers []string
+}
+
+func (e *DeletingError) Error() string {
+	return fmt.Sprintf("%s in namespace %s is being deleted (finalizers %v); apply again when it is gone", e.Object, e.Object.Namespace, e.Finalizers)
+}
+
+// awaitGone waits for objects that others hold back with a finalizer: as long as they are there
+// they may serve.
+func (r *run) awaitGone(ctx context.Context, objects []owned) error {
+	if r.opts.Wait == 0 {
+		return nil
+	}
+	for _, o := range objects {
+		if len(o.live.GetFinalizers()) == 0 {
+			continue
+		}
+		if err := r.awaitDeleted(ctx, o.kind, o.live, "its claim is kept until then"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitDeleted waits until an object is not there any more, or is another one of its name. Until says what happens then.
+func (r *run) awaitDeleted(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, until string) error {
+	last := live
+	err := r.poll(ctx, func(ctx context.Context) (bool, error) {
+		now, err := r.cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
+		if err != nil || now == nil || now.GetUID() != live.GetUID() {
+			return err == nil, err
+		}
+		last = now
+		return false, nil
+	})
+	if errors.Is(err, errTimedOut) {
+		return &TimeoutError{After: r.opts.Wait, Waiting: []string{
+			fmt.Sprintf("%s %s/%s to be gone (finalizers %v); %s", kind.Singular, live.GetNamespace(), live.GetName(), last.GetFinalizers(), until),
+		}}
+	}
+	return err
+}
+
+// awaitDeletion is what there is of an object when none that is being deleted is in its place any more: what is written
+// to such a one goes with it.
+func (r *run) awaitDeletion(ctx context.Context, o render.Object, live *unstructured.Unstructured) (_ *unstructured.Unstructured, err error) {
+	for live != nil && live.GetDeletionTimestamp() != nil {
+		switch {
+		case !r.cluster.Waits():
+			return nil, nil //nolint:nilnil // it would be gone
+		case r.opts.Wait == 0:
+			return nil, &DeletingError{Object: o, Finalizers: live.GetFinalizers()}
+		}
+		if err := r.awaitDeleted(ctx, o.Kind, live, "it is being deleted, and is made anew then"); err != nil {
+			return nil, err
+		}
+		if live, err = r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name); err != nil {
+			return nil, err
+		}
+	}
+	return live, nil
+}
