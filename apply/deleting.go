@@ -21,20 +21,15 @@ func (e *DeletingError) Error() string {
 	return fmt.Sprintf("%s in namespace %s is being deleted (finalizers %v); apply again when it is gone", e.Object, e.Object.Namespace, e.Finalizers)
 }
 
-// awaitGone waits for objects that others hold back with a finalizer: as long as they are there
-// they may serve.
-func (r *run) awaitGone(ctx context.Context, objects []owned) error {
-	if r.opts.Wait == 0 {
-		return nil
-	}
-	for _, o := range objects {
-		if len(o.live.GetFinalizers()) == 0 {
-			continue
-		}
+// awaitGone waits for what the run has deleted, and what others hold back with a finalizer: as long as it is there it may
+// serve, and its claims are kept.
+func (r *run) awaitGone(ctx context.Context) error {
+	for _, o := range r.leaving {
 		if err := r.awaitDeleted(ctx, o.kind, o.live, "its claim is kept until then"); err != nil {
 			return err
 		}
 	}
+	r.leaving = nil
 	return nil
 }
 

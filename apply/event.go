@@ -180,10 +180,14 @@ func (e *ExhaustedError) Error() string {
 
 // TimeoutError says what had not happened when the time to wait was over.
 type TimeoutError struct {
+	// After is how long that was: zero where it was only looked at.
 	After   time.Duration
 	Waiting []string
 }
 
 func (e *TimeoutError) Error() string {
+	if e.After == 0 {
+		return "not waited for:\n  " + strings.Join(e.Waiting, "\n  ")
+	}
 	return fmt.Sprintf("timed out after %s waiting for:\n  %s", e.After, strings.Join(e.Waiting, "\n  "))
 }

@@ -50,6 +50,8 @@ type executor struct {
 	made    []madeObject
 	altered []alteredObject
 	removed map[types.UID]bool
+	// leaving are the objects among the deleted that finalizers keep, until they are seen to be gone.
+	leaving []owned
 	// unsure are objects, by what they are called, of which no answer says whether this work has made them.
 	unsure map[string]bool
 	// takenBack are the kinds of the objects that were made and taken back.

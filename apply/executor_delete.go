@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
@@ -31,6 +32,7 @@ func (x *executor) deleteWhile(ctx context.Context, o owned, action Action, told
 			err := x.cluster.DeletePinned(ctx, o.kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion())
 			if err == nil {
 				x.removed[live.GetUID()] = true
+				x.leaves(o.kind, live)
 				x.event(action, o.kind.Singular, live.GetNamespace(), live.GetName(), told)
 			}
 			return x.cluster.Explain(err, "delete", o.kind.Resource())
@@ -40,6 +42,13 @@ func (x *executor) deleteWhile(ctx context.Context, o owned, action Action, told
 		return fmt.Errorf("%s %s/%s changes faster than it can be deleted; try again", o.kind.Singular, o.live.GetNamespace(), o.live.GetName())
 	}
 	return err
+}
+
+// leaves notes an object that was deleted, and that finalizers keep.
+func (x *executor) leaves(kind kinds.Kind, live *unstructured.Unstructured) {
+	if len(live.GetFinalizers()) > 0 {
+		x.leaving = append(x.leaving, owned{kind: kind, live: live, group: x.group})
+	}
 }
 
 // madeObject is an object that a run has created.
@@ -99,6 +108,7 @@ func (x *executor) retractOne(ctx context.Context, m madeObject) (err error) {
 			return func(ctx context.Context) error {
 				err := x.cluster.DeletePinned(ctx, o.Kind, o.Namespace, o.Name, m.uid, now.GetResourceVersion())
 				if err == nil {
+					x.leaves(o.Kind, now)
 					x.event(Deleted, o.Kind.Singular, o.Namespace, o.Name, "taken back")
 				}
 				return err

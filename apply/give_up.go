@@ -51,6 +51,12 @@ func (r *run) leaveClaims(ctx context.Context, s *snapshot, drop func(*state.Cla
 			claims = append(claims, c)
 		}
 	}
+	if len(claims) == 0 {
+		return nil
+	}
+	if err := r.awaitGone(ctx); err != nil {
+		return err
+	}
 	slices.SortFunc(claims, func(a, b *state.Claim) int { return -stateCompare(a, b) })
 	for _, c := range claims {
 		used, by, err := r.usedParts(ctx, c)

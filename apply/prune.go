@@ -22,8 +22,7 @@ type owned struct {
 
 // prune removes what the lease no longer defines: objects first, the claims they rest on last.
 func (r *run) prune(ctx context.Context, desired []render.Object) error {
-	removed, err := r.pruneObjects(ctx, r.snapshot, desired)
-	if err != nil {
+	if err := r.pruneObjects(ctx, r.snapshot, desired); err != nil {
 		return err
 	}
 	drop := func(c *state.Claim, p state.Part) bool {
@@ -38,34 +37,29 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 	if err := r.removeStrays(ctx, desired); err != nil {
 		return err
 	}
-	if err := r.awaitGone(ctx, recordsAmong(removed)); err != nil {
-		return err
-	}
 	return r.leaveSeen(ctx, Pruned, func(ctx context.Context, now *snapshot) (func(*state.Claim, state.Part) bool, error) {
-		_, err := r.pruneObjects(ctx, now, desired)
-		return drop, err
+		return drop, r.pruneObjects(ctx, now, desired)
 	}, drop)
 }
 
 // pruneObjects removes the objects of a snapshot that the lease no longer defines.
-func (r *run) pruneObjects(ctx context.Context, s *snapshot, desired []render.Object) (removed []owned, err error) {
+func (r *run) pruneObjects(ctx context.Context, s *snapshot, desired []render.Object) error {
 	keep := map[string]bool{}
 	for _, o := range desired {
 		keep[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
 	}
-	going, err := r.keepForOthers(ctx, slices.DeleteFunc(slices.Clone(s.written[r.group]), func(o owned) bool {
+	unwanted, err := r.keepForOthers(ctx, slices.DeleteFunc(slices.Clone(s.written[r.group]), func(o owned) bool {
 		return keep[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] || r.removed[o.live.GetUID()] || r.stays(o)
 	}))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, o := range going {
+	for _, o := range unwanted {
 		if err := r.removeWhile(ctx, o, Pruned, "", r.unwanted(o)); err != nil {
-			return removed, err
+			return err
 		}
-		removed = append(removed, o)
 	}
-	return removed, nil
+	return nil
 }
 
 // removes is true for objects of another group that a run may remove from what it holds: all where it prunes, else

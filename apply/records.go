@@ -28,11 +28,6 @@ func (o owned) recordOf() string {
 	return view.RecordHost(o.live)
 }
 
-// recordsAmong are the DNS records among objects.
-func recordsAmong(objects []owned) []owned {
-	return slices.DeleteFunc(slices.Clone(objects), func(o owned) bool { return o.recordOf() == "" })
-}
-
 // recordWork is a run's work on the DNS records of its lease.
 type recordWork struct {
 	// objects are the lease's records, unknown its hosts whose record has no value yet.

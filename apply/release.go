@@ -180,7 +180,7 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 	if err := r.removeFormer(ctx, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, Deleted); err != nil {
 		return false, err
 	}
-	if err := r.awaitGone(ctx, objects); err != nil {
+	if err := r.awaitGone(ctx); err != nil {
 		return false, err
 	}
 	if err := r.awaitUnserved(ctx, r.snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }); err != nil {

@@ -322,7 +322,7 @@ func TestClaimOutlivesRecord(t *testing.T) {
 	o.SetFinalizers(nil)
 	update(t, "extension", dnsRecords, o)
 	extend(t, id, "")
-	u.do(t, "apply", "-f", define(t, id, web(stays)), "--wait=false").Prints(t, "host/"+goes+" pruned")
+	u.do(t, "apply", "-f", define(t, id, web(stays))).Prints(t, "host/"+goes+" pruned")
 	absent(t, claims, ledger, goes)
 }
 

@@ -1,0 +1,61 @@
+package verbs
+
+import (
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/test/harness"
+)
+
+// A claim is kept as long as a route for it is there, however it is given up, and whether or not the command waits: another
+// finalizer than a record's keeps it as well. The same command goes on.
+func TestClaimOutlivesRoute(t *testing.T) {
+	t.Parallel()
+	goes, stays := "goes."+newDomain(), "stays."+newDomain()
+	id, other := leaseOf(newOwner(), 1), leaseOf(newOwner(), 2)
+	both, one := define(t, id, web("web", 80, goes, stays)), define(t, id, web("web", 80, stays))
+	ends := map[string][]string{
+		"pruned":   {"apply", "-f", one, "--assume-serving"},
+		"released": {"release", id.String(), goes},
+		"all":      {"release", id.String()},
+	}
+	for _, name := range []string{"pruned", "released", "all"} {
+		t.Run(name, func(t *testing.T) {
+			mustRun(t, 0, "apply", "-f", both, "--wait=false")
+			change(t, ingresses, id.Namespace(), goes, func(o *object) { o.SetFinalizers([]string{"example.com/held"}) })
+			kept := "ingress " + id.Namespace() + "/" + goes + " to be gone (finalizers [example.com/held]); its claim is kept until then"
+			mustRun(t, 5, append(ends[name], "--wait=false")...).Says(t, "not waited for:", kept)
+			mustRun(t, 5, append(ends[name], "--timeout=1s")...).Says(t, "timed out after 1s", kept)
+			mustRun(t, 4, "reserve", "--lease", other.String(), goes)
+			change(t, ingresses, id.Namespace(), goes, func(o *object) { o.SetFinalizers(nil) })
+			mustRun(t, 0, append(ends[name], "--wait=false")...)
+			mustRun(t, 0, "reserve", "--lease", other.String(), goes)
+			mustRun(t, 0, "release", other.String())
+		})
+	}
+}
+
+// What a run makes, and has to take back, may have got a finalizer by then: its claim is kept as long as it is there.
+func TestClaimOutlivesWhatIsTakenBack(t *testing.T) {
+	t.Parallel()
+	domain := newDomain()
+	first, second := "a."+domain, "b."+domain
+	id, other := leaseOf(newOwner(), 1), leaseOf(newOwner(), 2)
+	hold := func(finalizers ...string) {
+		change(t, ingresses, id.Namespace(), first, func(o *object) { o.SetFinalizers(finalizers) })
+	}
+	p := startProxy(t, nil)
+	p.before = func(request string) {
+		if request == "PATCH ingresses/"+second {
+			hold("example.com/held")
+			harness.Create(t, "somebody", ingresses, `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: `+second+`, namespace: `+id.Namespace()+`},
+				spec: {ingressClassName: other, defaultBackend: {service: {name: web, port: {number: 80}}}}}`)
+		}
+	}
+	runAs(t.Context(), p.kubeconfig, "apply", "-f", define(t, id, web("web", 80, first, second)), "--concurrency=1", "--timeout=1s").Exits(t, 1).
+		Says(t, "host "+first+" is kept: it waits for ingress "+id.Namespace()+"/"+first+" to be gone (finalizers [example.com/held])")
+	mustRun(t, 4, "reserve", "--lease", other.String(), first)
+	mustRun(t, 0, "reserve", "--lease", other.String(), second)
+	hold()
+	mustRun(t, 0, "release", id.String()).Prints(t, "host/"+first+" released")
+	mustRun(t, 0, "reserve", "--lease", other.String(), first)
+}
