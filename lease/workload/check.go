@@ -128,7 +128,14 @@ func checkEnv(entry string) error {
 	return nil
 }
 
+// longestStateful is the length of the longest service name that a StatefulSet can always make pods for: each is labelled with
+// the name of a revision, which is that of the StatefulSet, a "-" and up to 10 characters (kubernetes/kubernetes#64023).
+const longestStateful = validation.LabelValueMaxLength - 11
+
 func (c *checker) volumes(s *lease.Workload) {
+	if len(s.Name) > longestStateful && slices.ContainsFunc(s.Resources.Volumes, resources.Volume.Persistent) {
+		c.Warn(s.At, "service %q: its name has %d characters, and with persistent storage Kubernetes may refuse its pods; with %d it does not", s.Name, len(s.Name), longestStateful)
+	}
 	seen := map[string]bool{}
 	for _, v := range s.Resources.Volumes {
 		if seen[v.Name] {

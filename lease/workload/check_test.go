@@ -65,6 +65,12 @@ func TestCheck(t *testing.T) {
 			w.Name, d.Services = long, nil
 			w.Resources.Volumes, w.Params = nil, nil
 		}, ""},
+		"long name of a service with persistent storage": {func(d *lease.Definition, w *lease.Workload) {
+			w.Name, d.Services = long[:53], nil
+		}, "its name has 53 characters, and with persistent storage"},
+		"the longest name of one": {func(d *lease.Definition, w *lease.Workload) {
+			w.Name, d.Services = long[:52], nil
+		}, ""},
 		"services alike": {func(d *lease.Definition, w *lease.Workload) {
 			d.Workloads.Services = append(d.Workloads.Services, *w)
 		}, `two services named "web"`},
