@@ -55,18 +55,15 @@ func (c *console) end(ctx context.Context, err error) int {
 	for _, e := range rest {
 		code = max(code, c.print(c.ofLease(e)))
 	}
-	isRead := c.keepsNothing && !each // which an interrupt ends whole: nothing is to be said of a part
-	if end.err != nil && (!isRead || ctx.Err() == nil || !errors.Is(end.err, context.Canceled)) {
+	told := end.err != nil && !(ctx.Err() != nil && isInterrupt(end.err))
+	if told {
 		code = max(code, c.printEnding(end))
 	}
 	if _, ok := errors.AsType[*diffError](err); ok {
 		code = exitDiff
 	}
-	switch {
-	case end.works > 0 && each && c.leases > 1:
-		fmt.Fprintf(c.ErrOut, "It ended the work on %d of %s; %d were done.\n", end.works, count(c.leases, "lease"), max(c.leases-end.failed, 0))
-	case end.works > 1:
-		fmt.Fprintf(c.ErrOut, "It ended the work on %s.\n", count(end.works, "lease"))
+	if told || ctx.Err() == nil {
+		c.printWorks(end, each)
 	}
 	if ctx.Err() != nil {
 		code = exitInterrupted
@@ -74,6 +71,9 @@ func (c *console) end(ctx context.Context, err error) int {
 			code = by.exitCode()
 		}
 		fmt.Fprintln(c.ErrOut, "Interrupted."+c.goOn())
+		if !told {
+			c.printWorks(end, each)
+		}
 	}
 	return code
 }

@@ -50,6 +50,15 @@ func isEnding(err error) bool {
 	return (errors.Is(err, context.Canceled) || cluster.IsAway(err)) && !ok
 }
 
+// isInterrupt is true for an error that says no more than that the command was interrupted.
+func isInterrupt(err error) bool {
+	several, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](err)
+	return errors.Is(err, context.Canceled) && (!ok || len(several.Unwrap()) == 1)
+}
+
 func (e *ending) add(err error, of *apply.LeaseError) {
 	if of != nil {
 		e.done, err = append(e.done, of.Done...), of.Err
@@ -59,6 +68,16 @@ func (e *ending) add(err error, of *apply.LeaseError) {
 	e.unchanged = e.unchanged && isAway && away.Unchanged
 	if e.err == nil || isAway && !cluster.IsAway(e.err) {
 		e.err = err
+	}
+}
+
+// printWorks says on how many leases the work was ended. Each is true where leases failed each for itself.
+func (c *console) printWorks(end ending, each bool) {
+	switch {
+	case end.works > 0 && each && c.leases > 1:
+		fmt.Fprintf(c.ErrOut, "It ended the work on %d of %s; %d were done.\n", end.works, count(c.leases, "lease"), max(c.leases-end.failed, 0))
+	case end.works > 1:
+		fmt.Fprintf(c.ErrOut, "It ended the work on %s.\n", count(end.works, "lease"))
 	}
 }
 
