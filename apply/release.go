@@ -159,7 +159,7 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 		if runs, err = r.runsBeside(ctx, ""); err != nil {
 			return false, err
 		}
-		if r.opts.Wait == 0 || !r.cluster.Waits() { // nobody waits for what is being deleted
+		if !r.cluster.Waits() { // what is being deleted would be gone
 			maps.DeleteFunc(runs, func(_ string, live *workloads.Live) bool { return live.Goes(r.group) })
 		}
 	}

@@ -202,8 +202,5 @@ func (e deleting) Delete(ctx context.Context, o deployed.Object, told string, go
 
 // AwaitGone implements workloads.Deleter.
 func (e deleting) AwaitGone(ctx context.Context, o deployed.Object) error {
-	if e.run.opts.Wait == 0 {
-		return nil
-	}
 	return e.run.awaitDeleted(ctx, o.Kind, o.Live, "the same command goes on")
 }

@@ -41,7 +41,7 @@ type Writer interface {
 type Deleter interface {
 	// Delete deletes an object while it may go, pinned to what was read; told goes into the event.
 	Delete(ctx context.Context, o deployed.Object, told string, goes func(now *unstructured.Unstructured) bool) error
-	// AwaitGone waits for an object that is being deleted to be gone. Without the time to wait it does not.
+	// AwaitGone waits for an object that is being deleted to be gone.
 	AwaitGone(ctx context.Context, o deployed.Object) error
 }
 
