@@ -109,3 +109,32 @@ func TestReservedIsPlanned(t *testing.T) {
 	x.do(t, 4, "apply", "--dry-run=client")
 	harness.Run(t.Context(), "release", x.String()).Exits(t, 0)
 }
+
+// A lease whose order has reserved something, and whose apply is killed at any of its writes, is released whole: nothing runs,
+// nothing is held, and what was reserved is the bid's still, or given up, but never the lease's.
+func TestKilledAndReleased(t *testing.T) {
+	harness.Node(t, harness.NewHost("node"), nil, harness.Amounts("16", "64Gi"))
+	for _, after := range []bool{false, true} {
+		k := newKiller(t)
+		for nth := int64(1); ; nth++ {
+			x := newTenant().web("web:1")
+			order := x.Order().String()
+			harness.Run(t.Context(), "reserve", "--order", order, "-f", x.sdl(t), "--expires", "5m").Exits(t, 0)
+			killed := k.run(t, nth, after, x.args(t, "apply", "--wait=false", "--concurrency=1"))
+			silent(t, harness.Run(t.Context(), "release", x.String(), "--assume-crashed").Exits(t, 0))
+			if got := names(x.objects(t)); len(got) > 0 {
+				t.Errorf("killed at write %d: left are %q", nth, got)
+			}
+			if r := harness.Run(t.Context(), "state", "orders", "-o", "json").Exits(t, 0); strings.Contains(r.Stdout, x.Owner) && strings.Contains(r.Stdout, x.Provider) {
+				t.Errorf("killed at write %d: the lease still holds: %s", nth, r)
+			}
+			if r := harness.Run(t.Context(), "explain", x.host); strings.Contains(r.Stdout, x.Owner) {
+				t.Errorf("killed at write %d: %s", nth, r)
+			}
+			harness.Run(t.Context(), "unreserve", "--order", order, "--ignore-not-found").Exits(t, 0)
+			if !killed {
+				break
+			}
+		}
+	}
+}
