@@ -55,7 +55,7 @@ func (c *console) end(ctx context.Context, err error) int {
 	for _, e := range rest {
 		code = max(code, c.print(c.ofLease(e)))
 	}
-	told := end.err != nil && !(ctx.Err() != nil && isInterrupt(end.err))
+	told := end.err != nil && (ctx.Err() == nil || !isInterrupt(end.err))
 	if told {
 		code = max(code, c.printEnding(end))
 	}
