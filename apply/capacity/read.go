@@ -26,7 +26,7 @@ const Requests = 12
 // running selects the pods that request something of a node.
 const running = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 
-// Read adds to the fold the nodes, pods and volumes of a cluster, each list page by page. Of pods, which are many, only
+// Read adds to the fold the nodes, pods, volumes and Services of a cluster, each list page by page. Of pods, which are many, only
 // sums are kept.
 func Read(ctx context.Context, c *cluster.Cluster, fold *observed.Fold) error {
 	r := reader{cluster: c, fold: fold}
@@ -55,6 +55,11 @@ func Read(ctx context.Context, c *cluster.Cluster, fold *observed.Fold) error {
 	group.Go(func() error {
 		return list(ctx, &r, "csistoragecapacities", observed.CSICapacities, "", func() *storagev1.CSIStorageCapacityList { return &storagev1.CSIStorageCapacityList{} }, func(l *storagev1.CSIStorageCapacityList) {
 			each(l.Items, r.fold.CSICapacity)
+		})
+	})
+	group.Go(func() error {
+		return list(ctx, &r, "services", observed.Services, "", func() *corev1.ServiceList { return &corev1.ServiceList{} }, func(l *corev1.ServiceList) {
+			each(l.Items, r.fold.Service)
 		})
 	})
 	return group.Wait()

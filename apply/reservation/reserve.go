@@ -161,7 +161,7 @@ func (r *run) readRoom(ctx context.Context) error {
 		return nil
 	}
 	var fold observed.Fold
-	pools, err := readThere(ctx, r.cluster, &fold, r.group.Addresses() > 0)
+	pools, err := readThere(ctx, r.cluster, r.cfg, &fold, r.group.Addresses() > 0)
 	if err != nil {
 		return err
 	}
@@ -215,6 +215,6 @@ func (r *run) part(grant inventory.Grant, hold inventory.Hold, now time.Time) *r
 			p.Params[id] = chosen
 		}
 	}
-	p.HTTP, p.RandomPorts = reserved.Endpoints(r.group)
+	p.HTTP = reserved.HTTP(r.group)
 	return p
 }

@@ -34,7 +34,7 @@ func ReadRoom(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 		return err
 	})
 	group.Go(func() (err error) {
-		pools, err = readThere(listCtx, c, &fold, true)
+		pools, err = readThere(listCtx, c, cfg, &fold, true)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -65,7 +65,8 @@ func Usage(ctx context.Context, c *cluster.Cluster, look ledger.Look) (observed.
 
 // readThere reads what there is apart from the ledger; where addresses are asked for, MetalLB's pools and what it has
 // granted are what it returns.
-func readThere(ctx context.Context, c *cluster.Cluster, fold *observed.Fold, addresses bool) (pools view.Contents, err error) {
+func readThere(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, fold *observed.Fold, addresses bool) (pools view.Contents, err error) {
+	fold.NodePorts(cfg.Workloads.NodePorts.First, cfg.Workloads.NodePorts.Last)
 	group, ctx := parallel.WithContext(ctx)
 	group.Go(func() error { return capacity.Read(ctx, c, fold) })
 	if addresses {

@@ -129,7 +129,12 @@ type Workloads struct {
 	ImagePullSecret string
 	// APIServers are the addresses of the cluster's API servers, for services that may read of it.
 	APIServers []netip.AddrPort
+	// NodePorts are those that the cluster gives Services: the API servers' --service-node-port-range.
+	NodePorts PortRange
 }
+
+// PortRange is a range of ports, both ends in it.
+type PortRange struct{ First, Last uint16 }
 
 // Limits bound what is read, and what one lease may have. Their defaults are far above what providers
 // and tenants have.
@@ -187,7 +192,7 @@ func Default() *ProviderConfig {
 			Listeners: Listeners{HTTP: []string{"http"}, HTTPS: []string{"https-wildcard", "https-custom"}}},
 		Hosts:        Hosts{NamespaceOwnership: true},
 		CommitLevels: CommitLevels{CPU: 1, GPU: 1, Memory: 1, Storage: 1},
-		Workloads:    Workloads{NetworkPolicies: true},
+		Workloads:    Workloads{NetworkPolicies: true, NodePorts: PortRange{30000, 32767}},
 		Limits:       Limits{DocumentSize: document.DefaultSize, InputSize: 256 << 20, Services: 1000, Hosts: 5000, Ports: 5000},
 		IP: IP{
 			Mode: ModeRange, Families: []Family{IPv4}, Pool: "default",

@@ -28,7 +28,7 @@ var (
 	zoneKeys     = []string{"domain", "zone", "region", "secretRef"}
 	secretKeys   = []string{"name", "namespace"}
 	commitKeys   = []string{"cpu", "gpu", "memory", "storage"}
-	workloadKeys = []string{"enabled", "networkPolicies", "strictNetworkPolicies", "publicHostname", "imagePullSecret", "apiServers"}
+	workloadKeys = []string{"enabled", "networkPolicies", "strictNetworkPolicies", "publicHostname", "imagePullSecret", "apiServers", "nodePorts"}
 	limitKeys    = []string{"documentSize", "inputSize", "services", "hosts", "ports"}
 	shardKeys    = []string{"name", "selector", "namespaceSelector"}
 )

@@ -58,6 +58,7 @@ func TestReadFull(t *testing.T) {
 		Workloads: Workloads{
 			Enabled: true, StrictNetworkPolicies: true, NetworkPolicies: true, PublicHostname: "provider.example.net", ImagePullSecret: "regcred",
 			APIServers: []netip.AddrPort{netip.MustParseAddrPort("10.1.0.10:6443"), netip.MustParseAddrPort("[fd00::12]:443")},
+			NodePorts:  PortRange{31000, 31999},
 		},
 		Limits: Limits{DocumentSize: 1 << 20, InputSize: 64 << 20, Services: 10, Hosts: 20, Ports: 30},
 	}

@@ -1,8 +1,12 @@
 package config
 
 import (
+	"fmt"
 	"net/netip"
+	"strconv"
+	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
@@ -28,4 +32,20 @@ func readWorkloads(c document.Cursor, w *Workloads) {
 		}
 		w.APIServers = append(w.APIServers, netip.AddrPortFrom(address.Addr().Unmap(), address.Port()))
 	}
+	readPorts(m.Get("nodePorts"), &w.NodePorts)
+}
+
+// readPorts reads a range of ports as kube-apiserver's --service-node-port-range has it.
+func readPorts(c document.Cursor, r *PortRange) {
+	var written string
+	text(c, &written, func(s string) error {
+		first, last, _ := strings.Cut(s, "-")
+		from, errFrom := strconv.ParseUint(first, 10, 16)
+		to, errTo := strconv.ParseUint(last, 10, 16)
+		if errFrom != nil || errTo != nil || from == 0 || from > to {
+			return fmt.Errorf("%q is not a range of ports, such as 30000-32767", lease.Clip(s))
+		}
+		*r = PortRange{uint16(from), uint16(to)}
+		return nil
+	})
 }

@@ -72,6 +72,9 @@ type Storage struct {
 type Cluster struct {
 	Nodes   []Node    `json:"nodes"`
 	Storage []Storage `json:"storage"`
+	// NodePorts are those that Services can get; nil where nobody says how many there are, which limits nothing, as with
+	// Akash's provider.
+	NodePorts *Amount `json:"node_ports,omitempty"`
 }
 
 // Addresses are those that can be leased.

@@ -24,7 +24,12 @@ func New(cluster Cluster, addresses *Addresses, levels Levels) *Inventory {
 
 // copied has amounts of its own; what is never changed is shared.
 func (c Cluster) copied() Cluster {
-	return Cluster{Nodes: slices.Clone(c.Nodes), Storage: slices.Clone(c.Storage)}
+	out := Cluster{Nodes: slices.Clone(c.Nodes), Storage: slices.Clone(c.Storage)}
+	if c.NodePorts != nil {
+		ports := *c.NodePorts
+		out.NodePorts = &ports
+	}
+	return out
 }
 
 // Reservation was made earlier.
@@ -96,7 +101,10 @@ func (i *Inventory) freeAddresses() uint64 {
 // fit places a group whose amounts are committed. It works on a copy, which becomes the inventory if all fits.
 func (i *Inventory) fit(g Group) (Grant, *Refusal) {
 	trial := i.cluster.copied()
-	grant := Grant{Resources: make([]Granted, len(g.Resources))}
+	grant := Grant{Resources: make([]Granted, len(g.Resources)), NodePorts: g.NodePorts()}
+	if ports := trial.NodePorts; ports != nil && !ports.Take(grant.NodePorts) {
+		return Grant{}, &Refusal{Reason: InsufficientCapacity, Lack: Lack{What: LackNodePorts, Wanted: grant.NodePorts, Left: ports.Available()}}
+	}
 	for n := len(g.Resources) - 1; n >= 0; n-- { // from the last to the first, as Akash's provider does
 		granted, refusal := trial.place(g.Resources[n])
 		if refusal != nil {

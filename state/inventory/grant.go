@@ -24,8 +24,8 @@ type SchedulerGPU struct {
 type Grant struct {
 	// Resources are those of the group, in its order.
 	Resources []Granted
-	// Addresses is how many addresses it takes.
-	Addresses uint64
+	// Addresses is how many addresses it takes, NodePorts how many node ports.
+	Addresses, NodePorts uint64
 }
 
 // Granted is what one resource of a group is given, after commit levels.

@@ -55,12 +55,24 @@ type Endpoint struct {
 // EndpointKind is what an endpoint needs.
 type EndpointKind string
 
-// The kinds of endpoint. Shared HTTP and random ports never limit.
+// The kinds of endpoint. Shared HTTP never limits, random ports only where it is known how many there are.
 const (
 	SharedHTTP EndpointKind = "SHARED_HTTP"
 	RandomPort EndpointKind = "RANDOM_PORT"
 	LeasedIP   EndpointKind = "LEASED_IP"
 )
+
+// NodePorts is how many node ports a group wants: one for each RANDOM_PORT endpoint. Replicas share them.
+func (g Group) NodePorts() (ports uint64) {
+	for _, r := range g.Resources {
+		for _, e := range r.Endpoints {
+			if e.Kind == RandomPort {
+				ports++
+			}
+		}
+	}
+	return ports
+}
 
 // Addresses is how many addresses a group wants: the different sequence numbers of its LEASED_IP endpoints. Replicas
 // share them.

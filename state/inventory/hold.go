@@ -10,13 +10,14 @@ type Hold struct {
 	// Nodes is what it takes of each node, Storage of each class of persistent volumes, in bytes.
 	Nodes   map[string]Amounts `json:"nodes,omitempty"`
 	Storage map[string]uint64  `json:"storage,omitempty"`
-	// Addresses is how many addresses it takes.
+	// Addresses is how many addresses it takes, NodePorts how many node ports.
 	Addresses uint64 `json:"addresses,omitempty"`
+	NodePorts uint64 `json:"nodePorts,omitempty"`
 }
 
 // Hold is what a group that was granted takes. The group is as it was asked for.
 func (g Grant) Hold(asked Group) Hold {
-	h := Hold{Nodes: map[string]Amounts{}, Storage: map[string]uint64{}, Addresses: g.Addresses}
+	h := Hold{Nodes: map[string]Amounts{}, Storage: map[string]uint64{}, Addresses: g.Addresses, NodePorts: g.NodePorts}
 	for i, r := range g.Resources {
 		one := Amounts{CPU: r.CPU, Memory: r.Memory, GPU: r.GPUUnits}
 		for k, v := range asked.Resources[i].Storage {
@@ -56,12 +57,18 @@ func (c Cluster) Less(holds ...Hold) Cluster {
 				c.Storage[i].give(h.Storage[class])
 			}
 		}
+		if c.NodePorts != nil {
+			c.NodePorts.give(h.NodePorts)
+		}
 	}
 	return c
 }
 
 // Has is true where the cluster has room for what is held, each node and each class by itself.
 func (c Cluster) Has(h Hold) bool {
+	if c.NodePorts != nil && h.NodePorts > c.NodePorts.Available() {
+		return false
+	}
 	for name, a := range h.Nodes {
 		i := slices.IndexFunc(c.Nodes, func(n Node) bool { return n.Name == name })
 		if i < 0 || !c.Nodes[i].has(a) {
@@ -89,7 +96,10 @@ func (h Hold) Larger(other Hold) Hold {
 
 // Minus is what a hold takes beyond another.
 func (h Hold) Minus(other Hold) Hold {
-	out := Hold{Nodes: map[string]Amounts{}, Storage: map[string]uint64{}, Addresses: minus(h.Addresses, other.Addresses)}
+	out := Hold{
+		Nodes: map[string]Amounts{}, Storage: map[string]uint64{},
+		Addresses: minus(h.Addresses, other.Addresses), NodePorts: minus(h.NodePorts, other.NodePorts),
+	}
 	for name, a := range h.Nodes {
 		out.Nodes[name] = a.Minus(other.Nodes[name])
 	}
@@ -100,7 +110,10 @@ func (h Hold) Minus(other Hold) Hold {
 }
 
 func (h Hold) plus(other Hold) Hold {
-	out := Hold{Nodes: maps.Clone(h.Nodes), Storage: maps.Clone(h.Storage), Addresses: Sum(h.Addresses, other.Addresses)}
+	out := Hold{
+		Nodes: maps.Clone(h.Nodes), Storage: maps.Clone(h.Storage),
+		Addresses: Sum(h.Addresses, other.Addresses), NodePorts: Sum(h.NodePorts, other.NodePorts),
+	}
 	for name, a := range other.Nodes {
 		if out.Nodes == nil {
 			out.Nodes = map[string]Amounts{}

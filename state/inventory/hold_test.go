@@ -36,15 +36,16 @@ func TestAHoldIsWhatWasTaken(t *testing.T) {
 
 func TestHold(t *testing.T) {
 	asked := inventory.Group{Resources: []inventory.Resource{{ID: 1, Count: 2, CPU: 3, Memory: 5, GPU: inventory.GPU{Units: 1, Attributes: []string{"vendor/nvidia/model/*"}}, Storage: []inventory.Volume{
-		{Size: 10}, {Size: 20}, {Size: 7, Attributes: inventory.VolumeAttributes{Class: "ram", Persistent: "false"}}, {Size: 100, Attributes: inventory.VolumeAttributes{Class: "beta2", Persistent: "true"}}}}}}
+		{Size: 10}, {Size: 20}, {Size: 7, Attributes: inventory.VolumeAttributes{Class: "ram", Persistent: "false"}}, {Size: 100, Attributes: inventory.VolumeAttributes{Class: "beta2", Persistent: "true"}}},
+		Endpoints: []inventory.Endpoint{{Kind: inventory.RandomPort}, {Kind: inventory.SharedHTTP}, {Kind: inventory.RandomPort}}}}}
 	room := inventory.Amount{Allocatable: 1000}
 	node := inventory.Node{Name: "n1", CPU: room, Memory: room, EphemeralStorage: room, GPU: room, StorageClasses: []string{"beta2"}, Cards: []inventory.Card{{Vendor: "nvidia", Name: "t4"}}}
-	cluster := inventory.Cluster{Nodes: []inventory.Node{node}, Storage: []inventory.Storage{{Class: "beta2", Amount: room}}}
+	cluster := inventory.Cluster{Nodes: []inventory.Node{node}, Storage: []inventory.Storage{{Class: "beta2", Amount: room}}, NodePorts: &inventory.Amount{Allocatable: 1000}}
 	grant, refusal := inventory.New(cluster, nil, inventory.Levels{}).Reserve(asked)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	want := inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 6, Memory: 24, EphemeralStorage: 60, GPU: 2}}, Storage: map[string]uint64{"beta2": 200}}
+	want := inventory.Hold{Nodes: map[string]inventory.Amounts{"n1": {CPU: 6, Memory: 24, EphemeralStorage: 60, GPU: 2}}, Storage: map[string]uint64{"beta2": 200}, NodePorts: 2}
 	if diff := cmp.Diff(want, grant.Hold(asked)); diff != "" {
 		t.Error(diff)
 	}
@@ -52,6 +53,7 @@ func TestHold(t *testing.T) {
 		"cpu": {Nodes: map[string]inventory.Amounts{"n1": {CPU: 1001}}}, "memory": {Nodes: map[string]inventory.Amounts{"n1": {Memory: 1001}}},
 		"disk": {Nodes: map[string]inventory.Amounts{"n1": {EphemeralStorage: 1001}}}, "gpu": {Nodes: map[string]inventory.Amounts{"n1": {GPU: 1001}}},
 		"no such node": {Nodes: map[string]inventory.Amounts{"n2": {}}}, "storage": {Storage: map[string]uint64{"beta2": 1001}}, "no such class": {Storage: map[string]uint64{"beta3": 1}},
+		"node ports": {NodePorts: 1001},
 	} {
 		if cluster.Has(lack) {
 			t.Errorf("%s: the cluster has room for %+v", name, lack)

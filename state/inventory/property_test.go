@@ -37,6 +37,9 @@ func drawCluster(t *rapid.T) inventory.Cluster {
 	for range rapid.IntRange(0, 3).Draw(t, "storage") {
 		c.Storage = append(c.Storage, inventory.Storage{Class: rapid.SampledFrom(classes).Draw(t, "class"), Amount: drawAmount(t)})
 	}
+	if rapid.Bool().Draw(t, "ports") {
+		c.NodePorts = &inventory.Amount{Allocatable: rapid.Int64Range(0, 4).Draw(t, "all ports"), Allocated: rapid.Int64Range(0, 2).Draw(t, "given ports")}
+	}
 	return c
 }
 
@@ -54,7 +57,9 @@ func drawGroup(t *rapid.T) inventory.Group {
 				Class: rapid.SampledFrom(classes).Draw(t, "class"), Persistent: rapid.SampledFrom([]string{"true", "false", ""}).Draw(t, "persistent")}})
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "endpoints") {
-			r.Endpoints = append(r.Endpoints, inventory.Endpoint{Kind: inventory.LeasedIP, Sequence: rapid.Uint32Range(1, 3).Draw(t, "sequence")})
+			r.Endpoints = append(r.Endpoints, inventory.Endpoint{
+				Kind: rapid.SampledFrom([]inventory.EndpointKind{inventory.LeasedIP, inventory.RandomPort}).Draw(t, "kind"), Sequence: rapid.Uint32Range(1, 3).Draw(t, "sequence"),
+			})
 		}
 		g.Resources = append(g.Resources, r)
 	}
@@ -102,7 +107,7 @@ func TestNeverMoreThanThereIs(t *testing.T) {
 		level := rapid.SampledFrom([]float64{0, 1, 1.5, 2, 100})
 		levels := inventory.Levels{CPU: level.Draw(t, "cpu"), GPU: level.Draw(t, "gpu"), Memory: level.Draw(t, "memory"), Storage: level.Draw(t, "storage")}
 		inv := inventory.New(cluster, addresses, levels)
-		granted, leased := ledger{}, uint64(0)
+		granted, leased, ports := ledger{}, uint64(0), uint64(0)
 		for range rapid.IntRange(1, 5).Draw(t, "requests") {
 			before, g := inv.Room(), drawGroup(t)
 			grant, refusal := inv.Reserve(g)
@@ -121,7 +126,7 @@ func TestNeverMoreThanThereIs(t *testing.T) {
 				}
 			}
 			granted.grant(g, grant)
-			leased += grant.Addresses
+			leased, ports = leased+grant.Addresses, ports+grant.NodePorts
 		}
 		for _, n := range cluster.Nodes {
 			for key, a := range map[string]inventory.Amount{" cpu": n.CPU, " memory": n.Memory, " disk": n.EphemeralStorage, " gpu": n.GPU} {
@@ -136,6 +141,9 @@ func TestNeverMoreThanThereIs(t *testing.T) {
 				t.Errorf("of class %s %s were granted, and %d were left", s.Class, granted["class "+s.Class], s.Available())
 			}
 			seen[s.Class] = true
+		}
+		if p := cluster.NodePorts; p != nil && ports > p.Available() {
+			t.Errorf("%d node ports were granted of %+v", ports, p)
 		}
 		if leased > 0 && leased+addresses.InUse > addresses.Total {
 			t.Errorf("%d addresses were leased of %+v", leased, addresses)

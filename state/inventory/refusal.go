@@ -22,6 +22,7 @@ type What string
 // may help; the others end the search.
 const (
 	LackAddresses What = "addresses"
+	LackNodePorts What = "node-ports"
 	LackCPU       What = "cpu"
 	LackMemory    What = "memory"
 	LackGPU       What = "gpu"
@@ -40,7 +41,7 @@ const (
 // Lack is what is missing.
 type Lack struct {
 	What What `json:"what"`
-	// Wanted and Left are in base units: thousandths of a CPU, bytes, cards, addresses.
+	// Wanted and Left are in base units: thousandths of a CPU, bytes, cards, addresses, node ports.
 	Wanted uint64 `json:"wanted"`
 	Left   uint64 `json:"left"`
 	// Model is the GPU wish in words, Volume and Class those of a volume, Why what is wrong with a wish.
@@ -64,11 +65,11 @@ type NodeLack struct {
 // Refusal says why a group does not fit. Nothing has been changed.
 type Refusal struct {
 	Reason Reason
-	// Lack is what is missing in the whole cluster: addresses, or storage of a class. It is empty where each node
+	// Lack is what is missing in the whole cluster: addresses, node ports, or storage of a class. It is empty where each node
 	// has its own reason.
 	Lack Lack
 	// Resource is the id of the resource that had no room, Count how many replicas it wants and Placed how many of
-	// them had room. They are 0 for addresses.
+	// them had room. They are 0 for addresses and node ports.
 	Resource      uint32
 	Count, Placed uint32
 	// Tried is how many nodes were tried, Empty how many of them had nothing left of what they had too little of.

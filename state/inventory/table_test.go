@@ -21,6 +21,7 @@ import (
 //	storage CLASS 100Gi[:20Gi]
 //	levels cpu=2 gpu=1 memory=1.5 storage=1
 //	addresses TOTAL IN-USE
+//	ports TOTAL[:IN-USE]                 node ports; without the line nobody says how many there are
 //	pending|active|confirmed RESOURCES   an earlier reservation; confirmed: active, its addresses in use
 //	want RESOURCES                       a request
 //	room                                 what is left
@@ -59,6 +60,9 @@ func (q *question) obey(words []string) {
 		q.cluster.Nodes = append(q.cluster.Nodes, q.node(args))
 	case "storage":
 		q.cluster.Storage = append(q.cluster.Storage, inventory.Storage{Class: args[0], Amount: q.amount(args[1], 1)})
+	case "ports":
+		ports := q.amount(args[0], 1)
+		q.cluster.NodePorts = &ports
 	case "levels":
 		for _, a := range args {
 			key, value, _ := strings.Cut(a, "=")

@@ -20,7 +20,7 @@ func (r *Refusal) String() string {
 	case r.Reason == NoLeasedIPs:
 		return plural(r.Lack.Wanted, "leased address", "leased addresses") + " wanted, and the provider leases none"
 	case r.Reason == InsufficientIPs:
-		return r.Lack.addresses()
+		return r.Lack.counted("leased address", "leased addresses")
 	case r.Lack.What != "":
 		return r.Lack.inCluster()
 	case r.unreadable != "":
@@ -61,8 +61,9 @@ func (r *Refusal) nodes() []string {
 	return told
 }
 
-func (l Lack) addresses() string {
-	wanted := plural(l.Wanted, "leased address", "leased addresses") + " wanted, "
+// counted is what is missing of what is given out one by one.
+func (l Lack) counted(one, many string) string {
+	wanted := plural(l.Wanted, one, many) + " wanted, "
 	if l.Left == 0 {
 		return wanted + "none is left"
 	}
@@ -71,6 +72,8 @@ func (l Lack) addresses() string {
 
 func (l Lack) inCluster() string {
 	switch l.What {
+	case LackNodePorts:
+		return l.counted("node port", "node ports")
 	case LackPersistence:
 		if l.Class == "" {
 			return fmt.Sprintf("volume %s is persistent and names no storage class", l.Volume)
@@ -150,6 +153,9 @@ func (h Hold) Words(models []string) string {
 	}
 	if h.Addresses > 0 {
 		texts = append(texts, plural(h.Addresses, "address", "addresses"))
+	}
+	if h.NodePorts > 0 {
+		texts = append(texts, plural(h.NodePorts, "node port", "node ports"))
 	}
 	return strings.Join(texts, ", ")
 }

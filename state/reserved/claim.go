@@ -57,10 +57,9 @@ type Part struct {
 	Hold inventory.Hold `json:"hold"`
 	// Params are what pods need to come to the cards that were chosen, by the ids of resources; nil without cards.
 	Params map[uint32]*inventory.SchedulerParams `json:"params,omitempty"`
-	// HTTP and RandomPorts count endpoints, as Akash's provider does: once for a resource, whatever its replicas. They
-	// limit nothing.
-	HTTP        uint64 `json:"http,omitempty"`
-	RandomPorts uint64 `json:"randomPorts,omitempty"`
+	// HTTP counts routed endpoints, as Akash's provider does: once for a resource, whatever its replicas. They limit
+	// nothing.
+	HTTP uint64 `json:"http,omitempty"`
 	// Provider is who has won the order; empty while it is a bid.
 	Provider string `json:"provider,omitempty"`
 	// By is who reserved it, as USER@HOST, and Run the nonce of the run.
@@ -153,19 +152,16 @@ func Without(all []*Claim, names []string, now time.Time) (deleted, stayed []*Cl
 // Asked identifies a group as it was asked for.
 func Asked(g inventory.Group) string { return lease.Hash(text(g.Resources)) }
 
-// Endpoints count the ways into a group's services, once for a resource.
-func Endpoints(g inventory.Group) (http, randomPorts uint64) {
+// HTTP counts the routed endpoints of a group's services, once for a resource.
+func HTTP(g inventory.Group) (endpoints uint64) {
 	for _, r := range g.Resources {
 		for _, e := range r.Endpoints {
-			switch e.Kind {
-			case inventory.SharedHTTP:
-				http++
-			case inventory.RandomPort:
-				randomPorts++
+			if e.Kind == inventory.SharedHTTP {
+				endpoints++
 			}
 		}
 	}
-	return http, randomPorts
+	return endpoints
 }
 
 // Models are the models of the cards that were chosen, each once, as VENDOR/MODEL.

@@ -151,12 +151,12 @@ func TestAsked(t *testing.T) {
 }
 
 // Endpoints count once for a resource, whatever its replicas, as Akash's provider counts them.
-func TestEndpoints(t *testing.T) {
+func TestHTTP(t *testing.T) {
 	e := func(k inventory.EndpointKind) inventory.Endpoint { return inventory.Endpoint{Kind: k} }
-	http, ports := reserved.Endpoints(inventory.Group{Resources: []inventory.Resource{
+	http := reserved.HTTP(inventory.Group{Resources: []inventory.Resource{
 		{Count: 9, Endpoints: []inventory.Endpoint{e(inventory.SharedHTTP), e(inventory.RandomPort), e(inventory.RandomPort)}}, {Count: 1, Endpoints: []inventory.Endpoint{e(inventory.LeasedIP), e(inventory.SharedHTTP)}}}})
-	if http != 2 || ports != 2 {
-		t.Errorf("%d and %d", http, ports)
+	if http != 2 {
+		t.Errorf("%d", http)
 	}
 }
 

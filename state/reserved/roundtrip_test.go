@@ -50,7 +50,7 @@ func drawPart(t *rapid.T, label string) *reserved.Part {
 			Storage:   rapid.MapOfN(rapid.String(), amount, 0, 3).Draw(t, "storage"),
 			Addresses: amount.Draw(t, "addresses"),
 		},
-		HTTP: amount.Draw(t, "http"), RandomPorts: amount.Draw(t, "ports"), By: rapid.String().Draw(t, "by"), Run: rapid.String().Draw(t, "run"),
+		HTTP: amount.Draw(t, "http"), By: rapid.String().Draw(t, "by"), Run: rapid.String().Draw(t, "run"),
 		Params: rapid.MapOfN(rapid.Uint32(), rapid.Custom(func(t *rapid.T) *inventory.SchedulerParams {
 			return &inventory.SchedulerParams{RuntimeClass: "nvidia", Resources: inventory.SchedulerResources{GPU: inventory.SchedulerGPU{Vendor: "nvidia", Model: rapid.String().Draw(t, "model")}}}
 		}), 0, 3).Draw(t, "params"),

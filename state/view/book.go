@@ -129,6 +129,7 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 			b.DNS = f.records(in.Records)
 		case SubjectResources:
 			in.reserve()
+			in.Capacity.NodePorts(cfg.Workloads.NodePorts.First, cfg.Workloads.NodePorts.Last)
 			b.Resources = f.resources(in.Capacity.Capacity(), Addresses(cfg, in))
 		}
 	}

@@ -29,9 +29,8 @@ type OrderRow struct {
 	inventory.Hold
 	// Models are those of the cards that were chosen, as VENDOR/MODEL.
 	Models []string `json:"gpuModels,omitempty"`
-	// HTTP and RandomPorts count endpoints.
-	HTTP        uint64 `json:"http,omitempty"`
-	RandomPorts uint64 `json:"randomPorts,omitempty"`
+	// HTTP counts routed endpoints.
+	HTTP uint64 `json:"http,omitempty"`
 	// By is who reserved it, as USER@HOST.
 	By      string      `json:"by,omitempty"`
 	Since   metav1.Time `json:"since"`
@@ -49,7 +48,7 @@ func NewOrderRow(c *reserved.Claim, now time.Time) OrderRow {
 	r.Tenant = newTenant(lease.ID{Owner: c.Order.Owner, DSeq: c.Order.DSeq, GSeq: c.Order.GSeq, OSeq: c.Order.OSeq})
 	part := c.Part()
 	if part != nil {
-		r.Provider, r.By, r.Expires, r.Models, r.HTTP, r.RandomPorts = part.Provider, part.By, part.Expires, part.Models(), part.HTTP, part.RandomPorts
+		r.Provider, r.By, r.Expires, r.Models, r.HTTP = part.Provider, part.By, part.Expires, part.Models(), part.HTTP
 		r.complete()
 	}
 	switch {

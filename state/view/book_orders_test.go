@@ -34,7 +34,7 @@ func TestOrders(t *testing.T) {
 		going,
 		reservation(5, nil, &reserved.Part{Asked: "a", Expires: ends(10)}),
 		reservation(4, nil, &reserved.Part{Asked: "a", Expires: ends(8)}),
-		reservation(3, &reserved.Part{Asked: "a", Hold: hold, Params: card, Expires: ends(10), By: "ann@laptop", HTTP: 1, RandomPorts: 2}, nil),
+		reservation(3, &reserved.Part{Asked: "a", Hold: hold, Params: card, Expires: ends(10), By: "ann@laptop", HTTP: 1}, nil),
 		reservation(2, &reserved.Part{Asked: "a", Provider: statetest.Shop.Provider}, &reserved.Part{Asked: "b", By: "bob@laptop", Hold: hold}),
 		spoiled,
 	}}
@@ -56,7 +56,7 @@ func TestOrders(t *testing.T) {
 		t.Error(diff)
 	}
 	want := OrderRow{Order: statetest.Shop.Owner + "/3/1/1", Tenant: &Tenant{Owner: statetest.Shop.Owner, DSeq: 3, GSeq: 1, OSeq: 1}, State: StateReserved, Hold: hold,
-		Models: []string{"nvidia/t4"}, HTTP: 1, RandomPorts: 2, By: "ann@laptop", Since: metav1.NewTime(statetest.Minute(1)), Expires: ends(10), Claim: reservation(3, nil, nil).ObjectName}
+		Models: []string{"nvidia/t4"}, HTTP: 1, By: "ann@laptop", Since: metav1.NewTime(statetest.Minute(1)), Expires: ends(10), Claim: reservation(3, nil, nil).ObjectName}
 	if diff := cmp.Diff(want, book.Orders[2]); diff != "" {
 		t.Error(diff)
 	}

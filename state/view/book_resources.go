@@ -25,12 +25,12 @@ const (
 )
 
 // ResourceRow is how much there is of one resource: in the cluster, on a node, or of a storage class. All amounts are
-// in base units: thousandths of a CPU, bytes, whole GPUs, addresses.
+// in base units: thousandths of a CPU, bytes, whole GPUs, addresses, node ports.
 type ResourceRow struct {
 	// Of is cluster, node or class; Name that of the node or the class.
 	Of   string `json:"of"`
 	Name string `json:"name,omitempty"`
-	// Resource is cpu, memory, ephemeral-storage, gpu, storage or addresses.
+	// Resource is cpu, memory, ephemeral-storage, gpu, storage, addresses or node-ports.
 	Resource string `json:"resource"`
 	// Allocatable is what there is, and Committed how much of it may be leased out in all: times the commit level.
 	Allocatable uint64 `json:"allocatable"`
@@ -56,6 +56,8 @@ func (c *Contents) addCapacity(o *unstructured.Unstructured) {
 		fold(o, c.Capacity.Node)
 	case "/Pod":
 		fold(o, c.Capacity.Pod)
+	case "/Service":
+		fold(o, c.Capacity.Service)
 	case "/PersistentVolume":
 		fold(o, c.Capacity.Volume)
 	case "storage.k8s.io/StorageClass":
@@ -66,7 +68,7 @@ func (c *Contents) addCapacity(o *unstructured.Unstructured) {
 }
 
 // fold reads an object of a file. What cannot be read as its kind is passed over.
-func fold[T corev1.Node | corev1.Pod | corev1.PersistentVolume | storagev1.StorageClass | storagev1.CSIStorageCapacity](o *unstructured.Unstructured, add func(*T)) {
+func fold[T corev1.Node | corev1.Pod | corev1.Service | corev1.PersistentVolume | storagev1.StorageClass | storagev1.CSIStorageCapacity](o *unstructured.Unstructured, add func(*T)) {
 	var typed T
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &typed) == nil {
 		add(&typed)
@@ -87,6 +89,10 @@ func (f *folder) resources(c observed.Capacity, addresses *inventory.Addresses) 
 	first := f.node(OfCluster, total)
 	if a := addresses; a != nil {
 		row := ResourceRow{Of: OfCluster, Resource: "addresses", Allocatable: a.Total, InUse: a.InUse, Reserved: c.Reserved}
+		first = append(first, row.counted(1))
+	}
+	if p := c.NodePorts; p != nil {
+		row := ResourceRow{Of: OfCluster, Resource: "node-ports", Allocatable: p.Total, InUse: p.InUse, Reserved: p.Reserved}
 		first = append(first, row.counted(1))
 	}
 	for _, s := range c.Storage {

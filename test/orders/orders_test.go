@@ -22,6 +22,8 @@ type group struct {
 	count     int
 	resources string
 	addresses int
+	// ports are how many of the service's ports are reached by a node port.
+	ports int
 	// host is that of the service; empty where it is never applied.
 	host string
 }
@@ -35,6 +37,9 @@ func sdl(t *testing.T, g group) string {
 	}
 	if strings.Contains(g.resources, "name: data") {
 		params = "\n    params: {storage: {data: {mount: /data}}}"
+	}
+	for i := range g.ports {
+		expose += fmt.Sprintf(", {port: %d, to: [{global: true}]}", 6000+i)
 	}
 	for i := range g.addresses {
 		expose += fmt.Sprintf(", {port: %d, to: [{global: true, ip: e%d}]}", 5000+i, i)

@@ -114,6 +114,11 @@ func (c Case) check() string {
 			}
 		}
 	}
+	if p := c.Cluster.NodePorts; p != nil {
+		if wrong := checkAmount(*p); wrong != "" {
+			return "cluster.node_ports" + wrong
+		}
+	}
 	for i, s := range c.Cluster.Storage {
 		if wrong := checkAmount(s.Amount); wrong != "" {
 			return fmt.Sprintf("cluster.storage[%d]%s", i, wrong)

@@ -32,6 +32,10 @@ func (c Capacity) Cluster() inventory.Cluster {
 		}
 		out.Storage = append(out.Storage, inventory.Storage{Class: s.Class, Amount: a})
 	}
+	if p := c.NodePorts; p != nil {
+		ports := amount(p.Total, inventory.Sum(p.InUse, p.Reserved))
+		out.NodePorts = &ports
+	}
 	return out
 }
 

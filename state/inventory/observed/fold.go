@@ -22,6 +22,11 @@ type Fold struct {
 	// used is what pods request, by namespace and node; stored what volumes have, by namespace and class.
 	used   map[key]inventory.Amounts
 	stored map[key]uint64
+	// nodePorts are the node ports that there are; 0 where nobody says so. ports are those of NodePort Services, by
+	// namespace, and otherPorts those of all other Services.
+	nodePorts  [2]int32
+	ports      map[string][]int32
+	otherPorts []int32
 	// reserved is what reservations hold, and leased which addresses or endpoints leases have claimed, by order.
 	reserved map[string]inventory.Hold
 	leased   map[string]map[string]bool
@@ -65,6 +70,7 @@ const (
 	StorageClasses
 	CSICapacities
 	Volumes
+	Services
 	Reservations
 )
 
@@ -83,6 +89,8 @@ func (f *Fold) Forget(k Kind) {
 		f.reports = nil
 	case Volumes:
 		f.volumes, f.stored = nil, nil
+	case Services:
+		f.ports, f.otherPorts = nil, nil
 	case Reservations:
 		f.reserved, f.leased = nil, nil
 	}
@@ -96,6 +104,8 @@ type Capacity struct {
 	Storage []Storage
 	// DefaultClass is the class of volumes that name none, as Kubernetes chooses it; empty where there is none.
 	DefaultClass string
+	// NodePorts are those that Services can get; nil where nobody says how many there are.
+	NodePorts *Counted
 	// Reserved is how many addresses reservations hold.
 	Reserved uint64
 	// Notes say what could not be told, for people.
@@ -112,6 +122,11 @@ type Node struct {
 	Allocatable, InUse, Reserved inventory.Amounts
 	Cards                        []inventory.Card
 	Classes                      []string
+}
+
+// Counted is what there is of something that is given out one by one.
+type Counted struct {
+	Total, InUse, Reserved uint64
 }
 
 // Storage is what there is of a class.
@@ -157,6 +172,9 @@ func (f *Fold) there() Capacity {
 		c.Nodes = append(c.Nodes, out)
 	}
 	f.storage(&c)
+	if first, last := f.nodePorts[0], f.nodePorts[1]; first > 0 {
+		c.NodePorts = &Counted{Total: uint64(last-first) + 1}
+	}
 	return c
 }
 
@@ -184,6 +202,15 @@ func (f *Fold) addInUse(c *Capacity, without string) {
 			c.Storage[i].InUse = inventory.Sum(c.Storage[i].InUse, size)
 		}
 	}
+	if c.NodePorts == nil {
+		return
+	}
+	c.NodePorts.InUse = f.inRange(f.otherPorts)
+	for namespace, ports := range f.ports {
+		if others(namespace) {
+			c.NodePorts.InUse += f.inRange(ports)
+		}
+	}
 }
 
 // reserve adds what a reservation holds beyond what is in use.
@@ -194,6 +221,9 @@ func (c *Capacity) reserve(rest inventory.Hold) {
 	for i, s := range c.Storage {
 		c.Storage[i].Reserved = inventory.Sum(s.Reserved, rest.Storage[s.Class])
 	}
+	if c.NodePorts != nil {
+		c.NodePorts.Reserved = inventory.Sum(c.NodePorts.Reserved, rest.NodePorts)
+	}
 	c.Reserved = inventory.Sum(c.Reserved, rest.Addresses)
 }
 
@@ -201,12 +231,13 @@ func (c *Capacity) reserve(rest inventory.Hold) {
 type Usage struct {
 	used   map[string]map[string]inventory.Amounts
 	stored map[string]map[string]uint64
+	ports  map[string]uint64
 	leased map[string]map[string]bool
 }
 
 // Usage is what leases use.
 func (f *Fold) Usage() Usage {
-	u := Usage{used: map[string]map[string]inventory.Amounts{}, stored: map[string]map[string]uint64{}, leased: f.leased}
+	u := Usage{used: map[string]map[string]inventory.Amounts{}, stored: map[string]map[string]uint64{}, ports: map[string]uint64{}, leased: f.leased}
 	for k, a := range f.used {
 		if order, ok := f.orders[k.namespace]; ok {
 			inner(u.used, order)[k.of] = u.used[order][k.of].Plus(a)
@@ -215,6 +246,11 @@ func (f *Fold) Usage() Usage {
 	for k, size := range f.stored {
 		if order, ok := f.orders[k.namespace]; ok {
 			inner(u.stored, order)[k.of] = inventory.Sum(u.stored[order][k.of], size)
+		}
+	}
+	for namespace, ports := range f.ports {
+		if order, ok := f.orders[namespace]; ok {
+			u.ports[order] += f.inRange(ports)
 		}
 	}
 	return u
@@ -235,7 +271,7 @@ func (u Usage) Addresses(order string) uint64 { return uint64(len(u.leased[order
 
 // Beyond is what the reservation of an order holds beyond what its lease uses.
 func (u Usage) Beyond(order string, h inventory.Hold) inventory.Hold {
-	rest := h.Minus(inventory.Hold{Storage: u.stored[order], Addresses: u.Addresses(order)})
+	rest := h.Minus(inventory.Hold{Storage: u.stored[order], Addresses: u.Addresses(order), NodePorts: u.ports[order]})
 	rest.Nodes = beyond(h.Nodes, u.used[order])
 	return rest
 }

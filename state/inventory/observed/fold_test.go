@@ -296,6 +296,49 @@ func TestAskedForTheDefaultClass(t *testing.T) {
 	}
 }
 
+// Node ports: those of a lease's NodePort Services take the place of what its order has reserved, and are free to the order
+// itself; those of LoadBalancer Services, and of others, are in use. Where nobody says how many there are they are not told.
+func TestNodePorts(t *testing.T) {
+	service := func(namespace, kind string, ports ...int32) *corev1.Service {
+		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: corev1.ServiceSpec{Type: corev1.ServiceType(kind)}}
+		for _, p := range ports {
+			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{NodePort: p})
+		}
+		return s
+	}
+	balancer := service("ns", "LoadBalancer", 5, 21)
+	balancer.Spec.HealthCheckNodePort = 6
+	var f observed.Fold
+	add := func() {
+		for _, s := range []*corev1.Service{service("ns", "NodePort", 1, 2), service("other", "NodePort", 3, 4, 0), balancer, service("ns", "ClusterIP", 0), service("other", "NodePort", 30000)} {
+			f.Service(s)
+		}
+	}
+	f.Namespace("ns", "order")
+	f.Reserve("order", inventory.Hold{NodePorts: 3})
+	f.Reserve("bid", inventory.Hold{NodePorts: 4})
+	add()
+	if f.Capacity().NodePorts != nil || f.Capacity().Cluster().NodePorts != nil {
+		t.Error("nobody has said how many there are")
+	}
+	f.NodePorts(1, 20)
+	check := func(what string, got observed.Capacity, want observed.Counted, left uint64) {
+		t.Helper()
+		if *got.NodePorts != want || got.Cluster().NodePorts.Available() != left {
+			t.Errorf("%s: %+v, %d left", what, *got.NodePorts, got.Cluster().NodePorts.Available())
+		}
+	}
+	check("all", f.Capacity(), observed.Counted{Total: 20, InUse: 6, Reserved: 5}, 9)
+	check("for the order", f.CapacityFor("order"), observed.Counted{Total: 20, InUse: 4}, 16)
+	if rest := f.Usage().Beyond("order", inventory.Hold{NodePorts: 3}); rest.NodePorts != 1 {
+		t.Errorf("beyond its Services it holds %d", rest.NodePorts)
+	}
+	f.Forget(observed.Services)
+	check("nothing", f.CapacityFor(""), observed.Counted{Total: 20}, 20)
+	add()
+	check("again", f.Capacity(), observed.Counted{Total: 20, InUse: 6, Reserved: 5}, 9)
+}
+
 // What leases have claimed can be read anew without the pods: the usage before stays what it was.
 func TestWithLeases(t *testing.T) {
 	var f observed.Fold
