@@ -72,7 +72,7 @@ func newState(c *cli) *cobra.Command {
 			With --workloads the leases tell how far what they run is: pending, active, complete or error, as Akash's
 			provider has it, how many of how many replicas are ready, and what keeps the others.
 
-			"state resources" tells how much there is of CPU, memory, storage, GPUs and addresses, in the cluster, of
+			"state resources" tells how much there is of CPU, memory, storage, GPUs, addresses and node ports, in the cluster, of
 			each storage class and on each node, and what of it is in use and reserved.
 
 			"state orders" tells what orders have reserved of them, on which nodes, who reserved it and until when:
