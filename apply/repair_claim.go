@@ -46,6 +46,9 @@ func (r *repair) leave(ctx context.Context, work *run, m state.Mend) error {
 			return err
 		}
 	}
+	if err := work.awaitGone(ctx); err != nil {
+		return err
+	}
 	left, _, err := r.ledger.Leave(ctx, now, m.Group, named)
 	if errors.Is(err, ledger.ErrAgain) {
 		return errChanged

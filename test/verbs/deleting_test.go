@@ -1,8 +1,10 @@
 package verbs
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -58,4 +60,26 @@ func TestClaimOutlivesWhatIsTakenBack(t *testing.T) {
 	hold()
 	mustRun(t, 0, "release", id.String()).Prints(t, "host/"+first+" released")
 	mustRun(t, 0, "reserve", "--lease", other.String(), first)
+}
+
+// What repair gives up it gives up when all that stood for it is gone.
+func TestRepairedClaimOutlivesObjects(t *testing.T) {
+	t.Parallel()
+	host := "gone." + newDomain()
+	id, other := leaseOf(newOwner(), 1), leaseOf(newOwner(), 2)
+	mustRun(t, 0, "apply", "-f", define(t, id, web("web", 80, host)), "--wait=false")
+	change(t, hosts, "lease", host, func(o *object) { o.SetFinalizers([]string{"example.com/held"}) })
+	remove(t, ingresses, id.Namespace(), host)
+	removeNamespace(t, id.Namespace())
+	name := state.NamespaceGone + "/" + host
+	for range 2 {
+		r := mustRun(t, 1, "repair", name, "--timeout=1s")
+		if !strings.Contains(r.Stdout+r.Stderr, "to be gone (finalizers [example.com/held]); its claim is kept until then") {
+			t.Errorf("it does not say what keeps it: %s", r)
+		}
+		mustRun(t, 4, "reserve", "--lease", other.String(), host)
+	}
+	change(t, hosts, "lease", host, func(o *object) { o.SetFinalizers(nil) })
+	mustRun(t, 0, "repair", name, "--timeout=1m")
+	mustRun(t, 0, "reserve", "--lease", other.String(), host)
 }
