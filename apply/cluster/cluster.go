@@ -30,6 +30,9 @@ const pageSize = 5000
 // what is kept of a hundred thousand claims.
 const metaPageSize = 500
 
+// OnePage as the limit of a LIST has all objects in one answer.
+const OnePage = -1
+
 // SkipFieldValidation asks the API server for no warnings of unknown or duplicate fields, for which it would
 // parse the body of an apply once more. A field that is not in the schema fails an apply all the same, and
 // what is sent has no duplicates.
@@ -164,9 +167,15 @@ func ListMetas[T any](ctx context.Context, c *Cluster, resource schema.GroupVers
 	return out, err
 }
 
-// EachMeta hands over the metadata of the objects of a resource. After restart they all come again.
+// EachMeta hands over the metadata of the objects of a resource, page by page unless the limit is OnePage. After restart
+// they all come again.
 func EachMeta(ctx context.Context, c *Cluster, resource schema.GroupVersionResource, namespace string, opts metav1.ListOptions, read func(*metav1.ObjectMeta), restart func()) error {
-	opts.Limit = metaPageSize
+	switch opts.Limit {
+	case 0:
+		opts.Limit = metaPageSize
+	case OnePage:
+		opts.Limit = 0
+	}
 	return c.pages(ctx, resource, &opts, func() (metav1.ListInterface, error) {
 		list, err := c.Metadata.Resource(resource).Namespace(namespace).List(ctx, opts)
 		if err != nil {

@@ -96,8 +96,9 @@ type Look struct {
 	Closing bool
 }
 
-// Look reads all reservations, and which claims on addresses there are, by one LIST that is not older than the request. An
-// uninstall announces itself before it looks for reservations; so who reserves first and looks then sees it, or is seen.
+// Look reads all reservations, and which claims on addresses there are, by one LIST in one page that is not older than the
+// request. An uninstall announces itself before it looks for reservations; so who reserves first and looks then sees it, or
+// is seen.
 func (l Ledger) Look(ctx context.Context, addresses bool) (Look, error) {
 	kinds := state.KindResources + "," + state.KindRun
 	if addresses {
@@ -105,7 +106,7 @@ func (l Ledger) Look(ctx context.Context, addresses bool) (Look, error) {
 	}
 	var look Look
 	there := map[string]bool{}
-	opts := metav1.ListOptions{LabelSelector: state.LabelKind + " in (" + kinds + ")"}
+	opts := metav1.ListOptions{LabelSelector: state.LabelKind + " in (" + kinds + ")", Limit: cluster.OnePage}
 	err := cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
 		if r, ok := reserved.Read(meta); ok {
 			look.Reservations = append(look.Reservations, r)
