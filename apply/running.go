@@ -114,9 +114,25 @@ func (w *running) end(ctx context.Context) error {
 	return w.work.EndAdoption(ctx)
 }
 
-// runsBeside is what this program runs for the deployment group, by namespace, beside what it runs in one of them.
+// runsBeside is what this program runs for the deployment group, by namespace, beside what it runs in one of them. Where
+// somebody has deleted the Manifest, the namespaces of the group's leases are asked.
 func (r *run) runsBeside(ctx context.Context, namespace string) (map[string]*workloads.Live, error) {
 	names, err := workloads.Namespaces(ctx, r.cluster, r.opts.Config, r.group)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range r.snapshot.namespacesOf(r.group) {
+		if name == namespace || slices.Contains(names, name) {
+			continue
+		}
+		runs, err := workloads.RunIn(ctx, r.cluster, r.group, name)
+		if err != nil {
+			return nil, err
+		}
+		if runs {
+			names = append(names, name)
+		}
+	}
 	found := map[string]*workloads.Live{}
 	for _, name := range names {
 		if name == namespace {
@@ -126,7 +142,7 @@ func (r *run) runsBeside(ctx context.Context, namespace string) (map[string]*wor
 			return nil, err
 		}
 	}
-	return found, err
+	return found, nil
 }
 
 // endIn deletes what the deployment group runs.

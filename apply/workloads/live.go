@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -96,6 +97,21 @@ func Namespaces(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderCon
 	}
 	slices.Sort(names)
 	return names, err
+}
+
+// RunIn is true where this program runs pods for the deployment group in a namespace, with or without its Manifest. Of
+// those that may not be seen it is false: who may not read them has not applied them.
+func RunIn(ctx context.Context, c *cluster.Cluster, g lease.Group, namespace string) (bool, error) {
+	for _, kind := range []kinds.Kind{kinds.Deployment, kinds.StatefulSet} {
+		objects, err := c.Objects(ctx, kind.Resource(), namespace, metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"})
+		if _, missing := errors.AsType[*cluster.MissingKindError](err); missing || apierrors.IsForbidden(err) {
+			return false, nil
+		}
+		if err != nil || slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return deployed.StandingOf(o, g, "") == deployed.Ours }) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // Goes is true where all that the group has applied is being deleted.

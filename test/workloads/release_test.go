@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
@@ -33,6 +34,27 @@ func TestRelease(t *testing.T) {
 	harness.Run(t.Context(), "release", x.String(), "--delete-namespace").Exits(t, 0).Prints(t, "namespace/"+x.Namespace()+" deleted")
 	if harness.Find(t, cluster.Namespaces, "", x.Namespace()) != nil {
 		t.Error("the namespace is still there")
+	}
+}
+
+// What a lease runs is taken down also where somebody has deleted its Manifest, which tells that there is something. Of
+// Akash's nothing goes.
+func TestReleaseWithoutManifest(t *testing.T) {
+	t.Parallel()
+	x := newTenant().web("web:1").cache(persistent, mounted)
+	x.apply(t)
+	harness.Remove(t, kinds.Manifest.Resource(), "lease", x.Namespace())
+	harness.Run(t.Context(), "release", x.String(), "--dry-run=client").Exits(t, 0).Prints(t, "deployment/web deleted (dry run)")
+	harness.Run(t.Context(), "release", x.String()).Exits(t, 0).Prints(t, "deployment/web deleted", "statefulset/cache deleted", "service/web deleted")
+	if got := names(x.objects(t)); len(got) > 0 {
+		t.Errorf("left are %q", got)
+	}
+	y := newTenant().web("web:1")
+	y.deployAsAkash(t)
+	harness.Remove(t, kinds.Manifest.Resource(), "lease", y.Namespace())
+	harness.Run(t.Context(), "release", y.String()).Exits(t, 0)
+	if y.objects(t)["deployment/web"] == nil {
+		t.Error("what Akash's provider runs has gone")
 	}
 }
 
