@@ -53,7 +53,7 @@ func newRoot(c *cli) *cobra.Command {
 	root.PersistentFlags().StringVar(&c.configFile, "config", "", "File with the provider's configuration, instead of the cluster's ConfigMap")
 	groups := templates.CommandGroups{
 		{Message: "Documents:", Commands: []*cobra.Command{newRender(c), newConvert(c)}},
-		{Message: "Leases in the cluster:", Commands: []*cobra.Command{newApply(c), newDiff(c), newCheck(c), newReserve(c), newUnreserve(c), newTransfer(c), newMigrate(c), newRelease(c), newState(c), newExplain(c), newLeaseStatus(c), newLogs(c), newLeaseEvents(c), newRepair(c), newFit(c)}},
+		{Message: "Leases in the cluster:", Commands: []*cobra.Command{newApply(c), newDiff(c), newCheck(c), newReserve(c), newUnreserve(c), newTransfer(c), newMigrate(c), newRelease(c), newState(c), newLeases(c), newExplain(c), newLeaseStatus(c), newLogs(c), newLeaseEvents(c), newRepair(c), newFit(c)}},
 		{Message: "The cluster:", Commands: []*cobra.Command{newInstall(c), newUninstall(c)}},
 		{Message: "The plugin:", Commands: []*cobra.Command{newCompletion(c), newVersion(c)}},
 	}

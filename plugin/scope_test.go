@@ -33,6 +33,8 @@ var commandLines = map[string]string{
 	"fit -f a.jsonl":                      "",
 	"fit -f a.yaml":                       "connection config",
 	"install":                             "connection config",
+	"leases":                              "connection config namespace",
+	"leases GROUP":                        "connection config namespace",
 	"logs GROUP":                          "connection",
 	"migrate --to httproute --all":        "connection config namespace",
 	"migrate --to httproute -l a=b":       "connection config namespace",
