@@ -159,6 +159,13 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 		if runs, err = r.runsBeside(ctx, ""); err != nil {
 			return false, err
 		}
+		if r.tries == 0 { // whoever applies meanwhile writes a Manifest
+			unmarked, err := r.runsUnmarked(ctx, runs)
+			if err != nil {
+				return false, err
+			}
+			maps.Copy(runs, unmarked)
+		}
 		if !r.cluster.Waits() { // what is being deleted would be gone
 			maps.DeleteFunc(runs, func(_ string, live *workloads.Live) bool { return live.Goes(r.group) })
 		}

@@ -114,15 +114,21 @@ func (w *running) end(ctx context.Context) error {
 	return w.work.EndAdoption(ctx)
 }
 
-// runsBeside is what this program runs for the deployment group, by namespace, beside what it runs in one of them. Where
-// somebody has deleted the Manifest, the namespaces of the group's leases are asked.
+// runsBeside is what this program runs for the deployment group, by namespace, beside what it runs in one of them.
 func (r *run) runsBeside(ctx context.Context, namespace string) (map[string]*workloads.Live, error) {
 	names, err := workloads.Namespaces(ctx, r.cluster, r.opts.Config, r.group)
 	if err != nil {
 		return nil, err
 	}
+	return r.runsIn(ctx, slices.DeleteFunc(names, func(name string) bool { return name == namespace }))
+}
+
+// runsUnmarked is what this program runs for the deployment group in namespaces of its leases where somebody has deleted the
+// Manifest.
+func (r *run) runsUnmarked(ctx context.Context, marked map[string]*workloads.Live) (map[string]*workloads.Live, error) {
+	var names []string
 	for _, name := range r.snapshot.namespacesOf(r.group) {
-		if name == namespace || slices.Contains(names, name) {
+		if marked[name] != nil {
 			continue
 		}
 		runs, err := workloads.RunIn(ctx, r.cluster, r.group, name)
@@ -133,11 +139,12 @@ func (r *run) runsBeside(ctx context.Context, namespace string) (map[string]*wor
 			names = append(names, name)
 		}
 	}
+	return r.runsIn(ctx, names)
+}
+
+func (r *run) runsIn(ctx context.Context, namespaces []string) (_ map[string]*workloads.Live, err error) {
 	found := map[string]*workloads.Live{}
-	for _, name := range names {
-		if name == namespace {
-			continue
-		}
+	for _, name := range namespaces {
 		if found[name], err = workloads.Read(ctx, r.cluster, r.opts.Config, name, true); err != nil {
 			return nil, err
 		}
