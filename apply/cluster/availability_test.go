@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,10 +34,10 @@ func TestListIsReadAgain(t *testing.T) {
 		"starting": func(w http.ResponseWriter) { http.Error(w, "server is starting", http.StatusInternalServerError) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			requests := 0
+			var requests atomic.Int64
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
-				if requests++; requests == 2 {
+				if requests.Add(1) == 2 {
 					fail(w)
 					return
 				}
@@ -51,11 +52,11 @@ func TestListIsReadAgain(t *testing.T) {
 			for range 2 {
 				metas, err := c.Metas(t.Context(), Leases, "akash-net")
 				if err != nil || len(metas) != 1 {
-					t.Fatalf("%d claims, error %v, after %d requests", len(metas), err, requests)
+					t.Fatalf("%d claims, error %v, after %d requests", len(metas), err, requests.Load())
 				}
 			}
-			if requests < 3 {
-				t.Errorf("%d requests: nothing went wrong", requests)
+			if n := requests.Load(); n < 3 {
+				t.Errorf("%d requests: nothing went wrong", n)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // nowhere is of a configuration whose Gateway nobody serves, so that no router is waited for.
@@ -249,15 +251,19 @@ func TestMigrateLeavesOthersHosts(t *testing.T) {
 }
 
 // releaseAt releases a lease when a request of a recorder's command comes, which goes on when the release has announced
-// itself. What it returns waits for the end of the release.
+// itself and listed who else has. What it returns waits for the end of the release.
 func releaseAt(t *testing.T, r *recorder, text string, id lease.ID) (end func() result) {
 	t.Helper()
 	other := record(t)
 	other.config = r.config
 	announced, ended := make(chan struct{}), make(chan result, 1)
 	var once, first sync.Once
+	var sent atomic.Bool
 	other.hold(nil, func(_ context.Context, q request) {
 		if q.String() == "PATCH announcement" {
+			sent.Store(true)
+		}
+		if sent.Load() && q.String() == "LIST leases" && q.query.Get("labelSelector") == state.LabelKind+"="+state.KindRun {
 			first.Do(func() { close(announced) })
 		}
 	})
