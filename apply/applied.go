@@ -15,7 +15,7 @@ import (
 // nothing.
 
 // applying is what is wanted of a claim, with the note that objects are about to stand for it.
-func (r *run) applying(h state.Hold) state.Hold {
+func (r *claims) applying(h state.Hold) state.Hold {
 	if r.def == nil || r.opts.Check {
 		return h
 	}
@@ -28,7 +28,7 @@ func (r *run) applying(h state.Hold) state.Hold {
 }
 
 // standFor notes for which parts of claims the run has written objects, or found them as they should be.
-func (r *run) standFor(desired []render.Object) {
+func (r *claims) standFor(desired []render.Object) {
 	claims := make([]*state.Claim, 0, len(r.holds))
 	for _, h := range r.holds {
 		claims = append(claims, h.claim)
@@ -44,7 +44,7 @@ func (r *run) standFor(desired []render.Object) {
 }
 
 // standsFor notes that objects of the run stand for a part.
-func (r *run) standsFor(name, key string) {
+func (r *claims) standsFor(name, key string) {
 	if r.stands == nil {
 		r.stands = map[string]map[string]bool{}
 	}
@@ -56,9 +56,18 @@ func (r *run) standsFor(name, key string) {
 
 // appliedAs says whether a part is applied in the end. What another order of the lease has applied, and what a
 // reservation finds served by nothing, is a reservation again.
-func (r *run) appliedAs(h *held, was, now state.Part) bool {
+func (r *claims) appliedAs(h *held, was, now state.Part) bool {
 	if r.stands[h.want.Name()][now.Key] {
 		return was.Applied || h.took || r.changed
 	}
 	return was.Applied && r.def == nil && was.Lease == now.Lease && r.snapshot.serves(h.claim, r.group)
+}
+
+// checkOpen refuses where an uninstall is removing the ledger. Both announce themselves and then list the announcements,
+// so one of them sees the other.
+func (r *claims) checkOpen() error {
+	if r.opts.turn.Closing() && slices.ContainsFunc(r.sortedHolds(), func(h *held) bool { return h.took }) {
+		return &ClosingError{Namespace: r.opts.Config.LedgerNamespace}
+	}
+	return nil
 }

@@ -26,7 +26,7 @@ import (
 
 // awaitGrants waits until each Service of the lease has, in its status, the addresses that were leased
 // for it (in pool mode: an address). Nothing else means that MetalLB has granted them.
-func (r *run) awaitGrants(ctx context.Context, desired []render.Object) error {
+func (r *objects) awaitGrants(ctx context.Context, desired []render.Object) error {
 	waiting := map[string][]netip.Addr{}
 	for _, o := range desired {
 		if o.Kind == kinds.Service {
@@ -79,7 +79,7 @@ func (r *run) awaitGrants(ctx context.Context, desired []render.Object) error {
 }
 
 // granted tells of the addresses of a Service when it has all that are wanted.
-func (r *run) granted(service *unstructured.Unstructured, want []netip.Addr) bool {
+func (r *objects) granted(service *unstructured.Unstructured, want []netip.Addr) bool {
 	var have []netip.Addr
 	for _, u := range state.AddressUses(service) {
 		if u.Granted {
@@ -110,7 +110,7 @@ func (r *run) granted(service *unstructured.Unstructured, want []netip.Addr) boo
 
 // squatters says of the addresses of the run which Services use them that are not their holders'. It tells
 // nothing where Services cannot be read: the run has failed already.
-func (r *run) squatters(ctx context.Context) map[netip.Addr][]string {
+func (r *objects) squatters(ctx context.Context) map[netip.Addr][]string {
 	services, err := r.cluster.Objects(ctx, kinds.Service.Resource(), "", metav1.ListOptions{})
 	if err != nil {
 		return nil
@@ -132,7 +132,7 @@ func (r *run) squatters(ctx context.Context) map[netip.Addr][]string {
 	return out
 }
 
-func (r *run) lacking(waiting map[string][]netip.Addr, squatters map[netip.Addr][]string) []string {
+func (r *objects) lacking(waiting map[string][]netip.Addr, squatters map[netip.Addr][]string) []string {
 	var out []string
 	for name, want := range waiting {
 		text := addressText(want)

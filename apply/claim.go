@@ -9,15 +9,13 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
 // attempt tries once. Neither done nor an error means: read the claim again and decide anew.
-func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (done bool, err error) {
+func (r *claims) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (done bool, err error) {
 	var uses []state.Use
 	if claim == nil {
 		uses = r.uses(h)
@@ -58,7 +56,7 @@ func (r *run) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (do
 }
 
 // put writes the parts, with those that the group holds already for another reason.
-func (r *run) put(ctx context.Context, taken protocol.Taken) (bool, error) {
+func (r *claims) put(ctx context.Context, taken protocol.Taken) (bool, error) {
 	want, claim, parts, anew := taken.Want, taken.Claim, taken.Parts, taken.Anew
 	if claim == nil {
 		claim = want.Claim()
@@ -102,7 +100,7 @@ func (r *run) put(ctx context.Context, taken protocol.Taken) (bool, error) {
 
 // remember notes what the group has on a claim before the run's write, for a rollback: as it was read last
 // without the run's own mark. What the lease had before that, and has given up since, is not brought back.
-func (r *run) remember(name string, claim *state.Claim) {
+func (r *claims) remember(name string, claim *state.Claim) {
 	entries := claim.Entries(r.group)
 	if _, known := r.before[name]; known && slices.ContainsFunc(entries, func(p state.Part) bool { return p.Run == r.nonce }) {
 		return
@@ -115,7 +113,7 @@ func (r *run) remember(name string, claim *state.Claim) {
 
 // evict removes a hold whose time is over, pinned to what was read; then the claim is to be
 // decided anew. A hold of the same owner goes alone, the parts beside it stay.
-func (r *run) evict(ctx context.Context, claim *state.Claim) error {
+func (r *claims) evict(ctx context.Context, claim *state.Claim) error {
 	now := r.cluster.Now()
 	if claim.Ended(now) {
 		return r.ledger.Delete(ctx, claim)
@@ -136,37 +134,9 @@ func (r *run) evict(ctx context.Context, claim *state.Claim) error {
 	return nil
 }
 
-// giveUp ends a run that cannot have all: what it has made and taken goes back, and the lease has what
-// it had. Where the server is away nothing can go back.
-func (r *run) giveUp(ctx context.Context, why error) error {
-	if cannotUndo(why) {
-		return r.loses(ctx, why)
-	}
-	if err := r.opts.turn.Undo(ctx); err != nil {
-		return r.loses(ctx, errors.Join(why, err))
-	}
-	left := errors.Join(r.restoreAltered(ctx), r.retract(ctx, func(render.Object) bool { return true }))
-	left = errors.Join(left, r.unkeep(ctx), r.keepServed(ctx), r.rollback(ctx))
-	if left != nil {
-		return &HalfError{Lease: r.req.Lease, Why: why, Left: left}
-	}
-	r.closed = true
-	return why
-}
-
-// loses deletes what a run that was taken for dead has made for things that its lease does not hold any more: a write of
-// it may have come after another command had given them up. It gives nothing else back. Any other error it leaves.
-func (r *run) loses(ctx context.Context, why error) error {
-	if _, lost := errors.AsType[*turn.LostError](why); !lost {
-		return why
-	}
-	r.lost = true
-	return errors.Join(why, r.retract(cluster.WithGate(ctx, nil), func(render.Object) bool { return true }))
-}
-
 // rollback gives back what this run took; what the lease held before stays. It goes on when the
 // run has been interrupted. The errors are of what could not be given back.
-func (r *run) rollback(ctx context.Context) error {
+func (r *claims) rollback(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	var errs []error

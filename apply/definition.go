@@ -4,73 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 )
 
 // The ledger keeps the definition that a lease was last applied with. A run writes it once its claims are taken,
 // before it writes the first object: whoever finds that the run has crashed finishes its work by it. A release
 // removes it before it removes anything else: what is being released is not to be healed.
-
-// fewDefinitions is how many kept definitions are read one by one rather than by one LIST.
-const fewDefinitions = 16
-
-// readDefinitions reads the definitions that are kept for deployment groups, by the names of their objects.
-func readDefinitions(ctx context.Context, l ledger.Ledger, groups []lease.Group) (map[string]*kept.Definition, error) {
-	found := map[string]*kept.Definition{}
-	if len(groups) > fewDefinitions {
-		names, owner := map[string]bool{}, groups[0].Owner
-		for _, g := range groups {
-			names[kept.Name(g)] = true
-			if g.Owner != owner {
-				owner = "" // of all
-			}
-		}
-		return listDefinitions(ctx, l, owner, func(name string) bool { return names[name] })
-	}
-	read := make([]*kept.Definition, len(groups))
-	work, ctx := parallel.WithContext(ctx)
-	for i, g := range groups {
-		work.Go(func() (err error) {
-			read[i], err = readDefinition(ctx, l, g)
-			return err
-		})
-	}
-	err := work.Wait()
-	for _, d := range read {
-		if d != nil {
-			found[d.Name] = d
-		}
-	}
-	return found, err
-}
-
-// readDefinition reads the definition that is kept for a deployment group, and again where the answer does not tell; it is
-// nil where there is none.
-func readDefinition(ctx context.Context, l ledger.Ledger, g lease.Group) (d *kept.Definition, err error) {
-	err = untilKept(ctx, l, g, func(ctx context.Context) (err error) {
-		d, err = l.Definition(ctx, g)
-		return err
-	})
-	return d, err
-}
-
-func listDefinitions(ctx context.Context, l ledger.Ledger, owner string, want func(name string) bool) (map[string]*kept.Definition, error) {
-	found := map[string]*kept.Definition{}
-	list, err := l.Definitions(ctx, owner, want)
-	for _, d := range list {
-		found[d.Name] = d
-	}
-	return found, err
-}
 
 // keeping is what a run has done to the definition that is kept for its lease.
 type keeping struct {
@@ -80,7 +22,7 @@ type keeping struct {
 
 // keep keeps the definition that the run applies, unless just that is kept. A run that has claimed anything anew
 // writes it in any case: a release may have removed it since it was read.
-func (r *run) keep(ctx context.Context) error {
+func (r *objects) keep(ctx context.Context) error {
 	if r.def == nil || r.opts.heal {
 		return nil
 	}
@@ -103,7 +45,7 @@ func (r *run) keep(ctx context.Context) error {
 
 // keptBefore is the definition that was kept before the run. A lease that held nothing has hardly ever one: it is read
 // only where the run has claimed nothing for it either.
-func (r *run) keptBefore(ctx context.Context) (*kept.Definition, error) {
+func (r *objects) keptBefore(ctx context.Context) (*kept.Definition, error) {
 	if r.snapshot.holdersOnly && len(r.snapshot.held[r.group]) == 0 && !r.claimedAnew() {
 		return readDefinition(ctx, r.ledger, r.group)
 	}
@@ -113,7 +55,7 @@ func (r *run) keptBefore(ctx context.Context) (*kept.Definition, error) {
 // restsOnDefinition makes what was read of the lease old where another command has applied another definition, or has
 // released the lease, before the run's first write: it writes or deletes the definition that is kept. A lease that held
 // nothing has none that was read; what is claimed for it is claimed anew.
-func (r *run) restsOnDefinition(ctx context.Context) error {
+func (r *objects) restsOnDefinition(ctx context.Context) error {
 	if r.opts.turn == nil || r.snapshot.holdersOnly && len(r.snapshot.held[r.group]) == 0 {
 		return nil
 	}
@@ -125,7 +67,7 @@ func (r *run) restsOnDefinition(ctx context.Context) error {
 }
 
 // claimedAnew is true for a run that has claimed anything of which its lease held nothing.
-func (r *run) claimedAnew() bool {
+func (r *objects) claimedAnew() bool {
 	for name, h := range r.holds {
 		if h.took && len(r.before[name]) == 0 {
 			return true
@@ -136,7 +78,7 @@ func (r *run) claimedAnew() bool {
 
 // replace keeps a definition in the place of the one that was read. Where another run of the lease has written one
 // meanwhile, the later one counts.
-func (r *run) replace(ctx context.Context, there, want *kept.Definition) (keeping, error) {
+func (r *objects) replace(ctx context.Context, there, want *kept.Definition) (keeping, error) {
 	var now *kept.Definition
 	err := untilKept(ctx, r.ledger, r.group, func(ctx context.Context) (err error) {
 		if there != nil && there.Deleting {
@@ -164,7 +106,7 @@ func (r *run) replace(ctx context.Context, there, want *kept.Definition) (keepin
 
 // forget removes the definition that is kept, as it was read or, where it has changed, as it is by now. It returns what
 // it has certainly removed, nil for nothing.
-func (r *run) forget(ctx context.Context, there *kept.Definition) (*kept.Definition, error) {
+func (r *objects) forget(ctx context.Context, there *kept.Definition) (*kept.Definition, error) {
 	if there == nil {
 		return nil, nil //nolint:nilnil // nothing is kept
 	}
@@ -192,7 +134,7 @@ func (r *run) forget(ctx context.Context, there *kept.Definition) (*kept.Definit
 
 // unkeep gives the ledger the definition back that it kept before the run. One that another run of the lease has
 // written since stays.
-func (r *run) unkeep(ctx context.Context) error {
+func (r *objects) unkeep(ctx context.Context) error {
 	was := r.keeping
 	if r.keeping = (keeping{}); was == r.keeping {
 		return nil
@@ -217,29 +159,4 @@ func (r *run) unkeep(ctx context.Context) error {
 		}
 		return cmp.Or(unread, err)
 	})
-}
-
-// untilKept tries again while a write of the definition loses races or gets no answer.
-func untilKept(ctx context.Context, l ledger.Ledger, g lease.Group, try func(context.Context) error) error {
-	var why error
-	err := l.Retrying(ctx, func(ctx context.Context) (bool, error) {
-		why = try(ctx)
-		return ledger.Retry(why)
-	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		err = cmp.Or(why, err)
-	}
-	if err != nil {
-		return fmt.Errorf("the definition of lease %s in the ledger: %w", g, err)
-	}
-	return nil
-}
-
-// groupsOf are the deployment groups of runs.
-func groupsOf(runs []*run) []lease.Group {
-	groups := make([]lease.Group, len(runs))
-	for i, r := range runs {
-		groups[i] = r.group
-	}
-	return slices.Clip(groups)
 }

@@ -11,19 +11,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// DeletingError says that an object which was to be written is being deleted: finalizers keep it until then.
-type DeletingError struct {
-	Object     render.Object
-	Finalizers []string
-}
-
-func (e *DeletingError) Error() string {
-	return fmt.Sprintf("%s in namespace %s is being deleted (finalizers %v); apply again when it is gone", e.Object, e.Object.Namespace, e.Finalizers)
-}
-
 // awaitGone waits for what the run has deleted, and what others hold back with a finalizer: as long as it is there it may
 // serve, and its claims are kept.
-func (r *run) awaitGone(ctx context.Context) error {
+func (r *executor) awaitGone(ctx context.Context) error {
 	for _, o := range r.leaving {
 		if err := r.awaitDeleted(ctx, o.kind, o.live, "its claim is kept until then"); err != nil {
 			return err
@@ -34,7 +24,7 @@ func (r *run) awaitGone(ctx context.Context) error {
 }
 
 // awaitDeleted waits until an object is not there any more, or is another one of its name. Until says what happens then.
-func (r *run) awaitDeleted(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, until string) error {
+func (r *executor) awaitDeleted(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, until string) error {
 	last := live
 	err := r.poll(ctx, func(ctx context.Context) (bool, error) {
 		now, err := r.cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
@@ -54,7 +44,7 @@ func (r *run) awaitDeleted(ctx context.Context, kind kinds.Kind, live *unstructu
 
 // awaitDeletion is what there is of an object when none that is being deleted is in its place any more: what is written
 // to such a one goes with it.
-func (r *run) awaitDeletion(ctx context.Context, o render.Object, live *unstructured.Unstructured) (_ *unstructured.Unstructured, err error) {
+func (r *executor) awaitDeletion(ctx context.Context, o render.Object, live *unstructured.Unstructured) (_ *unstructured.Unstructured, err error) {
 	for live != nil && live.GetDeletionTimestamp() != nil {
 		switch {
 		case !r.cluster.Waits():

@@ -2,14 +2,12 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -17,6 +15,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // executor carries out what the work on one lease writes. It creates, applies and deletes objects, pinned to what was
@@ -24,7 +24,7 @@ import (
 // no change that is not in the plan which is carried out. Whether anything is kept is the business of the connection:
 // that of a dry run answers as if it were.
 type executor struct {
-	*Applier
+	*command
 	by    decisions
 	req   state.Request
 	group lease.Group
@@ -60,6 +60,8 @@ type executor struct {
 	pins map[string]string
 	// keptFor are objects of the lease that stay because they serve for another.
 	keptFor map[types.UID]bool
+	// until is when the work has waited long enough; it is set when it first waits.
+	until time.Time
 }
 
 // decisions are what the work on a lease decides of its writes.
@@ -80,9 +82,9 @@ type decisions interface {
 	summary() *Summary
 }
 
-func newExecutor(a *Applier, req state.Request) *executor {
+func newExecutor(c *command, req state.Request) *executor {
 	return &executor{
-		Applier: a, req: req, group: req.Lease.Group(), start: time.Now(),
+		command: c, req: req, group: req.Lease.Group(), start: time.Now(),
 		removed: map[types.UID]bool{}, pins: map[string]string{}, keptFor: map[types.UID]bool{}, unsure: map[string]bool{}, told: map[string]bool{},
 	}
 }
@@ -162,4 +164,52 @@ func (x *executor) writeOf(o render.Object, live *unstructured.Unstructured) fun
 	return func() plan.Change {
 		return plan.Write(o.Kind.Singular, cluster.Rendered(o).Object, live, x.by.manager(o))
 	}
+}
+
+// looks bounds how often all of a lease is looked at again because something of it has changed.
+const looks = 10
+
+// planParts are the parts of a claim as a plan shows them: the path or the port, and where it leads; nil
+// for none.
+func planParts(parts []state.Part) map[string]any {
+	out := map[string]any{}
+	for _, p := range parts {
+		if p.For != "" { // a note holds nothing
+			continue
+		}
+		name, backend := p.Path, ""
+		if _, port := p.ProtocolPort(); port != 0 {
+			name = p.PortText()
+		} else if name == "" {
+			name = "/"
+		}
+		if p.Service != "" {
+			backend = fmt.Sprintf("%s:%d", p.Service, p.Port)
+		}
+		out[name] = backend
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// failed tells of the error that has ended the work on the lease. What it returns names the lease; it is nil
+// where there was no error.
+func (r *executor) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	r.send(Event{Time: time.Now(), Action: Failed, Lease: r.req.Lease, Kind: "lease", Name: r.req.Lease.String(), Err: err})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fs, ok := errors.AsType[Failures](err)
+	if !ok {
+		fs = Failures{err}
+	}
+	named := make(Failures, len(fs))
+	for i, e := range fs {
+		named[i] = &LeaseError{Lease: r.group, Err: e, Done: slices.Clone(r.changes)}
+	}
+	return named
 }

@@ -7,11 +7,9 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -58,43 +56,12 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 	for name := range s.live[kinds.Service.Plural] {
 		around.Backends[name] = true
 	}
-	a := New(c, Options{Config: cfg})
+	a := newCommand(c, Options{Config: cfg})
 	if around.Records, err = s.ownRecords(ctx, a); err != nil {
 		return nil, err
 	}
 	around.Unrecorded, err = s.unrecorded(ctx, a, things)
 	return around, err
-}
-
-// unrecorded says of the hosts among things and leases that have no DNS record for what it waits.
-func (s *snapshot) unrecorded(ctx context.Context, a *Applier, things []thing.Thing) (map[string]string, error) {
-	out := map[string]string{}
-	if !a.opts.Config.DNS.Records() {
-		return out, nil
-	}
-	for _, claim := range s.list() {
-		if claim.Kind.HasPorts() || len(s.records[claim.Thing]) > 0 {
-			continue
-		}
-		for _, part := range claim.Parts {
-			group := part.Lease.Group()
-			if !slices.ContainsFunc(things, func(t thing.Thing) bool {
-				return t.Kind == thing.Lease && t.Group == group || t.Kind == thing.Host && t.Host == claim.Thing
-			}) {
-				continue
-			}
-			r := a.newRun(nil, state.Request{Lease: part.Lease})
-			r.snapshot = s
-			wanted, err := r.wantedRecords(ctx, claim.Thing, part)
-			if err != nil {
-				return nil, err
-			}
-			for _, u := range wanted.Unknown {
-				out[u.Name] = published.Missing(a.opts.Config, u)
-			}
-		}
-	}
-	return out, nil
 }
 
 // contents are what the snapshot holds, as the book is computed from it.

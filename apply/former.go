@@ -5,20 +5,18 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // keepForOthers leaves the objects of the lease that serve for another since a transfer, and tells so:
 // that lease's next apply removes them. The claims are read now: a transfer may be younger than what the
 // run has read.
-func (r *run) keepForOthers(ctx context.Context, objects []owned) ([]owned, error) {
+func (r *objects) keepForOthers(ctx context.Context, objects []owned) ([]owned, error) {
 	claims := map[string]*state.Claim{}
 	var going []owned
 	for _, o := range objects {
 		var keeps *state.Part
-		for _, name := range r.claimsNear(o) {
+		for _, name := range r.snapshot.claimsNear(o) {
 			claim, read := claims[name]
 			if !read {
 				var err error
@@ -46,41 +44,9 @@ func (r *run) keepForOthers(ctx context.Context, objects []owned) ([]owned, erro
 	return going, nil
 }
 
-// claimsNear are the names of the claims that an object may stand for.
-func (r *run) claimsNear(o owned) []string {
-	switch {
-	case o.kind == kinds.ProviderLeasedIP:
-		var names []string
-		for _, c := range r.snapshot.claimsOfPort(o) {
-			names = append(names, c.Name())
-		}
-		return names
-	case slices.Contains(kinds.Filters, o.kind) || slices.Contains(kinds.Policies, o.kind):
-		if host, _, _ := lease.ParseRouteName(o.live.GetName()); r.snapshot.claims[state.HostName(host)] != nil {
-			return []string{state.HostName(host)}
-		}
-		return r.snapshot.byClaim().former[o.group] // one that is named after a Service goes with the last route
-	}
-	return claimsUnder(o)
-}
-
-// standsFor is true for an object that serves a part of a claim, or goes with what does.
-func standsFor(o owned, c *state.Claim, p state.Part) bool {
-	switch {
-	case o.kind == kinds.Service:
-		return c.Kind.HasPorts() && servesPort(o.live, p)
-	case o.kind == kinds.ProviderLeasedIP:
-		port := state.PortObjectOf(o.live)
-		return c.Kind.HasPorts() && state.PortKey(port.Protocol, port.Port) == p.Key
-	case slices.Contains(kinds.RouteKinds, o.kind):
-		return slices.ContainsFunc(state.HostUses(o.live), func(u state.Use) bool { return u.Redirect || state.RouteKey(u.Path) == p.Key })
-	}
-	return true
-}
-
 // removeFormer deletes the objects of former holders that still serve what the lease is about to give up:
 // nothing is served without a claim.
-func (r *run) removeFormer(ctx context.Context, drop func(*state.Claim, state.Part) bool, action Action) error {
+func (r *objects) removeFormer(ctx context.Context, drop func(*state.Claim, state.Part) bool, action Action) error {
 	for _, c := range r.snapshot.held[r.group] {
 		for _, p := range c.PartsOf(r.group) {
 			former, ok := p.Former()
@@ -95,7 +61,7 @@ func (r *run) removeFormer(ctx context.Context, drop func(*state.Claim, state.Pa
 				continue // it was handed on, or back
 			}
 			for _, o := range r.snapshot.written[former] {
-				if slices.Contains(r.claimsNear(o), c.Name()) && standsFor(o, c, p) {
+				if slices.Contains(r.snapshot.claimsNear(o), c.Name()) && standsFor(o, c, p) {
 					if err := r.remove(ctx, o, action); err != nil {
 						return err
 					}
@@ -104,18 +70,4 @@ func (r *run) removeFormer(ctx context.Context, drop func(*state.Claim, state.Pa
 		}
 	}
 	return nil
-}
-
-// formerOf is the deployment group that serves a part which is handed on, as the part remembers it; empty
-// where nothing serves it, or where the new lease serves it itself.
-func (r *run) formerOf(c *state.Claim, p state.Part) string {
-	from := p.Lease.Group()
-	if former, ok := p.Former(); ok {
-		from = former
-	}
-	serves := func(o owned) bool { return slices.Contains(r.claimsNear(o), c.Name()) && standsFor(o, c, p) }
-	if from == r.group || !slices.ContainsFunc(r.snapshot.written[from], serves) {
-		return ""
-	}
-	return from.String()
 }

@@ -121,101 +121,34 @@ func ofTenant(before *unstructured.Unstructured) mayGo {
 	}
 }
 
-// unwanted lets an object of the run's own group go that its definition does not have: unless another
-// run of the lease has taken what it serves since the claims were read.
-func (r *run) unwanted(o owned) mayGo {
-	return r.whileOf(o, func(grounds []ground) (bool, error) {
-		foreign := func(g ground) bool {
-			return slices.ContainsFunc(g.claim.PartsOf(r.group), func(p state.Part) bool { return !r.knows(g.name, p) })
-		}
-		return !slices.ContainsFunc(grounds, foreign), nil
+// sameTenant is true for an object that has not changed hands between two readings: a transfer leaves
+// a ProviderHost its UID.
+func sameTenant(before, now *unstructured.Unstructured) bool {
+	old, had := lease.IDFromLabels(before.GetLabels())
+	id, has := lease.IDFromLabels(now.GetLabels())
+	return had == has && old.Group() == id.Group()
+}
+
+// standsFor is true for an object that serves a part of a claim, or goes with what does.
+func standsFor(o owned, c *state.Claim, p state.Part) bool {
+	switch {
+	case o.kind == kinds.Service:
+		return c.Kind.HasPorts() && servesPort(o.live, p)
+	case o.kind == kinds.ProviderLeasedIP:
+		port := state.PortObjectOf(o.live)
+		return c.Kind.HasPorts() && state.PortKey(port.Protocol, port.Port) == p.Key
+	case slices.Contains(kinds.RouteKinds, o.kind):
+		return slices.ContainsFunc(state.HostUses(o.live), func(u state.Use) bool { return u.Redirect || state.RouteKey(u.Path) == p.Key })
+	}
+	return true
+}
+
+// servesPort is true for a Service that has the port that the part stands for.
+func servesPort(service *unstructured.Unstructured, p state.Part) bool {
+	protocol, port := p.ProtocolPort()
+	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
+	return slices.ContainsFunc(ports, func(v any) bool {
+		m, ok := v.(map[string]any)
+		return ok && m["protocol"] == string(protocol) && m["port"] == int64(port)
 	})
-}
-
-// whileOf asks may of the claims on which an object rests, as long as the object has not changed hands.
-func (r *run) whileOf(o owned, may func(grounds []ground) (bool, error)) mayGo {
-	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
-		if !sameTenant(o.live, now) {
-			return false, nil
-		}
-		grounds, err := readGrounds(ctx, r.ledger, owned{o.kind, now, o.group})
-		if err != nil {
-			return false, err
-		}
-		return may(grounds)
-	}
-}
-
-// knows is true for a part of the run's group that is as it was when the run began, or that the run has
-// written.
-func (r *run) knows(name string, p state.Part) bool {
-	if p.Run == r.nonce || p.For != "" { // a note holds nothing
-		return true
-	}
-	was := r.snapshot.claims[name].Part(p.Key)
-	if h := r.holds[name]; h != nil && h.claim.Part(p.Key) != nil && was == nil {
-		was = h.claim.Part(p.Key)
-	}
-	return was != nil && was.Same(p)
-}
-
-// replaceable lets a record go in whose place another comes: the group holds the host of both.
-func (r *run) replaceable(o owned) mayGo {
-	if o.group == r.group {
-		return ofTenant(o.live)
-	}
-	return r.strayFrom(o)
-}
-
-// strayFrom lets an object of another group go that serves what the run's group holds. Where the group
-// holds it no more, the run was overtaken, and nothing may go.
-func (r *run) strayFrom(o owned) mayGo {
-	return r.whileOf(o, func(grounds []ground) (bool, error) {
-		stray := false
-		for _, g := range grounds {
-			h := r.holds[g.name]
-			switch {
-			case h == nil:
-			case g.claim == nil || g.claim.Deleting || g.claim.UID != h.claim.UID || len(g.claim.PartsOf(r.group)) == 0:
-				return false, r.overtaken(h)
-			default:
-				stray = stray || g.served.Gives(g.claim, r.group)
-			}
-		}
-		entitled := func(g ground) bool { return g.standing() == state.Entitled }
-		return stray && !slices.ContainsFunc(grounds, entitled), nil
-	})
-}
-
-// look reads all of a deployment group again, for a run that has read before: its claims first, then the
-// objects that may rest on them. It reads only what the labels of the group select, unless an object of
-// the group has lost its labels.
-func (a *Applier) look(ctx context.Context, before *snapshot, group lease.Group) (*snapshot, error) {
-	how := reading{addresses: true, further: recordsRead(before), claimsFirst: true}
-	if !before.unlabelled(group) {
-		how.of, how.before = &group, before
-	}
-	s, err := readBy(ctx, a.cluster, a.ledger, how)
-	if err != nil {
-		return nil, err
-	}
-	s.operators, s.manifests = before.operators, before.manifests
-	return s, nil
-}
-
-// unlabelled is true where an object of the group has lost the labels that name its lease.
-func (s *snapshot) unlabelled(group lease.Group) bool {
-	return slices.ContainsFunc(s.written[group], func(o owned) bool {
-		return slices.Contains(s.ownership(o.live).Lost, state.MarkLabels)
-	})
-}
-
-// recordsRead are the kinds of DNS records that a snapshot was read with.
-func recordsRead(s *snapshot) (further []kinds.Kind) {
-	for _, kind := range []kinds.Kind{kinds.DNSRecord, kinds.DNSEndpoint} {
-		if _, read := s.live[kind.Plural]; read {
-			further = append(further, kind)
-		}
-	}
-	return further
 }

@@ -61,10 +61,9 @@ func manyLeases(n int) (*snapshot, []lease.Group) {
 }
 
 // askOf asks what a release asks of a snapshot for one lease.
-func askOf(s *snapshot, r *run, objects []owned, group lease.Group) (theirs, claims int) {
-	r.snapshot, r.group = s, group
+func askOf(s *snapshot, objects []owned, group lease.Group) (theirs, claims int) {
 	for _, o := range objects {
-		claims += len(r.claimsNear(o))
+		claims += len(s.claimsNear(o))
 		newChoice(nil).object(o, s)
 	}
 	return s.writtenByOthers(group), claims
@@ -90,11 +89,10 @@ func TestWorkOnALeaseIsItsOwn(t *testing.T) {
 		if len(objects) < 3 {
 			t.Fatalf("%d objects", len(objects))
 		}
-		r := &run{executor: &executor{}}
-		if theirs, claims := askOf(s, r, objects, groups[0]); theirs != len(objects) || claims != 2 {
+		if theirs, claims := askOf(s, objects, groups[0]); theirs != len(objects) || claims != 2 {
 			t.Errorf("of %d leases: %d objects of others, want %d; %d claims, want those on the host and the address", n, theirs, len(objects), claims)
 		}
-		return testing.AllocsPerRun(10, func() { askOf(s, r, objects, groups[0]) })
+		return testing.AllocsPerRun(10, func() { askOf(s, objects, groups[0]) })
 	}
 	few, many := allocations(20), allocations(200)
 	if many > 2*few {
@@ -106,7 +104,7 @@ func TestWorkOnALeaseIsItsOwn(t *testing.T) {
 func TestWorkOnAThingIsItsOwn(t *testing.T) {
 	allocations := func(n int) float64 {
 		s, _ := manyLeases(n)
-		r := &run{executor: &executor{Applier: &Applier{}, snapshot: s, group: someLease(someOwner, 1).Group()}}
+		r := newTransfer(&command{}, someLease(someOwner, 1), s)
 		things := []string{"SHOP-0.example.com", "10.0.0.1", "public0", "endpoint/public1", lease.SharingKey(someOwner, "public2"), "10.0.0.001", "free.example.com"}
 		var names []string
 		for _, c := range r.named(things) {
@@ -135,9 +133,8 @@ func BenchmarkReleaseQuestions(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				r := &run{executor: &executor{}}
 				for _, g := range groups {
-					askOf(s, r, objects[g], g)
+					askOf(s, objects[g], g)
 				}
 			}
 		})

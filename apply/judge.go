@@ -5,13 +5,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-func (r *run) judge() state.Judge {
+func (r *claims) judge() state.Judge {
 	return state.Judge{Group: r.group, Now: r.cluster.Now(), Adopt: r.opts.Adopt, OnePort: r.snapshot.operators.ip}
 }
 
 // decide judges one part. A port that nobody claims, but for which Akash's provider keeps a
 // ProviderLeasedIP of another deployment of the owner, is withheld as if it were claimed.
-func (r *run) decide(h state.Hold, p state.Part, claim *state.Claim, uses []state.Use) state.Finding {
+func (r *claims) decide(h state.Hold, p state.Part, claim *state.Claim, uses []state.Use) state.Finding {
 	f := r.judge().Decide(h, p.Key, claim, uses)
 	if by, moved := r.movedAway(h, p); moved && f.Verdict == state.Mine && !r.opts.Adopt {
 		return state.Finding{Verdict: state.Held, By: by}
@@ -34,7 +34,7 @@ func (r *run) decide(h state.Hold, p state.Part, claim *state.Claim, uses []stat
 }
 
 // declaredPort is what Akash's provider keeps for the port of an endpoint and another deployment group.
-func (r *run) declaredPort(sharingKey, key string) (state.PortObject, bool) {
+func (r *claims) declaredPort(sharingKey, key string) (state.PortObject, bool) {
 	protocol, port := state.Part{Key: key}.ProtocolPort()
 	o, found := r.snapshot.ports[lease.LeasedIPName(sharingKey, protocol, port)]
 	return o, found && (!o.HasLease || o.Lease.Group() != r.group)

@@ -27,7 +27,7 @@ import (
 const noticed = 5 * time.Second
 
 // sendRoute sends an object. What is in its way goes first.
-func (r *run) sendRoute(ctx context.Context, o render.Object, live *unstructured.Unstructured) (Action, error) {
+func (r *objects) sendRoute(ctx context.Context, o render.Object, live *unstructured.Unstructured) (Action, error) {
 	action, err := r.sendObject(ctx, o, live)
 	if r.obstacle(o, err) == nil {
 		return action, err
@@ -61,7 +61,7 @@ func (r *run) sendRoute(ctx context.Context, o render.Object, live *unstructured
 }
 
 // obstacle is the route that a refusal names and that the new one replaces; nil where there is none.
-func (r *run) obstacle(o render.Object, refusal error) *owned {
+func (r *objects) obstacle(o render.Object, refusal error) *owned {
 	if answer := apierrors.APIStatus(nil); !errors.As(refusal, &answer) || !slices.Contains(kinds.RouteKinds, o.Kind) {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (r *run) obstacle(o render.Object, refusal error) *owned {
 }
 
 // makeWay deletes a route that is in the way of a new one, if it could be made again.
-func (r *run) makeWay(ctx context.Context, old owned) error {
+func (r *objects) makeWay(ctx context.Context, old owned) error {
 	if err := r.mayMake(ctx, again(old)); err != nil {
 		return fmt.Errorf("it could not be put back: %w", err)
 	}
@@ -101,7 +101,7 @@ func (r *run) makeWay(ctx context.Context, old owned) error {
 
 // mayMake asks the API server whether it would let the run make an object that is to be made anew, before the one that is
 // there goes. A dry run deletes nothing.
-func (r *run) mayMake(ctx context.Context, o render.Object) error {
+func (r *objects) mayMake(ctx context.Context, o render.Object) error {
 	if !r.cluster.Waits() {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (r *run) mayMake(ctx context.Context, o render.Object) error {
 }
 
 // putBack makes routes again that had gone for one that was refused.
-func (r *run) putBack(ctx context.Context, gone []owned) error {
+func (r *objects) putBack(ctx context.Context, gone []owned) error {
 	var errs []error
 	for _, old := range gone {
 		o := again(old)

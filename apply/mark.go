@@ -22,7 +22,7 @@ import (
 
 // markWritten marks the claims that the run has only relied on so far, as far as objects rest on them
 // that it is about to write or to delete. A run that changes nothing marks nothing.
-func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
+func (r *objects) markWritten(ctx context.Context, desired []render.Object) error {
 	relied := func(h *held) bool { return !h.took }
 	if !r.marks() || !slices.ContainsFunc(r.sortedHolds(), relied) {
 		return nil
@@ -67,10 +67,10 @@ func (r *run) markWritten(ctx context.Context, desired []render.Object) error {
 
 // marks is true where the run has to mark what it relies on: it works in the place of a command that was taken for dead,
 // or its turn is over, as when it has waited for an address before it writes a record.
-func (r *run) marks() bool { return r.opts.turn == nil || r.opts.turn.Succeeds(r.group) }
+func (r *objects) marks() bool { return r.opts.turn == nil || r.opts.turn.Succeeds(r.group) }
 
 // mark puts the run's mark on claims that the run has only relied on so far, where it has to (marks). Where one has moved since it was read it is decided on anew.
-func (r *run) mark(ctx context.Context, named func(name string) bool) error {
+func (r *objects) mark(ctx context.Context, named func(name string) bool) error {
 	if !r.marks() {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (r *run) mark(ctx context.Context, named func(name string) bool) error {
 }
 
 // restsOn are the names of the claims on which a rendered object rests, as far as the run holds them.
-func (r *run) restsOn(o render.Object) []string {
+func (r *objects) restsOn(o render.Object) []string {
 	var names []string
 	if slices.Contains(kinds.Pools, o.Kind) {
 		for name, h := range r.holds {
@@ -118,13 +118,13 @@ func (r *run) restsOn(o render.Object) []string {
 
 // touched is the object as the run writes it: with what it only keeps. One that would not be written gets
 // the run's nonce (touch) where it rests on a claim that the run has marked.
-func (r *run) touched(o render.Object) (out render.Object, touch bool) {
+func (r *objects) touched(o render.Object) (out render.Object, touch bool) {
 	live := r.find(o)
 	return r.touchedFrom(r.wakes(r.keepTaken(o, live)), live)
 }
 
 // touchedFrom is touched for an object of which another reading is known.
-func (r *run) touchedFrom(o render.Object, live *unstructured.Unstructured) (out render.Object, touch bool) {
+func (r *objects) touchedFrom(o render.Object, live *unstructured.Unstructured) (out render.Object, touch bool) {
 	o = r.keepTaken(o, live)
 	due := func(name string) bool { h := r.holds[name]; return h != nil && h.took && h.touch }
 	if live == nil || !r.touches() || !cluster.Unchanged(o, live, r.manager(o)) || !slices.ContainsFunc(r.restsOn(o), due) {
@@ -134,7 +134,7 @@ func (r *run) touchedFrom(o render.Object, live *unstructured.Unstructured) (out
 }
 
 // touches is true where objects are to move that are as they should be.
-func (r *run) touches() bool {
+func (r *objects) touches() bool {
 	for _, h := range r.holds {
 		if h.took && h.touch {
 			return true
@@ -144,7 +144,7 @@ func (r *run) touches() bool {
 }
 
 // keepTaken is the object with the nonce that the live one has of an earlier run of ours.
-func (r *run) keepTaken(o render.Object, live *unstructured.Unstructured) render.Object {
+func (r *objects) keepTaken(o render.Object, live *unstructured.Unstructured) render.Object {
 	if live == nil || !owns(live, r.manager(o), lease.AnnotationTaken) {
 		return o
 	}

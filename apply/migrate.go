@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -39,14 +40,14 @@ type MigrateOptions struct {
 // routes and what goes with them is written: claims and ProviderHosts stay as they are. Any step may
 // be the last; the same migration, run again, goes on where it ended.
 type Migration struct {
-	*Applier
+	*command
 	opts   MigrateOptions
 	leases []*leaseMigration
 }
 
 // leaseMigration is the work on one lease.
 type leaseMigration struct {
-	*run
+	*records
 	// routes are those that are to move, companions what belongs to routes of their kinds.
 	routes     []*crossing
 	companions []owned
@@ -86,7 +87,7 @@ func (e *StayedError) Error() string {
 
 // PlanMigration reads the cluster and finds the chosen leases that have routes. It writes nothing.
 func (a *Applier) PlanMigration(ctx context.Context, choose func(lease.ID) bool, opts MigrateOptions) (*Migration, error) {
-	snapshot, err := a.read(ctx)
+	snapshot, err := readAll(ctx, a.command)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +95,8 @@ func (a *Applier) PlanMigration(ctx context.Context, choose func(lease.ID) bool,
 	of := func(id lease.ID) *leaseMigration {
 		m := byLease[id]
 		if m == nil {
-			m = &leaseMigration{run: a.newRun(nil, state.Request{Lease: id}), marked: map[string]*state.Claim{}}
-			m.snapshot, m.pools = snapshot, newPools(a, snapshot)
+			m = &leaseMigration{records: newRecords(a.command, nil, state.Request{Lease: id}), marked: map[string]*state.Claim{}}
+			m.snapshot, m.pools = snapshot, newPools(a.command, snapshot)
 			byLease[id] = m
 		}
 		return m
@@ -122,7 +123,7 @@ func (a *Applier) PlanMigration(ctx context.Context, choose func(lease.ID) bool,
 			}
 		}
 	}
-	out := &Migration{Applier: a, opts: opts}
+	out := &Migration{command: a.command, opts: opts}
 	for _, m := range byLease {
 		out.leases = append(out.leases, m)
 	}
@@ -151,21 +152,32 @@ func (m *Migration) Routes() (n int) {
 // it points the DNS records of their hosts to them; then it deletes the old ones. Leases are independent; the error
 // joins those of all.
 func (m *Migration) Run(ctx context.Context) error {
-	runs := make([]*run, len(m.leases))
-	for i, l := range m.leases {
-		runs[i] = l.run
-	}
-	errs := []error{m.each(workNewRoutes, runs, func(i int, _ *run) error { return m.leases[i].bring(ctx) }), m.overlap(ctx)}
+	errs := []error{m.each(workNewRoutes, func(l *leaseMigration) error { return l.bring(ctx) }), m.overlap(ctx)}
 	if errs[1] == nil && !m.opts.KeepOld {
 		lacking := m.lacking()
-		errs = append(errs, m.each(workRecords, runs, func(i int, _ *run) error { return m.leases[i].repointDNS(ctx, m.opts.Settle, lacking) }),
-			m.each(workDNS, runs, func(i int, _ *run) error { return m.leases[i].awaitDNS(ctx, m.opts.Settle) }))
+		errs = append(errs, m.each(workRecords, func(l *leaseMigration) error { return l.repointDNS(ctx, m.opts.Settle, lacking) }),
+			m.each(workDNS, func(l *leaseMigration) error { return l.awaitDNS(ctx, m.opts.Settle) }))
 		errs[1] = m.settleDNS(ctx)
 	}
 	if errs[1] != nil {
 		return failures(errs)
 	}
-	return failures(append(errs, m.each(workOldRoutes, runs, func(i int, _ *run) error { return m.leases[i].end(ctx, m.opts.KeepOld) })))
+	return failures(append(errs, m.each(workOldRoutes, func(l *leaseMigration) error { return l.end(ctx, m.opts.KeepOld) })))
+}
+
+// each does a step of the work on all leases. The error joins those of all.
+func (m *Migration) each(step string, do func(*leaseMigration) error) error {
+	errs, count := make([]error, len(m.leases)), m.counter(step, len(m.leases))
+	group := parallel.New(m.command.opts.Concurrency)
+	for i, l := range m.leases {
+		group.Go(func() error {
+			defer count()
+			errs[i] = l.failed(parallel.Guard(func() error { return do(l) }))
+			return nil
+		})
+	}
+	_ = group.Wait() // the leases' errors are in errs
+	return failures(errs)
 }
 
 // Staying are the old routes that a run has left where they are, for now or for good.

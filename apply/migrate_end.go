@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -141,10 +139,4 @@ func (m *leaseMigration) removeOld(ctx context.Context, c *crossing) error {
 		when = m.would(c.lag.String() + " after its DNS records lead to the new route")
 	}
 	return m.deleteWhile(ctx, c.old, Deleted, when, m.mayEnd(c))
-}
-
-// sameRoute is true where nothing but the status has changed.
-func sameRoute(a, b *unstructured.Unstructured) bool {
-	return plan.Contains(a.Object["spec"], b.Object["spec"]) && plan.Contains(b.Object["spec"], a.Object["spec"]) &&
-		maps.Equal(a.GetAnnotations(), b.GetAnnotations()) && maps.Equal(a.GetLabels(), b.GetLabels())
 }

@@ -139,7 +139,7 @@ func (m *leaseMigration) findKinds() error {
 	if slices.ContainsFunc(m.routes, func(c *crossing) bool { return c.why == "" }) {
 		m.kinds = append(m.kinds, kinds.WrittenRecords(m.opts.Config)...)
 	}
-	return m.run.findKinds()
+	return m.records.findKinds()
 }
 
 // main is the route itself among the objects of its new form.

@@ -124,7 +124,7 @@ func (m *leaseMigration) cancelRemoval(ctx context.Context, kind kinds.Kind, liv
 	o := appliedOnly(live)
 	annotations := o.GetAnnotations()
 	delete(annotations, lease.AnnotationDNSTTL)
-	delete(annotations, m.externalController())
+	delete(annotations, externalController(m.command))
 	o.SetAnnotations(annotations)
 	if _, _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, managerOf(kind, m.group)); err != nil {
 		return m.cluster.Explain(err, "patch", kind.Resource())
@@ -184,7 +184,7 @@ func (m *Migration) settleDNS(ctx context.Context) error {
 	var until time.Time
 	for _, l := range m.leases {
 		for _, c := range l.routes {
-			if c.ready && c.stays.After(until) && !c.stays.After(now.Add(m.Applier.opts.Wait)) {
+			if c.ready && c.stays.After(until) && !c.stays.After(now.Add(m.command.opts.Wait)) {
 				until = c.stays
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -50,7 +49,7 @@ type operators struct {
 
 // findOperators says which operators to count on. Those that are said to be off are looked for too: they
 // do not ask whether they are wanted. Whoever may not look is believed.
-func (a *Applier) findOperators(ctx context.Context) (operators, error) {
+func findOperators(ctx context.Context, a *command) (operators, error) {
 	switch a.opts.Operators {
 	case OperatorsOn:
 		return operators{hostname: true, ip: true}, nil
@@ -72,11 +71,11 @@ func (a *Applier) findOperators(ctx context.Context) (operators, error) {
 
 // ipOperatorFor is true where Akash's IP operator runs and a request asks for ports on which it has a say:
 // those of endpoints whose address MetalLB chooses.
-func (a *Applier) ipOperatorFor(ctx context.Context, requests []state.Request) (bool, error) {
+func ipOperatorFor(ctx context.Context, a *command, requests []state.Request) (bool, error) {
 	if a.opts.Config.IP.Mode != config.ModePool || !slices.ContainsFunc(requests, func(r state.Request) bool { return len(r.Endpoints) > 0 }) {
 		return false, nil
 	}
-	found, err := a.findOperators(ctx)
+	found, err := findOperators(ctx, a)
 	return found.ip, err
 }
 
@@ -108,21 +107,6 @@ func (o operators) moves(route owned) bool {
 	return o.hostname && (route.kind == kinds.Ingress || route.kind == kinds.HTTPRoute) && route.live.GetLabels()[lease.LabelManaged] == "true"
 }
 
-// leaveTheirs tells of the objects that are left to the operators, and returns the others.
-func (r *run) leaveTheirs(objects []render.Object) []render.Object {
-	return slices.DeleteFunc(slices.Clone(objects), func(o render.Object) bool {
-		if !r.snapshot.operators.theirs(o) {
-			return false
-		}
-		if r.snapshot.theirRoute(o) == nil {
-			r.event(Left, o.Kind.Singular, o.Namespace, o.Name, "to Akash's operator")
-		} else {
-			r.event(Unchanged, o.Kind.Singular, o.Namespace, o.Name, "")
-		}
-		return true
-	})
-}
-
 // theirRoute is the live object that an operator has made for a rendered one; the hostname operator
 // makes Ingresses or HTTPRoutes, whatever is rendered.
 func (s *snapshot) theirRoute(o render.Object) *unstructured.Unstructured {
@@ -139,32 +123,6 @@ func operatorKinds(kind kinds.Kind) []kinds.Kind {
 		return []kinds.Kind{kinds.Service}
 	}
 	return []kinds.Kind{kinds.Ingress, kinds.HTTPRoute}
-}
-
-// wakes is a ProviderHost with the time at which it was last deployed, which Akash's provider
-// writes too, so that its operator looks at it again. It stays while nothing else changes.
-func (r *run) wakes(o render.Object) render.Object {
-	if o.Kind != kinds.ProviderHost || !r.snapshot.operators.hostname {
-		return o
-	}
-	body := cluster.Rendered(o)
-	annotations := body.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	out := render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}
-	if live := r.snapshot.find(o); live != nil {
-		if at := live.GetAnnotations()[lease.AnnotationUpdatedAt]; at != "" && owns(live, r.group.FieldManager(), lease.AnnotationUpdatedAt) {
-			annotations[lease.AnnotationUpdatedAt] = at
-			body.SetAnnotations(annotations)
-		}
-		if cluster.Unchanged(out, live, r.manager(o)) || r.snapshot.ownership(live).Shared {
-			return out
-		}
-	}
-	annotations[lease.AnnotationUpdatedAt] = r.cluster.Now().UTC().Format(time.RFC3339)
-	body.SetAnnotations(annotations)
-	return out
 }
 
 // owns is true where a field manager has applied the annotation.

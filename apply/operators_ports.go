@@ -18,7 +18,7 @@ import (
 // gone, and then it is made anew.
 
 // splitMoved takes the ProviderLeasedIPs whose port moves to another service out of the objects.
-func (r *run) splitMoved(desired []render.Object) (rest, moved []render.Object) {
+func (r *objects) splitMoved(desired []render.Object) (rest, moved []render.Object) {
 	if !r.snapshot.operators.ip {
 		return desired, nil
 	}
@@ -35,7 +35,7 @@ func (r *run) splitMoved(desired []render.Object) (rest, moved []render.Object) 
 // namesAnother is true for a ProviderLeasedIP of this lease, and of this program, that names another
 // service than the rendered one. That of another lease is handed over as it is, and one that Akash's
 // provider made is a conflict.
-func (r *run) namesAnother(o render.Object) bool {
+func (r *objects) namesAnother(o render.Object) bool {
 	live := r.snapshot.find(o)
 	if live == nil {
 		return false
@@ -46,7 +46,7 @@ func (r *run) namesAnother(o render.Object) bool {
 
 // formerServices are the operator's Services of a port of the lease that lead to another service, or that have the
 // name of its own and are of another endpoint.
-func (r *run) formerServices(o render.Object) (former []owned) {
+func (r *objects) formerServices(o render.Object) (former []owned) {
 	want := state.PortObjectOf(cluster.Rendered(o))
 	for _, s := range r.snapshot.theirs[r.group] {
 		if s.kind != kinds.Service {
@@ -63,7 +63,7 @@ func (r *run) formerServices(o render.Object) (former []owned) {
 
 // movePorts makes ProviderLeasedIPs anew, after the Services that the IP operator has made of the former
 // ones have gone.
-func (r *run) movePorts(ctx context.Context, moved []render.Object) error {
+func (r *objects) movePorts(ctx context.Context, moved []render.Object) error {
 	for _, o := range moved {
 		if r.namesAnother(o) {
 			live := r.snapshot.find(o)

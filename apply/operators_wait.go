@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -19,7 +18,7 @@ import (
 
 // awaitOperators waits until what was left to the operators is there, and says what the claims say. That
 // something is there is not enough: an operator that is down leaves the former route.
-func (r *run) awaitOperators(ctx context.Context, desired []render.Object) error {
+func (r *objects) awaitOperators(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
 		if !r.snapshot.operators.theirs(o) || r.agrees(o, r.snapshot.theirRoute(o)) && !r.changed {
 			continue
@@ -42,7 +41,7 @@ func (r *run) awaitOperators(ctx context.Context, desired []render.Object) error
 }
 
 // lackingOf says for which operator a rendered object waits.
-func (r *run) lackingOf(o render.Object) string {
+func (r *objects) lackingOf(o render.Object) string {
 	if o.Kind == kinds.Service {
 		return fmt.Sprintf("Akash's IP operator to write service %s in namespace %s as the lease's claim says (see: kubectl -n %s logs deploy/operator-ip)", o.Name, o.Namespace, OperatorsNamespace)
 	}
@@ -55,7 +54,7 @@ func (r *run) lackingOf(o render.Object) string {
 
 // agrees is true for a live object of an operator that serves what the rendered one would: the same host
 // or port, from the same backend.
-func (r *run) agrees(o render.Object, live *unstructured.Unstructured) bool {
+func (r *objects) agrees(o render.Object, live *unstructured.Unstructured) bool {
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return false
 	}
@@ -74,7 +73,7 @@ func (r *run) agrees(o render.Object, live *unstructured.Unstructured) bool {
 // the group gives up; since a transfer that may be the former holder's. As long as it is there it serves, and its
 // claim is kept, whoever deleted what it was made of, and when. What Akash's provider declared itself is its own,
 // and stays.
-func (r *run) awaitUnserved(ctx context.Context, s *snapshot, goes func(*state.Claim, state.Part) bool) error {
+func (r *objects) awaitUnserved(ctx context.Context, s *snapshot, goes func(*state.Claim, state.Part) bool) error {
 	made := slices.Clone(s.theirs[r.group])
 	for _, former := range s.formersOf(r.group) {
 		made = append(made, s.theirs[former]...)
@@ -91,7 +90,7 @@ func (r *run) awaitUnserved(ctx context.Context, s *snapshot, goes func(*state.C
 }
 
 // toRemove says what of an operator's is waited for.
-func (r *run) toRemove(o owned) string {
+func (r *objects) toRemove(o owned) string {
 	kind, namespace, name := o.kind.Singular, o.live.GetNamespace(), o.live.GetName()
 	return fmt.Sprintf("Akash's operator to remove %s %s/%s; its claim is kept until then: the same command goes on. "+
 		"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s", kind, namespace, name, madeFrom(o.kind).Kind, namespace, kind, name)
@@ -99,7 +98,7 @@ func (r *run) toRemove(o owned) string {
 
 // unremoved waits until the operators have removed those of the objects, all of which they have made, that serve
 // parts of claims of the group, and is what is there still when the time is over.
-func (r *run) unremoved(ctx context.Context, s *snapshot, made []owned, goes func(*state.Claim, state.Part) bool) (stay []owned, err error) {
+func (r *objects) unremoved(ctx context.Context, s *snapshot, made []owned, goes func(*state.Claim, state.Part) bool) (stay []owned, err error) {
 	for _, o := range made {
 		if s.declared(o.kind, o.live, o.group) || !slices.ContainsFunc(s.held[r.group], func(c *state.Claim) bool {
 			return slices.ContainsFunc(c.PartsOf(r.group), func(p state.Part) bool {
@@ -119,49 +118,16 @@ func (r *run) unremoved(ctx context.Context, s *snapshot, made []owned, goes fun
 	return stay, nil
 }
 
-// formersOf are the deployment groups that serve parts of the group's claims since a transfer, each once.
-func (s *snapshot) formersOf(group lease.Group) []lease.Group {
-	var out []lease.Group
-	for _, c := range s.held[group] {
-		for _, p := range c.PartsOf(group) {
-			if former, ok := p.Former(); ok && former != group && !slices.Contains(out, former) {
-				out = append(out, former)
-			}
-		}
-	}
-	return out
-}
-
 // gone waits until an object is not there any more, or is another lease's.
-func (r *run) gone(ctx context.Context, o owned) error {
+func (r *objects) gone(ctx context.Context, o owned) error {
 	return r.poll(ctx, func(ctx context.Context) (bool, error) {
 		live, err := r.cluster.Get(ctx, o.kind, o.live.GetNamespace(), o.live.GetName())
 		return err == nil && (live == nil || live.GetUID() != o.live.GetUID() || !sameTenant(o.live, live)), err
 	})
 }
 
-// madeFrom is the kind of which an operator makes objects of another.
-func madeFrom(kind kinds.Kind) kinds.Kind {
-	if kind == kinds.Service {
-		return kinds.ProviderLeasedIP
-	}
-	return kinds.ProviderHost
-}
-
-// servesPart is true for a route of the path of a host, and for a Service of the port of an endpoint, that
-// a part stands for.
-func (o owned) servesPart(c *state.Claim, p state.Part) bool {
-	if o.kind == kinds.Service {
-		port := state.ServiceObjectOf(o.live)
-		return port.SharingKey == c.SharingKey && state.PortKey(port.Protocol, port.Port) == p.Key
-	}
-	return slices.ContainsFunc(state.HostUses(o.live), func(u state.Use) bool {
-		return state.HostName(u.Host) == c.Name() && state.RouteKey(u.Path) == p.Key
-	})
-}
-
 // getTheirs reads what an operator makes for a rendered object, or nil.
-func (r *run) getTheirs(ctx context.Context, kind kinds.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+func (r *objects) getTheirs(ctx context.Context, kind kinds.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	for _, kind := range operatorKinds(kind) {
 		live, err := r.cluster.Get(ctx, kind, namespace, name)
 		if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {
@@ -174,21 +140,43 @@ func (r *run) getTheirs(ctx context.Context, kind kinds.Kind, namespace, name st
 	return nil, nil //nolint:nilnil // nothing is there
 }
 
-// poll asks until it is done, for as long as the run still waits, and at least once.
-func (r *run) poll(ctx context.Context, done wait.ConditionWithContextFunc) error {
-	return r.waitUntil(ctx, r.left(), done)
+// leaveTheirs tells of the objects that are left to the operators, and returns the others.
+func (r *objects) leaveTheirs(objects []render.Object) []render.Object {
+	return slices.DeleteFunc(slices.Clone(objects), func(o render.Object) bool {
+		if !r.snapshot.operators.theirs(o) {
+			return false
+		}
+		if r.snapshot.theirRoute(o) == nil {
+			r.event(Left, o.Kind.Singular, o.Namespace, o.Name, "to Akash's operator")
+		} else {
+			r.event(Unchanged, o.Kind.Singular, o.Namespace, o.Name, "")
+		}
+		return true
+	})
 }
 
-// left is for how long the run still waits. All that it waits for has one time, which begins with the first:
-// what is not there when that is over is looked at once.
-func (r *run) left() time.Duration {
-	if r.opts.Wait == 0 {
-		return 0
+// wakes is a ProviderHost with the time at which it was last deployed, which Akash's provider
+// writes too, so that its operator looks at it again. It stays while nothing else changes.
+func (r *objects) wakes(o render.Object) render.Object {
+	if o.Kind != kinds.ProviderHost || !r.snapshot.operators.hostname {
+		return o
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.until.IsZero() {
-		r.until = time.Now().Add(r.opts.Wait)
+	body := cluster.Rendered(o)
+	annotations := body.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
 	}
-	return max(time.Until(r.until), 0)
+	out := render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}
+	if live := r.snapshot.find(o); live != nil {
+		if at := live.GetAnnotations()[lease.AnnotationUpdatedAt]; at != "" && owns(live, r.group.FieldManager(), lease.AnnotationUpdatedAt) {
+			annotations[lease.AnnotationUpdatedAt] = at
+			body.SetAnnotations(annotations)
+		}
+		if cluster.Unchanged(out, live, r.manager(o)) || r.snapshot.ownership(live).Shared {
+			return out
+		}
+	}
+	annotations[lease.AnnotationUpdatedAt] = r.cluster.Now().UTC().Format(time.RFC3339)
+	body.SetAnnotations(annotations)
+	return out
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // leasedEndpoints are the IP endpoints for which addresses are picked.
-func (r *run) leasedEndpoints() []state.EndpointWant {
+func (r *claims) leasedEndpoints() []state.EndpointWant {
 	if r.opts.Config.IP.Mode == config.ModePool {
 		return nil
 	}
@@ -22,7 +22,7 @@ func (r *run) leasedEndpoints() []state.EndpointWant {
 }
 
 // leaseAddresses takes an address of each family for the endpoints that ask for none by name.
-func (r *run) leaseAddresses(ctx context.Context) error {
+func (r *claims) leaseAddresses(ctx context.Context) error {
 	for _, e := range r.leasedEndpoints() {
 		for _, family := range e.Families {
 			if err := r.lease(ctx, e, family); err != nil {
@@ -43,7 +43,7 @@ func (r *run) leaseAddresses(ctx context.Context) error {
 // lease takes an address of a family for an endpoint. An address that was lost to somebody else is
 // passed over. That none is left is only said when one fresh list says so: while addresses were tried
 // one by one, others may have been given back.
-func (r *run) lease(ctx context.Context, e state.EndpointWant, family config.Family) error {
+func (r *claims) lease(ctx context.Context, e state.EndpointWant, family config.Family) error {
 	lost, read, tries := map[netip.Addr]bool{}, false, 0
 	ranges := r.opts.Config.IP.Ranges
 	for {
@@ -80,7 +80,7 @@ func (r *run) lease(ctx context.Context, e state.EndpointWant, family config.Fam
 }
 
 // leaveReserved looks, where addresses were claimed anew, whether those are left that orders have reserved.
-func (r *run) leaveReserved(ctx context.Context) error {
+func (r *claims) leaveReserved(ctx context.Context) error {
 	anew := func(h *held) bool { return h.anew && (h.want.Kind == state.Address || h.want.Kind == state.Endpoint) }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(r.holds)), anew) {
 		return nil

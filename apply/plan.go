@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -13,33 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
-
-// planParts are the parts of a claim as a plan shows them: the path or the port, and where it leads; nil
-// for none.
-func planParts(parts []state.Part) map[string]any {
-	out := map[string]any{}
-	for _, p := range parts {
-		if p.For != "" { // a note holds nothing
-			continue
-		}
-		name, backend := p.Path, ""
-		if _, port := p.ProtocolPort(); port != 0 {
-			name = p.PortText()
-		} else if name == "" {
-			name = "/"
-		}
-		if p.Service != "" {
-			backend = fmt.Sprintf("%s:%d", p.Service, p.Port)
-		}
-		out[name] = backend
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	return out
-}
 
 // Plan is what an apply of the definitions would change, lease by lease in their order; nothing is written.
 // A lease that would be refused says so in the plan. The error is of what could not be found out.

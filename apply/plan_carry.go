@@ -5,30 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 )
-
-// MovedError says that the cluster is not as it was when a plan was made. Lease is the zero ID where it was
-// found before anything was written; otherwise what was written for the lease was taken back.
-type MovedError struct {
-	Lease lease.ID
-	// Moved are the objects and things that have changed, or would be changed otherwise.
-	Moved []string
-	// Kept is true for a plan of definitions that the ledger keeps.
-	Kept bool
-}
-
-func (e *MovedError) Error() string {
-	of := "-f FILE"
-	if e.Kept {
-		of = "LEASE"
-	}
-	return "the plan is out of date: " + strings.Join(e.Moved, ", ") + " changed since it was made, or would be changed otherwise. Make a new plan with: kubectl akash-net diff " + of + " -o json"
-}
 
 // CarryOut makes the changes of a plan and no others. Where anything that the plan rests on has moved since it
 // was made, the error is a MovedError: nothing is written where that shows before the first write; each
@@ -79,17 +60,4 @@ func keptMoved(err error) error {
 		}
 	}
 	return failures(failed)
-}
-
-// changesOf are the changes that a run on a lease may make; nil where it may make any.
-func (o Options) changesOf(id lease.ID) []plan.Change {
-	if o.Only == nil {
-		return nil
-	}
-	for _, l := range o.Only.Leases {
-		if l.Lease == id.String() {
-			return append([]plan.Change{}, l.Changes...)
-		}
-	}
-	return []plan.Change{}
 }

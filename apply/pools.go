@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"sync"
 
@@ -17,7 +16,7 @@ import (
 
 // pools are MetalLB's pools as one run sees them. Leases share them: each is looked at once.
 type pools struct {
-	applier  *Applier
+	command  *command
 	snapshot *snapshot
 	// live are the pools that were read, used the addresses in use.
 	live func() *state.PoolIndex
@@ -26,9 +25,9 @@ type pools struct {
 	done map[string]error
 }
 
-func newPools(a *Applier, s *snapshot) *pools {
+func newPools(a *command, s *snapshot) *pools {
 	return &pools{
-		applier: a, snapshot: s, done: map[string]error{},
+		command: a, snapshot: s, done: map[string]error{},
 		live: sync.OnceValue(func() *state.PoolIndex { return state.NewPoolIndex(s.pools()) }),
 		used: sync.OnceValue(func() []netip.Addr { return s.addresses.InUse() }),
 	}
@@ -39,7 +38,7 @@ func newPools(a *Applier, s *snapshot) *pools {
 // it was excluded since it was leased, with any pool that has it. A pool of somebody else that overlaps is
 // refused before MetalLB sees it: one overlap makes it drop its whole configuration, so that no
 // tenant gets an address.
-func (p *pools) ensure(ctx context.Context, r *run) error {
+func (p *pools) ensure(ctx context.Context, r *objects) error {
 	objects, err := p.wanted(r)
 	if err != nil {
 		return err
@@ -53,7 +52,7 @@ func (p *pools) ensure(ctx context.Context, r *run) error {
 }
 
 // check says that an address of the run would need a pool that overlaps another.
-func (p *pools) check(r *run) error {
+func (p *pools) check(r *objects) error {
 	objects, err := p.wanted(r)
 	if err != nil {
 		return err
@@ -67,7 +66,7 @@ func (p *pools) check(r *run) error {
 }
 
 // wanted renders the pools of the run's addresses that none of our other pools has.
-func (p *pools) wanted(r *run) ([]render.Object, error) {
+func (p *pools) wanted(r *objects) ([]render.Object, error) {
 	var addresses []netip.Addr
 	for _, as := range r.addresses {
 		for _, a := range as {
@@ -94,7 +93,7 @@ func (p *pools) fit(cfg *config.ProviderConfig, o render.Object) render.Object {
 	return render.Pool(cfg, o.Name, ranges)
 }
 
-func (p *pools) once(ctx context.Context, r *run, o render.Object) error {
+func (p *pools) once(ctx context.Context, r *objects, o render.Object) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err, done := p.done[o.String()]; done {
@@ -110,13 +109,6 @@ func (p *pools) once(ctx context.Context, r *run, o render.Object) error {
 	}
 	p.done[o.String()] = err
 	return err
-}
-
-// PoolOverlapError says that an existing pool shares addresses with one that is to be made.
-type PoolOverlapError struct{ Pool, Wanted, Addresses string }
-
-func (e *PoolOverlapError) Error() string {
-	return fmt.Sprintf("IPAddressPool %s has %s, which overlaps the pool %s that ip.ranges asks for; with both, MetalLB would give no tenant an address. Take the addresses out of one of them, or use ip.mode: pool", e.Pool, e.Addresses, e.Wanted)
 }
 
 func (p *pools) overlap(o render.Object) error {
@@ -141,18 +133,9 @@ func poolRanges(o *unstructured.Unstructured) []config.Range {
 	return out
 }
 
-// pools are MetalLB's pools as they were read.
-func (s *snapshot) pools() []state.PoolObject {
-	var pools []state.PoolObject
-	for _, name := range sortedKeys(s.live[kinds.IPAddressPool.Plural]) {
-		pools = append(pools, state.PoolObjectOf(s.live[kinds.IPAddressPool.Plural][name]))
-	}
-	return pools
-}
-
 // remove deletes the pool of one address, in dedicated mode, when nobody holds the address any
 // more.
-func (p *pools) remove(ctx context.Context, r *run, a netip.Addr, action Action) error {
+func (p *pools) remove(ctx context.Context, r *objects, a netip.Addr, action Action) error {
 	name := r.opts.Config.IP.MetalLBNamespace + "/" + config.AddressPoolName(a)
 	if action == Released { // of claims
 		action = Deleted

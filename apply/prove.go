@@ -8,10 +8,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
-// Prove finds out whether a host, or a wildcard, is the owner's own. It returns how that is proved,
-// in words, or why it is not.
-type Prove func(ctx context.Context, owner, host string) (how string, err error)
-
 // UnprovedError says that hosts are not proved to be their tenant's. Nothing was changed.
 type UnprovedError struct {
 	Lease lease.ID

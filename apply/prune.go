@@ -13,15 +13,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// owned is an object of a lease that this program wrote.
-type owned struct {
-	kind  kinds.Kind
-	live  *unstructured.Unstructured
-	group lease.Group
-}
-
 // prune removes what the lease no longer defines: objects first, the claims they rest on last.
-func (r *run) prune(ctx context.Context, desired []render.Object) error {
+func (r *objects) prune(ctx context.Context, desired []render.Object) error {
 	if err := r.pruneObjects(ctx, r.snapshot, desired); err != nil {
 		return err
 	}
@@ -43,7 +36,7 @@ func (r *run) prune(ctx context.Context, desired []render.Object) error {
 }
 
 // pruneObjects removes the objects of a snapshot that the lease no longer defines.
-func (r *run) pruneObjects(ctx context.Context, s *snapshot, desired []render.Object) error {
+func (r *objects) pruneObjects(ctx context.Context, s *snapshot, desired []render.Object) error {
 	keep := map[string]bool{}
 	for _, o := range desired {
 		keep[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
@@ -64,14 +57,14 @@ func (r *run) pruneObjects(ctx context.Context, s *snapshot, desired []render.Ob
 
 // removes is true for objects of another group that a run may remove from what it holds: all where it prunes, else
 // those that serve it since a transfer. A lease that is healed takes nothing down that serves.
-func (r *run) removes(group lease.Group, c *state.Claim) bool {
+func (r *objects) removes(group lease.Group, c *state.Claim) bool {
 	return r.opts.Prune || !r.opts.heal && len(c.FormerOf(group)) > 0
 }
 
 // removeStrays deletes the routes and Services that this program wrote for other leases and that
 // serve what the run holds: a transfer's old routes, or those of a run that stood still, was
 // overtaken, and wrote on.
-func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
+func (r *objects) removeStrays(ctx context.Context, desired []render.Object) error {
 	wanted := map[string]bool{}
 	for _, o := range desired {
 		wanted[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
@@ -94,7 +87,7 @@ func (r *run) removeStrays(ctx context.Context, desired []render.Object) error {
 }
 
 // awaited is true for an object that serves a part of which the run knows no route yet.
-func (r *run) awaited(o owned, h *held) bool {
+func (r *objects) awaited(o owned, h *held) bool {
 	return slices.ContainsFunc(h.claim.FormerOf(o.group), func(p state.Part) bool {
 		return slices.Contains(r.routeless[h.want.Name()], p.Key) && standsFor(o, h.claim, p)
 	})
@@ -109,16 +102,6 @@ func strays(o owned, h *held) bool {
 		})
 	}
 	return slices.ContainsFunc(h.want.Parts, func(p state.Part) bool { return servesPort(o.live, p) })
-}
-
-// servesPort is true for a Service that has the port that the part stands for.
-func servesPort(service *unstructured.Unstructured, p state.Part) bool {
-	protocol, port := p.ProtocolPort()
-	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
-	return slices.ContainsFunc(ports, func(v any) bool {
-		m, ok := v.(map[string]any)
-		return ok && m["protocol"] == string(protocol) && m["port"] == int64(port)
-	})
 }
 
 func sortedKeys[V any](m map[string]V) []string {

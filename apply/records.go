@@ -12,21 +12,12 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/published"
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
-
-// recordOf is the host of a DNS record, and empty for any other object.
-func (o owned) recordOf() string {
-	if !slices.Contains(kinds.Records, o.kind) {
-		return ""
-	}
-	return view.RecordHost(o.live)
-}
 
 // recordWork is a run's work on the DNS records of its lease.
 type recordWork struct {
@@ -47,7 +38,7 @@ func recordProblems(def *lease.Definition, cfg *config.ProviderConfig) lease.Pro
 
 // writeRecords writes the DNS records of the hosts that the run holds, as far as their values are
 // known, after the routes: a name is to lead to what serves it.
-func (r *run) writeRecords(ctx context.Context, def *lease.Definition) error {
+func (r *records) writeRecords(ctx context.Context, def *lease.Definition) error {
 	records, err := r.renderRecords(ctx, def, false)
 	if err != nil {
 		return err
@@ -57,7 +48,7 @@ func (r *run) writeRecords(ctx context.Context, def *lease.Definition) error {
 }
 
 // tellUnknown tells of the hosts whose record the run leaves out, where it does not wait.
-func (r *run) tellUnknown() {
+func (r *records) tellUnknown() {
 	for _, h := range r.dns.unknown {
 		r.event(Left, "dns", "", h.Name, published.Missing(r.opts.Config, h))
 	}
@@ -65,7 +56,7 @@ func (r *run) tellUnknown() {
 
 // putRecords writes records, host by host. What goes from a host's name goes before what comes: two
 // objects for one name would undo each other.
-func (r *run) putRecords(ctx context.Context, objects []render.Object) error {
+func (r *records) putRecords(ctx context.Context, objects []render.Object) error {
 	for len(objects) > 0 {
 		host := hostOf(objects[0])
 		n := slices.IndexFunc(objects, func(o render.Object) bool { return hostOf(o) != host })
@@ -83,7 +74,7 @@ func (r *run) putRecords(ctx context.Context, objects []render.Object) error {
 // hostOf is the host of a rendered record.
 func hostOf(o render.Object) string { return view.RecordHost(cluster.Rendered(o)) }
 
-func (r *run) putHost(ctx context.Context, host string, objects []render.Object) error {
+func (r *records) putHost(ctx context.Context, host string, objects []render.Object) error {
 	if by := r.recordHolder(host); by != "" {
 		r.event(Left, "dns", "", host, "deployment "+by+" has its records")
 		return nil
@@ -124,7 +115,7 @@ func (r *run) putHost(ctx context.Context, host string, objects []render.Object)
 
 // recordHolder is another deployment group that has records of the host by right: it holds a part of
 // the same claim, and its records are older than any of this one's. A name has one writer.
-func (r *run) recordHolder(host string) string {
+func (r *records) recordHolder(host string) string {
 	claim := r.snapshot.claims[state.HostName(host)]
 	if h := r.holds[state.HostName(host)]; h != nil && h.claim != nil {
 		claim = h.claim
@@ -153,7 +144,7 @@ type goingRecord struct {
 // going are the records of a host that cannot stay beside the wanted ones: those of which a field
 // changes that cannot be changed and, where any is to be made, all that are not wanted. replaced
 // names the wanted ones whose object goes.
-func (r *run) going(host string, objects []render.Object) (going []goingRecord, replaced map[string]bool) {
+func (r *records) going(host string, objects []render.Object) (going []goingRecord, replaced map[string]bool) {
 	replaced = map[string]bool{}
 	fresh := ""
 	wanted := map[string]bool{}
@@ -188,7 +179,7 @@ func (r *run) going(host string, objects []render.Object) (going []goingRecord, 
 
 // awaitRemoved waits until records are gone; as long as a controller holds one back it still stands
 // in DNS. It is false where one is still there in the end.
-func (r *run) awaitRemoved(ctx context.Context, going []goingRecord) (bool, error) {
+func (r *records) awaitRemoved(ctx context.Context, going []goingRecord) (bool, error) {
 	if len(going) == 0 {
 		return true, nil
 	}
@@ -231,7 +222,7 @@ const patienceForRecords = 30 * time.Second
 const pollRecords = 200 * time.Millisecond
 
 // timedOut is the error of a wait that took too long, or err.
-func (r *run) timedOut(err error, waiting []string) error {
+func (r *records) timedOut(err error, waiting []string) error {
 	if errors.Is(err, errTimedOut) {
 		return &TimeoutError{After: r.opts.Wait.Round(time.Millisecond), Waiting: waiting}
 	}
@@ -240,7 +231,7 @@ func (r *run) timedOut(err error, waiting []string) error {
 
 // keptRecords are the records that pruning leaves: those that are wanted, and those of hosts whose
 // value is not known yet or whose records wait for others to go.
-func (r *run) keptRecords() []render.Object {
+func (r *records) keptRecords() []render.Object {
 	kept := slices.Clone(r.dns.objects)
 	for _, h := range r.dns.unknown {
 		for _, o := range r.snapshot.records[h.Name] {
@@ -250,4 +241,14 @@ func (r *run) keptRecords() []render.Object {
 		}
 	}
 	return kept
+}
+
+// records is the work on one lease's objects and their DNS records.
+type records struct {
+	*objects
+	dns recordWork
+}
+
+func newRecords(c *command, def *lease.Definition, req state.Request) *records {
+	return &records{objects: newObjects(c, def, req)}
 }

@@ -39,7 +39,7 @@ func fixedFieldChanged(o render.Object, live *unstructured.Unstructured) string 
 }
 
 // putRecord writes a record unless the cluster holds it already just so.
-func (r *run) putRecord(ctx context.Context, o render.Object, live *unstructured.Unstructured) (Action, error) {
+func (r *records) putRecord(ctx context.Context, o render.Object, live *unstructured.Unstructured) (Action, error) {
 	if o = r.record(o, live); cluster.Unchanged(o, live, r.manager(o)) {
 		return Unchanged, nil
 	}
@@ -50,13 +50,13 @@ func (r *run) putRecord(ctx context.Context, o render.Object, live *unstructured
 }
 
 // changesRecord is true for a record that the cluster does not hold just so.
-func (r *run) changesRecord(o render.Object) bool {
+func (r *records) changesRecord(o render.Object) bool {
 	live := r.snapshot.find(o)
 	return !cluster.Unchanged(r.record(o, live), live, r.manager(o))
 }
 
 // record is a rendered record as it is written in the place of the live one, which may be nil.
-func (r *run) record(o render.Object, live *unstructured.Unstructured) render.Object {
+func (r *records) record(o render.Object, live *unstructured.Unstructured) render.Object {
 	if o.Kind == kinds.DNSRecord {
 		o = requested(o, live, r.cluster.Now())
 	}

@@ -48,7 +48,7 @@ func recordsFor(t *testing.T, id lease.ID, host string, change func(*config.DNS)
 }
 
 // recordRun is a run for a lease in a cluster that has these records, the first of which is oldest.
-func recordRun(id lease.ID, live ...render.Object) *run {
+func recordRun(id lease.ID, live ...render.Object) *records {
 	s := &snapshot{live: map[string]map[string]*unstructured.Unstructured{}, claims: map[string]*state.Claim{}, records: map[string][]owned{}, written: map[lease.Group][]owned{}, serving: map[string][]owned{}}
 	for i, o := range live {
 		u := cluster.Rendered(o)
@@ -60,7 +60,9 @@ func recordRun(id lease.ID, live ...render.Object) *run {
 		s.live[o.Kind.Plural][o.Namespace+"/"+o.Name] = u
 	}
 	s.indexWritten()
-	return &run{executor: &executor{group: id.Group(), snapshot: s}, holds: map[string]*held{}}
+	r := newRecords(&command{}, nil, state.Request{Lease: id})
+	r.snapshot = s
+	return r
 }
 
 // What goes before what comes, and why; nothing goes where nothing is to be made.

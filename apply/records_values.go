@@ -10,7 +10,7 @@ import (
 
 // renderRecords renders the records with the values that the cluster publishes. Fresh ones are read
 // now; else what was read at the beginning counts, and the Gateway, which that has not.
-func (r *run) renderRecords(ctx context.Context, def *lease.Definition, fresh bool) (render.DNS, error) {
+func (r *records) renderRecords(ctx context.Context, def *lease.Definition, fresh bool) (render.DNS, error) {
 	records, err := render.Records(def, r.opts.Config, r.addresses, nil)
 	if err != nil || len(records.Unknown) == 0 {
 		return records, err
@@ -23,7 +23,7 @@ func (r *run) renderRecords(ctx context.Context, def *lease.Definition, fresh bo
 }
 
 // published is the reader of where the lease's hosts are reached.
-func (r *run) published(fresh bool) *published.Reader {
+func (r *records) published(fresh bool) *published.Reader {
 	return &published.Reader{
 		Cluster: r.cluster, Config: r.opts.Config, Lease: r.req.Lease, Live: r.snapshot.live, Gateway: &r.snapshot.gateway, Fresh: fresh,
 	}

@@ -16,7 +16,7 @@ import (
 
 // awaitRecords waits for the values that were not known, writes their records, and waits until all
 // records are served.
-func (r *run) awaitRecords(ctx context.Context, def *lease.Definition) error {
+func (r *records) awaitRecords(ctx context.Context, def *lease.Definition) error {
 	if len(r.dns.stuck) > 0 {
 		return &TimeoutError{After: r.opts.Wait.Round(time.Millisecond), Waiting: r.dns.stuck}
 	}
@@ -30,7 +30,7 @@ func (r *run) awaitRecords(ctx context.Context, def *lease.Definition) error {
 
 // awaitValues waits until the cluster says where hosts are reached. What is known by then is
 // written. The claims are looked at once more after that: the run has left them unguarded.
-func (r *run) awaitValues(ctx context.Context, def *lease.Definition) error {
+func (r *records) awaitValues(ctx context.Context, def *lease.Definition) error {
 	var records render.DNS
 	waited := r.poll(ctx, func(ctx context.Context) (bool, error) {
 		now, err := r.renderRecords(ctx, def, true)
@@ -69,7 +69,7 @@ func (r *run) awaitValues(ctx context.Context, def *lease.Definition) error {
 }
 
 // pruneLate removes the records of hosts whose value came late that are not wanted any more.
-func (r *run) pruneLate(ctx context.Context, late []render.Object) error {
+func (r *records) pruneLate(ctx context.Context, late []render.Object) error {
 	for _, o := range late {
 		for _, was := range r.snapshot.records[hostOf(o)] {
 			kept := slices.ContainsFunc(r.dns.objects, func(o render.Object) bool {
@@ -87,7 +87,7 @@ func (r *run) pruneLate(ctx context.Context, late []render.Object) error {
 
 // awaitServed waits until the controller of each record has taken it up. One that says that it
 // cannot ends the wait.
-func (r *run) awaitServed(ctx context.Context) error {
+func (r *records) awaitServed(ctx context.Context) error {
 	waiting := slices.DeleteFunc(slices.Clone(r.dns.objects), func(o render.Object) bool {
 		live := r.snapshot.find(o)
 		return !r.changed && live != nil && view.RecordObjectOf(live).State == view.StateActive
@@ -115,7 +115,7 @@ func (r *run) awaitServed(ctx context.Context) error {
 }
 
 // recordLacks says what a record lacks to be served; it is empty for one that is served.
-func (r *run) recordLacks(ctx context.Context, o render.Object) (string, error) {
+func (r *records) recordLacks(ctx context.Context, o render.Object) (string, error) {
 	live, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil {
 		return "", err

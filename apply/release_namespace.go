@@ -13,7 +13,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
@@ -50,18 +49,6 @@ func (r *releasing) endAll(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// namespacesOf are the namespaces of a deployment group's leases, sorted.
-func (s *snapshot) namespacesOf(group lease.Group) []string {
-	var names []string
-	for name, id := range s.tenants {
-		if id.Group() == group && id.Namespace() == name {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // endNamespace deletes a namespace of the released lease, or tells why it stays. What decides is read

@@ -78,13 +78,13 @@ func (a *Applier) Repair(ctx context.Context, opts RepairOptions) error {
 // find reads the cluster, and finds what is wrong.
 func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
 	var err error
-	if r.snapshot, err = r.readWith(ctx, reading{addresses: true, further: kinds.Records, claimsFirst: true, allDefinitions: true, runs: true}); err != nil {
+	if r.snapshot, err = readWith(ctx, r.command, reading{addresses: true, further: kinds.Records, claimsFirst: true, allDefinitions: true, runs: true}); err != nil {
 		return nil, err
 	}
 	if r.there, err = routers(ctx, r.cluster, r.snapshot); err != nil {
 		return nil, err
 	}
-	facts, err := r.snapshot.facts(ctx, r.Applier, r.asked.CrashedAfter, r.there)
+	facts, err := r.snapshot.facts(ctx, r.command, r.asked.CrashedAfter, r.there)
 	if err != nil {
 		return nil, err
 	}
@@ -267,3 +267,6 @@ func place(at lease.Place) string {
 	}
 	return fmt.Sprintf("%s:%d", at.File, at.Line)
 }
+
+// mending is the work on the claims and objects of one lease.
+type mending struct{ *records }

@@ -16,7 +16,7 @@ import (
 
 // leave gives up parts of a claim that are as they were read, with what stands for them. A run that
 // only stood still may have ended meanwhile: what it holds is live.
-func (r *repair) leave(ctx context.Context, work *run, m state.Mend) error {
+func (r *repair) leave(ctx context.Context, work *mending, m state.Mend) error {
 	name := m.Leave.Name()
 	known := r.snapshot.claims[name] // as it was read, or as an earlier mend has left it
 	named := func(p state.Part) bool { return slices.Contains(m.Keys, p.Key) }
@@ -162,7 +162,7 @@ func (r *repair) discard(ctx context.Context, c *state.Claim) error {
 
 // takeServed claims what the lease serves already. Whether it does is looked at once more when it is
 // claimed: what a release has removed meanwhile is not to be held.
-func (r *run) takeServed(ctx context.Context, m state.Mend) error {
+func (r *mending) takeServed(ctx context.Context, m state.Mend) error {
 	want := *m.Take
 	r.req.Lease = want.Parts[0].Lease
 	r.group = r.req.Lease.Group()
@@ -192,7 +192,7 @@ func (r *run) takeServed(ctx context.Context, m state.Mend) error {
 }
 
 // stillServed says that none of the objects for which something is claimed is there as it was.
-func (r *run) stillServed(ctx context.Context, refs []state.ObjectRef) error {
+func (r *mending) stillServed(ctx context.Context, refs []state.ObjectRef) error {
 	for _, ref := range refs {
 		now, err := r.cluster.Get(ctx, kinds.Of(ref.Kind), ref.Namespace, ref.Name)
 		if err != nil {

@@ -2,13 +2,10 @@ package apply
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -21,8 +18,7 @@ func (r *repair) followDeclared(ctx context.Context, m state.Mend) error {
 	if claim == nil {
 		return errChanged
 	}
-	moved := &move{claim: claim, from: []lease.Group{m.Group}}
-	var work *run
+	var parts []Handover
 	for i, key := range m.Keys {
 		p := claim.Part(key)
 		if p == nil || p.Lease.Group() != m.Group {
@@ -36,37 +32,18 @@ func (r *repair) followDeclared(ctx context.Context, m state.Mend) error {
 			return errChanged
 		}
 		whose := r.snapshot.ownership(declared)
-		if !movedFrom(whose, m.Group) || work != nil && whose.Lease != work.req.Lease {
+		if !movedFrom(whose, m.Group) || len(parts) > 0 && whose.Lease != parts[0].To {
 			return errChanged
 		}
-		if work == nil {
-			work = r.newRun(nil, state.Request{Lease: whose.Lease})
-			work.snapshot, work.pools, work.quiet = r.snapshot, newPools(r.Applier, r.snapshot), true
-		}
-		to := work.taken(claim, *p)
-		to.Lease, to.HTTP, to.Definition = whose.Lease, nil, ""
-		to.Service, to.Port = declaredBackend(declared)
-		moved.old, moved.new = append(moved.old, *p), append(moved.new, to)
+		service, port := declaredBackend(declared)
+		parts = append(parts, Handover{Part: *p, To: whose.Lease, Service: service, Port: port})
 	}
-	if work == nil {
+	if len(parts) == 0 {
 		return nil
 	}
-	now, err := r.ledger.Seize(ctx, claim, work.group, withEntries(moved.new, claim.Entries(work.group)))
-	if errors.Is(err, ledger.ErrAgain) {
-		return errChanged
-	}
-	if err != nil {
+	written, err := follow(ctx, r.command, r.snapshot, claim, m.Group, parts)
+	if !written {
 		return err
-	}
-	moved.claim, moved.taken, moved.done = now, true, true
-	if err = work.disown(ctx, moved); err == nil {
-		err = work.confirmMoves(ctx, []*move{moved})
-	}
-	if err == nil {
-		for _, p := range moved.new {
-			work.standsFor(claim.Name(), p.Key)
-		}
-		err = work.settle(ctx)
 	}
 	if now, unread := readClaim(ctx, r.ledger, claim.Name()); unread == nil {
 		r.knows(claim.Name(), now)
@@ -89,30 +66,4 @@ func declaredBackend(o *unstructured.Unstructured) (service string, port uint16)
 	service, _, _ = unstructured.NestedString(o.Object, "spec", "service_name")
 	n, _, _ := unstructured.NestedInt64(o.Object, "spec", field)
 	return service, uint16(n)
-}
-
-// movedAway is who has a part that the run's group holds, where Akash's provider has moved it to another
-// lease: until the claim follows nobody writes over what the provider wrote.
-func (r *run) movedAway(h state.Hold, p state.Part) (by state.Holder, moved bool) {
-	kind, name := kinds.ProviderHost, h.Thing
-	switch protocol, port := p.ProtocolPort(); {
-	case h.Kind.HasPorts() && port == 0, !h.Kind.HasPorts() && p.Key != state.RouteKey("/"):
-		return by, false
-	case h.Kind.HasPorts():
-		kind, name = kinds.ProviderLeasedIP, lease.LeasedIPName(h.SharingKey, protocol, port)
-	}
-	o := r.snapshot.live[kind.Plural][r.opts.Config.ManifestNamespace+"/"+name]
-	if o == nil {
-		return by, false
-	}
-	whose := r.snapshot.ownership(o)
-	if !whose.HasLease || !slices.Contains(whose.MovedFrom, r.group) {
-		return by, false
-	}
-	by = state.Holder{Owner: whose.Lease.Owner, Lease: whose.Lease, Namespace: whose.Lease.Namespace()}
-	by.Reason = fmt.Sprintf("Akash's provider has moved %s %s/%s there, and the claim has yet to follow: kubectl akash-net repair", kind.Singular, o.GetNamespace(), o.GetName())
-	if by.Owner != r.group.Owner {
-		by.Reason = fmt.Sprintf("Akash's provider has moved %s %s/%s there from this lease, to another owner: one of the two releases it", kind.Singular, o.GetNamespace(), o.GetName())
-	}
-	return by, true
 }

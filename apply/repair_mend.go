@@ -14,9 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
 )
 
-// errChanged says that something is not as it was read: it is left for the next call.
-var errChanged = errors.New("it has changed meanwhile; look again")
-
 // unreserve deletes the reservation of an order that is as it was read.
 func (r *repair) unreserve(ctx context.Context, ref *state.ObjectRef) error {
 	err := r.ledger.DropReservation(ctx, &reserved.Claim{ObjectName: ref.Name, UID: types.UID(ref.UID), ResourceVersion: ref.ResourceVersion})
@@ -27,9 +24,9 @@ func (r *repair) unreserve(ctx context.Context, ref *state.ObjectRef) error {
 }
 
 // runFor is a run that tells nothing of its own.
-func (r *repair) runFor(g lease.Group) *run {
-	work := r.newRun(nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})
-	work.snapshot, work.pools, work.quiet = r.snapshot, newPools(r.Applier, r.snapshot), true
+func (r *repair) runFor(g lease.Group) *mending {
+	work := &mending{newRecords(r.command, nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})}
+	work.snapshot, work.pools, work.quiet = r.snapshot, newPools(r.command, r.snapshot), true
 	return work
 }
 

@@ -21,7 +21,7 @@ import (
 )
 
 // rewrite makes a route lead where the claim says; all else that it says stays.
-func (r *run) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part) error {
+func (r *mending) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part) error {
 	kind := kinds.Of(ref.Kind)
 	live := r.snapshot.live[kind.Plural][ref.Namespace+"/"+ref.Name]
 	o := applied(live)
@@ -32,7 +32,7 @@ func (r *run) rewrite(ctx context.Context, ref state.ObjectRef, part state.Part)
 }
 
 // ask makes a Service ask MetalLB for something else; all else that it says stays.
-func (r *run) ask(ctx context.Context, ref state.ObjectRef, annotation, value string) error {
+func (r *mending) ask(ctx context.Context, ref state.ObjectRef, annotation, value string) error {
 	kind := kinds.Of(ref.Kind)
 	live := r.snapshot.live[kind.Plural][ref.Namespace+"/"+ref.Name]
 	o := appliedOnly(live)
@@ -49,7 +49,7 @@ func (r *run) ask(ctx context.Context, ref state.ObjectRef, annotation, value st
 }
 
 // sees reads an object again that this call has changed: another mend of it rests on what it says now.
-func (r *run) sees(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
+func (r *mending) sees(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
 	now, err := r.cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
 	if err != nil || now == nil || now.GetUID() != live.GetUID() {
 		return err
@@ -173,7 +173,7 @@ func lead(o *unstructured.Unstructured, service string, port uint16) error {
 }
 
 // reask lets a Service ask for an address, and takes the grant of another out of its status.
-func (r *repair) reask(ctx context.Context, work *run, m state.Mend) error {
+func (r *repair) reask(ctx context.Context, work *mending, m state.Mend) error {
 	if err := work.ask(ctx, *m.Reask, "loadBalancerIPs", m.Address.String()); err != nil {
 		return err
 	}

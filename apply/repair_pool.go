@@ -24,7 +24,7 @@ import (
 // narrow takes addresses out of a pool of ours; one of which nothing is left goes. The configuration
 // is to exclude them first, so that the next apply does not ask for them again. The note says what
 // people have to write where this program cannot.
-func (r *repair) narrow(ctx context.Context, work *run, m state.Mend) (note string, err error) {
+func (r *repair) narrow(ctx context.Context, work *mending, m state.Mend) (note string, err error) {
 	if m.Exclude {
 		if note, err = r.exclude(ctx, m.Ranges); err != nil {
 			return "", err
@@ -151,8 +151,8 @@ func (r *repair) makePool(ctx context.Context, m state.Mend) error {
 		opts.Config = &cfg
 	}
 	a := New(r.cluster, opts)
-	work := a.newRun(nil, state.Request{})
-	work.snapshot, work.pools, work.quiet = r.snapshot, newPools(a, r.snapshot), true
+	work := newObjects(a.command, nil, state.Request{})
+	work.snapshot, work.pools, work.quiet = r.snapshot, newPools(a.command, r.snapshot), true
 	work.addresses = render.Addresses{"": []netip.Addr{m.Address}}
 	return work.pools.ensure(ctx, work)
 }

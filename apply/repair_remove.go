@@ -12,7 +12,7 @@ import (
 )
 
 // remove deletes objects that this program wrote, while the claims say of them what they did.
-func (r *repair) remove(ctx context.Context, work *run, m state.Mend) error {
+func (r *repair) remove(ctx context.Context, work *mending, m state.Mend) error {
 	for _, ref := range m.Delete {
 		var err error
 		switch live := r.live(&ref); {
@@ -44,7 +44,7 @@ func (r *repair) isIdle(ctx context.Context, live *unstructured.Unstructured) er
 
 // removeUnserved deletes what stands for a claim that is given up because nothing serves it. An operator of
 // Akash's may route it meanwhile: until nothing is seen to serve it after the delete either, the claim stays.
-func (r *repair) removeUnserved(ctx context.Context, work *run, m state.Mend, ref state.ObjectRef) error {
+func (r *repair) removeUnserved(ctx context.Context, work *mending, m state.Mend, ref state.ObjectRef) error {
 	live := r.live(&ref)
 	routed := live != nil && m.Namespace == "" && slices.Contains(kinds.ClaimLike, kinds.Of(ref.Kind))
 	groups := []lease.Group{m.Group}
@@ -85,7 +85,7 @@ func (r *repair) isAlone(ctx context.Context, live *unstructured.Unstructured) e
 // objects stands for.
 func (r *repair) isUnserved(ctx context.Context, live *unstructured.Unstructured, groups ...lease.Group) error {
 	for _, group := range groups {
-		now, err := r.look(ctx, r.snapshot, group)
+		now, err := look(ctx, r.command, r.snapshot, group)
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (s *snapshot) routes(declared *unstructured.Unstructured) bool {
 }
 
 // removeRead deletes an object that this program wrote, as it was read.
-func (r *repair) removeRead(ctx context.Context, work *run, ref state.ObjectRef) error {
+func (r *repair) removeRead(ctx context.Context, work *mending, ref state.ObjectRef) error {
 	live := r.live(&ref)
 	if live == nil {
 		return nil
@@ -127,7 +127,7 @@ func (r *repair) removeRead(ctx context.Context, work *run, ref state.ObjectRef)
 
 // reject deletes routes, whoever wrote them, that say what they said when they were read. What Akash's provider
 // has declared meanwhile stays.
-func (r *repair) reject(ctx context.Context, work *run, m state.Mend) error {
+func (r *repair) reject(ctx context.Context, work *mending, m state.Mend) error {
 	for _, ref := range m.Reject {
 		if m.Undeclared != "" {
 			kind, namespace := kinds.ProviderHost, r.opts.Config.ManifestNamespace

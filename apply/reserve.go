@@ -2,11 +2,8 @@ package apply
 
 import (
 	"context"
-	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -29,7 +26,7 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 		read: func(ctx context.Context, _ []*run) (*snapshot, error) {
 			snapshot, err := read(ctx, a.cluster, a.ledger, true, kinds.RecordsOf(a.opts.Config)...)
 			if err == nil {
-				snapshot.operators.ip, err = a.ipOperatorFor(ctx, requests)
+				snapshot.operators.ip, err = ipOperatorFor(ctx, a.command, requests)
 			}
 			return snapshot, err
 		},
@@ -57,15 +54,6 @@ func (r *run) reserveOnly(ctx context.Context) error {
 	return r.settle(ctx)
 }
 
-// wants is true for a part that the run's request names, and for the note that it is withheld.
-func (r *run) wants(c *state.Claim, p state.Part) bool {
-	if p.For != "" {
-		return slices.ContainsFunc(r.withheld, func(w waiting) bool { return w.note.Key == p.Key })
-	}
-	h := r.holds[c.Name()]
-	return h != nil && slices.ContainsFunc(h.want.Parts, func(q state.Part) bool { return q.Key == p.Key })
-}
-
 // leaveUnserved gives up what the request does not name and nothing serves.
 func (r *run) leaveUnserved(ctx context.Context) error {
 	unserved := func(s *snapshot) func(*state.Claim, state.Part) bool {
@@ -78,34 +66,4 @@ func (r *run) leaveUnserved(ctx context.Context) error {
 		still := unserved(now)
 		return func(c *state.Claim, p state.Part) bool { return before(c, p) && still(c, p) }, nil
 	}, before)
-}
-
-// serves is true for a claim on which objects of a group rest: a route serves the host, or a Service
-// uses the address.
-func (s *snapshot) serves(c *state.Claim, group lease.Group) bool {
-	of := func(u state.Use) bool {
-		return u.Of(group) || u.HasLease && slices.ContainsFunc(c.FormerOf(u.Lease.Group()), func(p state.Part) bool { return p.Lease.Group() == group })
-	}
-	switch c.Kind {
-	case state.Endpoint:
-		return slices.ContainsFunc(slices.Concat(s.written[group], s.theirs[group]), func(o owned) bool {
-			return o.kind == kinds.Service && state.ServiceObjectOf(o.live).SharingKey == c.SharingKey
-		})
-	case state.Address:
-		return slices.ContainsFunc(s.addresses.Uses(c.Addr()), of)
-	}
-	return slices.ContainsFunc(s.hostUses[c.Thing], of)
-}
-
-// newRun begins the work on one lease; def is nil where nothing is rendered.
-func (a *Applier) newRun(def *lease.Definition, req state.Request) *run {
-	r := &run{
-		executor: newExecutor(a, req), def: def, patient: true, addresses: render.Addresses{},
-		holds: map[string]*held{}, unclear: map[string]*held{}, before: map[string][]state.Part{}, withheldHosts: map[string]bool{}, withheldPorts: map[string]bool{},
-	}
-	r.by = r
-	if a.opts.turn != nil {
-		r.nonce = a.opts.turn.Mark()
-	}
-	return r
 }

@@ -35,55 +35,8 @@ func routers(ctx context.Context, c *cluster.Cluster, s *snapshot) (there state.
 	return there, err
 }
 
-// reported is true where a route of the kind has something in its status.
-func (s *snapshot) reported(kind kinds.Kind, field string) bool {
-	for _, o := range s.live[kind.Plural] {
-		if entries, _, _ := unstructured.NestedSlice(o.Object, "status", field); len(entries) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// names are the objects of a resource, by name or namespace/name; nil where the cluster does not
-// serve the resource.
-func names(ctx context.Context, c *cluster.Cluster, resource schema.GroupVersionResource, qualified bool) (map[string]bool, error) {
-	metas, err := c.Metas(ctx, resource, "")
-	if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
-		return nil, nil //nolint:nilnil // nobody knows
-	}
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]bool, len(metas))
-	for _, m := range metas {
-		if qualified {
-			out[m.Namespace+"/"+m.Name] = true
-		} else {
-			out[m.Name] = true
-		}
-	}
-	return out, nil
-}
-
-// reports are what routers say of each host's routes.
-func (s *snapshot) reports(there state.Routers) map[string][]state.Report {
-	out := map[string][]state.Report{}
-	for _, kind := range kinds.Reporting {
-		for _, name := range sortedKeys(s.live[kind.Plural]) {
-			o := s.live[kind.Plural][name]
-			for _, r := range state.Reports(o, there) {
-				for _, u := range state.HostUses(o) {
-					out[u.Host] = append(out[u.Host], r)
-				}
-			}
-		}
-	}
-	return out
-}
-
 // awaitRoutes waits until a router accepts each route of the lease, where routers say so at all.
-func (r *run) awaitRoutes(ctx context.Context, desired []render.Object) error {
+func (r *objects) awaitRoutes(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
 		if !slices.Contains(kinds.Reporting, o.Kind) || r.snapshot.operators.theirs(o) || !r.changed && r.acceptedAlready(o) {
 			continue
@@ -96,7 +49,7 @@ func (r *run) awaitRoutes(ctx context.Context, desired []render.Object) error {
 }
 
 // awaitRoute waits until a route's reports are as they are to be, where there is somebody to report.
-func (r *run) awaitRoute(ctx context.Context, o render.Object, done func([]state.Report) bool) error {
+func (r *objects) awaitRoute(ctx context.Context, o render.Object, done func([]state.Report) bool) error {
 	reports, err := r.reportsOn(ctx, o)
 	if err != nil || !reports {
 		r.unjudged = true
@@ -119,14 +72,14 @@ func (r *run) awaitRoute(ctx context.Context, o render.Object, done func([]state
 	return err
 }
 
-func (r *run) acceptedAlready(o render.Object) bool {
+func (r *objects) acceptedAlready(o render.Object) bool {
 	live := r.snapshot.find(o)
 	return live != nil && (state.Accepted(state.Reports(live, state.Routers{})) || len(state.Reports(live, state.Routers{})) == 0)
 }
 
 // reportsOn is true where somebody is there to judge a route: a controller has taken the Gateway, or
 // a router reports on some Route of the cluster.
-func (r *run) reportsOn(ctx context.Context, o render.Object) (bool, error) {
+func (r *objects) reportsOn(ctx context.Context, o render.Object) (bool, error) {
 	if o.Kind == kinds.Route {
 		return r.snapshot.reported(kinds.Route, "ingress"), nil
 	}
@@ -157,7 +110,7 @@ func taken(gateway *unstructured.Unstructured) bool {
 	})
 }
 
-func (r *run) tellAccepted(o render.Object, reports []state.Report) {
+func (r *objects) tellAccepted(o render.Object, reports []state.Report) {
 	for _, report := range reports {
 		if report.Stale != "" || report.Verdict != state.RouteAccepted {
 			continue

@@ -25,7 +25,7 @@ type Workloads struct {
 // running is what is done with what the lease of a run runs. The nil running has no objects: it is of a run that has
 // nothing to do with it.
 type running struct {
-	run *run
+	run *objects
 	// def is the definition with workloads.
 	def  *lease.Definition
 	work *workloads.Work
@@ -39,7 +39,7 @@ func (a *Applier) runs(r *run, def *lease.Definition) *running {
 	if a.opts.Workloads == nil || def.Workloads == nil {
 		return nil
 	}
-	return &running{run: r, def: def}
+	return &running{run: r.objects, def: def}
 }
 
 // prepare reads what there is, and judges whether what the lease runs can be written. Nothing is written.
@@ -115,7 +115,7 @@ func (w *running) end(ctx context.Context) error {
 }
 
 // runsBeside is what this program runs for the deployment group, by namespace, beside what it runs in one of them.
-func (r *run) runsBeside(ctx context.Context, namespace string) (map[string]*workloads.Live, error) {
+func (r *objects) runsBeside(ctx context.Context, namespace string) (map[string]*workloads.Live, error) {
 	names, err := workloads.Namespaces(ctx, r.cluster, r.opts.Config, r.group)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (r *run) runsBeside(ctx context.Context, namespace string) (map[string]*wor
 
 // runsUnmarked is what this program runs for the deployment group in namespaces of its leases where somebody has deleted the
 // Manifest.
-func (r *run) runsUnmarked(ctx context.Context, marked map[string]*workloads.Live) (map[string]*workloads.Live, error) {
+func (r *objects) runsUnmarked(ctx context.Context, marked map[string]*workloads.Live) (map[string]*workloads.Live, error) {
 	var names []string
 	for _, name := range r.snapshot.namespacesOf(r.group) {
 		if marked[name] != nil {
@@ -142,7 +142,7 @@ func (r *run) runsUnmarked(ctx context.Context, marked map[string]*workloads.Liv
 	return r.runsIn(ctx, names)
 }
 
-func (r *run) runsIn(ctx context.Context, namespaces []string) (_ map[string]*workloads.Live, err error) {
+func (r *objects) runsIn(ctx context.Context, namespaces []string) (_ map[string]*workloads.Live, err error) {
 	found := map[string]*workloads.Live{}
 	for _, name := range namespaces {
 		if found[name], err = workloads.Read(ctx, r.cluster, r.opts.Config, name, true); err != nil {
@@ -153,7 +153,7 @@ func (r *run) runsIn(ctx context.Context, namespaces []string) (_ map[string]*wo
 }
 
 // endIn deletes what the deployment group runs.
-func (r *run) endIn(ctx context.Context, runs map[string]*workloads.Live, action Action) error {
+func (r *objects) endIn(ctx context.Context, runs map[string]*workloads.Live, action Action) error {
 	for _, name := range sortedKeys(runs) {
 		if err := workloads.Release(ctx, r.cluster, deleting{r, action}, r.group, runs[name], r.giveUpReserved); err != nil {
 			return err
@@ -212,7 +212,7 @@ func (w *running) Leave(kind kinds.Kind, namespace, name, why string) {
 
 // deleting deletes what leases run, and says that by an action.
 type deleting struct {
-	run    *run
+	run    *objects
 	action Action
 }
 

@@ -127,7 +127,7 @@ func (r *releasing) unreserveAll(ctx context.Context) error {
 }
 
 // giveUpReserved gives up what the lease has reserved, when nothing of what it ran is left but its Manifest.
-func (r *run) giveUpReserved(ctx context.Context, id lease.ID) error {
+func (r *objects) giveUpReserved(ctx context.Context, id lease.ID) error {
 	found, err := reservation.Release(ctx, r.cluster, r.opts.Config, id)
 	if found {
 		r.event(Released, kindOrder, "", id.Order().String(), "")

@@ -12,7 +12,7 @@ import (
 // stillHolds is an error where the run's group does not hold, as it is now, what an object of another
 // deployment of its owner stands for. The object was read before, and what takes it over is pinned to that:
 // a transfer moves the claim first.
-func (r *run) stillHolds(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
+func (r *objects) stillHolds(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured) error {
 	grounds, err := readGrounds(ctx, r.ledger, owned{kind: kind, live: live, group: r.group})
 	if err != nil {
 		return err

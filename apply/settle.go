@@ -9,27 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
 
-// OvertakenError says that a claim on which a run relied went to somebody else while the run
-// stood still. What the run had written is taken back.
-type OvertakenError struct {
-	Kind  state.Kind
-	Thing string
-	Lease lease.ID
-}
-
-func (e *OvertakenError) Error() string {
-	return fmt.Sprintf("%s %s was released and taken anew while this run stood still; what it wrote was taken back. Apply again: kubectl akash-net explain %s tells who holds it now", e.Kind, e.Thing, e.Thing)
-}
-
 // settle ends the run's work on its claims: each is still the one that was taken, and its parts say what the
 // definition says. The run's mark stays: it means nothing once the command's announcement is gone.
-func (r *run) settle(ctx context.Context) error {
+func (r *objects) settle(ctx context.Context) error {
 	err := r.settleHolds(ctx)
 	if _, ok := errors.AsType[*OvertakenError](err); ok {
 		return err
@@ -41,13 +28,13 @@ func (r *run) settle(ctx context.Context) error {
 }
 
 // close ends the run: it gives nothing back any more, and other runs of the command need not wait for it.
-func (r *run) close() {
+func (r *objects) close() {
 	r.closed = true
 	r.ledger.Ended(r.nonce)
 }
 
 // settleHolds settles the claims. A run that was overtaken takes back what it wrote.
-func (r *run) settleHolds(ctx context.Context) error {
+func (r *objects) settleHolds(ctx context.Context) error {
 	var errs []error
 	for _, h := range r.sortedHolds() {
 		err := r.settleOne(ctx, h)
@@ -65,7 +52,7 @@ func (r *run) settleHolds(ctx context.Context) error {
 // noteWaits writes on the claims of other deployments of the owner what they withhold from this
 // lease, so that people can see it and a transfer knows where it would lead. It is written where it
 // is not there yet.
-func (r *run) noteWaits(ctx context.Context) error {
+func (r *objects) noteWaits(ctx context.Context) error {
 	for _, w := range r.withheld {
 		claim := r.snapshot.claims[w.want.Name()]
 		err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
@@ -99,16 +86,7 @@ func (r *run) noteWaits(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) sortedHolds() []*held {
-	holds := make([]*held, 0, len(r.holds))
-	for _, h := range r.holds {
-		holds = append(holds, h)
-	}
-	slices.SortFunc(holds, func(a, b *held) int { return a.want.Compare(b.want) })
-	return holds
-}
-
-func (r *run) settleOne(ctx context.Context, h *held) error {
+func (r *objects) settleOne(ctx context.Context, h *held) error {
 	claim := h.claim
 	// A claim that was only relied on, by a run that has written something, is read once more.
 	fresh := h.took || !r.changed
@@ -140,13 +118,9 @@ func (r *run) settleOne(ctx context.Context, h *held) error {
 	return err
 }
 
-func (r *run) overtaken(h *held) error {
-	return &OvertakenError{Kind: h.want.Kind, Thing: h.want.Thing, Lease: r.req.Lease}
-}
-
 // final are the parts that the group is to hold in the end: those of the definition as it says,
 // the others as they are. Of marks only the run's own stays. ok is false when a part has gone.
-func (r *run) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
+func (r *objects) final(h *held, claim *state.Claim) (parts []state.Part, ok bool) {
 	for _, want := range h.want.Parts {
 		own := claim.Part(want.Key)
 		if own == nil || own.Lease.Group() != r.group {

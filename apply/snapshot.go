@@ -225,35 +225,3 @@ func readBy(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how readin
 	s.index(claims, lists)
 	return s, nil
 }
-
-// read takes the snapshot, and finds the operators and what they go by: the Manifests of Akash's
-// provider.
-func (a *Applier) read(ctx context.Context, definitions ...lease.Group) (*snapshot, error) {
-	return a.readWith(ctx, reading{addresses: true, further: kinds.RecordsOf(a.opts.Config), definitions: definitions})
-}
-
-func (a *Applier) readWith(ctx context.Context, how reading) (*snapshot, error) {
-	var s *snapshot
-	var found operators
-	manifests := map[string]*unstructured.Unstructured{}
-	group, groupCtx := parallel.WithContext(ctx)
-	group.Go(func() (err error) {
-		s, err = readBy(groupCtx, a.cluster, a.ledger, how)
-		return err
-	})
-	group.Go(func() (err error) {
-		if found, err = a.findOperators(groupCtx); err != nil || !found.hostname {
-			return err
-		}
-		list, err := a.cluster.Objects(groupCtx, cluster.AkashResource("manifests"), a.opts.Config.ManifestNamespace, metav1.ListOptions{})
-		for _, m := range list {
-			manifests[m.GetName()] = m
-		}
-		return err
-	})
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	s.operators, s.manifests = found, manifests
-	return s, nil
-}

@@ -76,34 +76,6 @@ func (s *snapshot) indexWritten() {
 	}
 }
 
-// claimsUnder are the names of the claims that a route, a Service or a DNS record rests on, each
-// once.
-func claimsUnder(o owned) []string {
-	if host := o.recordOf(); host != "" {
-		return []string{state.HostName(host)}
-	}
-	var names []string
-	uses := state.HostUses(o.live)
-	if o.kind == kinds.Service {
-		uses = state.AddressUses(o.live)
-	}
-	if o.kind == kinds.Service {
-		if key := state.ServiceObjectOf(o.live).SharingKey; key != "" {
-			names = append(names, state.EndpointName(key))
-		}
-	}
-	for _, u := range uses {
-		name := state.HostName(u.Host)
-		if u.Address.IsValid() {
-			name = state.AddressName(u.Address)
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // find is the live object that stands under the rendered object's name, or nil.
 func (s *snapshot) find(o render.Object) *unstructured.Unstructured {
 	return s.live[o.Kind.Plural][o.Namespace+"/"+o.Name]

@@ -31,7 +31,7 @@ type successors struct {
 // replaces finds the live routes whose host and path the desired ones have: those of another kind, and on the
 // Gateway API those of other leases, which serve until they go. An Ingress or an OpenShift Route of another
 // lease may keep the new one from being taken up at all.
-func (r *run) replaces(desired []render.Object) successors {
+func (r *objects) replaces(desired []render.Object) successors {
 	s := successors{old: map[*unstructured.Unstructured]render.Object{}, names: map[string]bool{}}
 	if r.snapshot.operators.hostname {
 		return s
@@ -53,7 +53,7 @@ func (r *run) replaces(desired []render.Object) successors {
 }
 
 // goesFor is true for a live object that the run removes for a route of its own.
-func (r *run) goesFor(was owned, use state.Use) bool {
+func (r *objects) goesFor(was owned, use state.Use) bool {
 	if was.group == r.group {
 		return r.opts.Prune
 	}
@@ -64,14 +64,14 @@ func (r *run) goesFor(was owned, use state.Use) bool {
 func onGateway(kind kinds.Kind) bool { return kind == kinds.HTTPRoute || kind == kinds.TLSRoute }
 
 // mine is true for a host and path that the run holds.
-func (r *run) mine(u state.Use) bool {
+func (r *objects) mine(u state.Use) bool {
 	h := r.holds[state.HostName(u.Host)]
 	return h != nil && slices.ContainsFunc(h.want.Parts, func(p state.Part) bool { return p.Key == state.RouteKey(u.Path) })
 }
 
 // awaitSuccessors waits until the new routes are known to serve. Where they are not in time the old ones
 // stay, with the DNS records that lead to them and what belongs to them.
-func (r *run) awaitSuccessors(ctx context.Context, desired []render.Object) error {
+func (r *objects) awaitSuccessors(ctx context.Context, desired []render.Object) error {
 	r.successors = r.replaces(desired)
 	asked := map[string]error{}
 	for old, o := range r.successors.old {
@@ -103,7 +103,7 @@ func (r *run) awaitSuccessors(ctx context.Context, desired []render.Object) erro
 
 // stays is true for what a run leaves while a new route is not known to serve: the old route, what belongs
 // to it, and the DNS records of what the lease holds.
-func (r *run) stays(o owned) bool {
+func (r *objects) stays(o owned) bool {
 	s := r.successors
 	switch {
 	case !s.stay || o.kind == kinds.Service || slices.Contains(kinds.ClaimLike, o.kind):
@@ -117,7 +117,7 @@ func (r *run) stays(o owned) bool {
 }
 
 // staysFor is true where a route that stays serves a part for the run's lease since a transfer.
-func (r *run) staysFor(c *state.Claim, p state.Part) bool {
+func (r *objects) staysFor(c *state.Claim, p state.Part) bool {
 	former, ok := p.Former()
 	return ok && slices.ContainsFunc(r.snapshot.serving[c.Name()], func(o owned) bool {
 		return o.group == former && slices.Contains(kinds.RouteKinds, o.kind) && r.stays(o) && standsFor(o, c, p)
@@ -134,7 +134,7 @@ func (s successors) err() error {
 
 // awaitServing waits until a controller has said that a route serves. Where it is assumed, only
 // controllers that are there to say so are waited for.
-func (r *run) awaitServing(ctx context.Context, o render.Object) error {
+func (r *objects) awaitServing(ctx context.Context, o render.Object) error {
 	if r.opts.AssumeServing {
 		if !slices.Contains(kinds.Reporting, o.Kind) {
 			return nil
@@ -160,7 +160,7 @@ func (r *run) awaitServing(ctx context.Context, o render.Object) error {
 }
 
 // notServing says what a route lacks before it is known to serve, as it is now.
-func (r *run) notServing(ctx context.Context, o render.Object) (string, error) {
+func (r *objects) notServing(ctx context.Context, o render.Object) (string, error) {
 	live, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil || live == nil {
 		return fmt.Sprintf("%s %s/%s is not there", o.Kind.Kind, o.Namespace, o.Name), err

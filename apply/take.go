@@ -11,96 +11,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// held is what a run holds of one claim.
-type held struct {
-	want  state.Hold
-	claim *state.Claim
-	// took is true where a part has this run's mark, and so has to be as it was if the run fails.
-	took bool
-	// anew is true for a host that has yet to be compared with the wildcard above it: the run has taken
-	// it, or taken it over from a run that may not have done so.
-	anew bool
-	// touch is true where the objects that rest on the claim are to move also if they are as they should
-	// be: the claim was taken anew, or one of them is missing.
-	touch bool
-}
-
-// reserve takes all that the lease must hold, or nothing: where others hold something it gives
-// back what it took and says who they are. What was taken has yet to be confirmed.
-func (r *run) reserve(ctx context.Context) error {
-	if r.snapshot.closing {
-		return &ClosingError{Namespace: r.opts.Config.LedgerNamespace}
-	}
-	if err := r.findKinds(); err != nil {
-		return err
-	}
-	if r.opts.Check {
-		return r.check(ctx)
-	}
-	if err := r.precheck(); err != nil && !r.allTransient(err) {
-		return err
-	}
-	if err := r.takeAll(ctx); err != nil {
-		return r.giveUp(ctx, err)
-	}
-	return nil
-}
-
-// findKinds refuses, before anything is claimed, what the cluster has no kind for.
-func (r *run) findKinds() error {
-	var errs []error
-	for _, kind := range r.kinds {
-		if r.snapshot.lacks[kind] {
-			errs = append(errs, &cluster.MissingKindError{Resource: kind.Resource()})
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// check tells of each thing that the lease wants whether it is free, and gathers who holds the others.
-func (r *run) check(ctx context.Context) error {
-	var exhausted Failures
-	for _, e := range r.leasedEndpoints() {
-		for _, family := range e.Families {
-			if err := r.lease(ctx, e, family); err != nil {
-				exhausted = append(exhausted, err)
-			}
-		}
-	}
-	refused := &HeldError{Lease: r.req.Lease}
-	for _, h := range r.fixedHolds() {
-		err := heldError(r.req.Lease, r.inTheWay(h))
-		if err == nil || r.allTransient(err) {
-			err = r.take(ctx, h)
-		}
-		if held, ok := errors.AsType[*HeldError](err); ok {
-			refused.Held = append(refused.Held, held.Held...)
-		} else if err != nil {
-			return err
-		}
-	}
-	if len(refused.Held) > 0 {
-		exhausted = append(exhausted, refused)
-	}
-	if err := r.pools.check(r); err != nil {
-		exhausted = append(exhausted, err)
-	}
-	if len(exhausted) == 0 {
-		return r.leaveReserved(ctx)
-	}
-	return failures(exhausted)
-}
-
 // precheck decides everything by what was read, so that a run that cannot succeed writes nothing
 // and names all holders at once.
-func (r *run) precheck() error {
+func (r *claims) precheck() error {
 	var held []HeldThing
 	for _, h := range r.fixedHolds() {
 		held = append(held, r.inTheWay(h)...)
@@ -108,27 +26,8 @@ func (r *run) precheck() error {
 	return heldError(r.req.Lease, held)
 }
 
-// findRivals tells each run which earlier one wants the same for another owner: the first in the input
-// gets it, in a dry run as in a real one.
-func (a *Applier) findRivals(s *snapshot, runs []*run) {
-	requests := make([]state.Request, len(runs))
-	for i, r := range runs {
-		requests[i] = r.req
-	}
-	for i, found := range state.Rivals(requests, a.opts.Config, func(name string) bool { return s.claims[name] != nil }) {
-		runs[i].rivals = found
-	}
-}
-
-func heldError(id lease.ID, held []HeldThing) error {
-	if len(held) == 0 {
-		return nil
-	}
-	return &HeldError{Lease: id, Held: held}
-}
-
 // inTheWay are those who hold a thing, or what excludes it, by what was read.
-func (r *run) inTheWay(h state.Hold) (held []HeldThing) {
+func (r *claims) inTheWay(h state.Hold) (held []HeldThing) {
 	if by, found := r.rivals[h.Name()]; found {
 		return []HeldThing{{Kind: h.Kind, Thing: h.Thing, By: by, At: h.At}}
 	}
@@ -154,13 +53,13 @@ func (r *run) inTheWay(h state.Hold) (held []HeldThing) {
 }
 
 // allTransient is true when runs under way hold everything that is held: they may give it back.
-func (r *run) allTransient(err error) bool {
+func (r *claims) allTransient(err error) bool {
 	refused, ok := errors.AsType[*HeldError](err)
 	return ok && !slices.ContainsFunc(refused.Held, func(h HeldThing) bool { return !h.By.Running })
 }
 
 // fixedHolds are the things that the lease wants by name, in the order in which they are taken.
-func (r *run) fixedHolds() []state.Hold {
+func (r *claims) fixedHolds() []state.Hold {
 	var holds []state.Hold
 	for _, e := range r.req.Endpoints {
 		if r.opts.Config.IP.Mode == config.ModePool {
@@ -178,7 +77,7 @@ func (r *run) fixedHolds() []state.Hold {
 }
 
 // expire makes holds of what is only to be kept for a while.
-func (r *run) expire(holds []state.Hold) {
+func (r *claims) expire(holds []state.Hold) {
 	if r.opts.Expires == 0 {
 		return
 	}
@@ -190,7 +89,7 @@ func (r *run) expire(holds []state.Hold) {
 	}
 }
 
-func (r *run) uses(h state.Hold) []state.Use {
+func (r *claims) uses(h state.Hold) []state.Use {
 	switch h.Kind {
 	case state.Endpoint:
 		return nil // a port that is used has a ProviderLeasedIP
@@ -201,7 +100,7 @@ func (r *run) uses(h state.Hold) []state.Use {
 	return state.UsesOf(h.Thing, r.snapshot.hostUses, r.group.Owner, func(name string) bool { return r.snapshot.claims[name] != nil })
 }
 
-func (r *run) takeAll(ctx context.Context) error {
+func (r *claims) takeAll(ctx context.Context) error {
 	if err := r.leaseAddresses(ctx); err != nil {
 		return err
 	}
@@ -216,24 +115,8 @@ func (r *run) takeAll(ctx context.Context) error {
 	return r.bindAll(ctx)
 }
 
-// confirm completes what reserve has taken: it compares the hosts with the wildcards above them, and looks whether the
-// ledger is being removed. Where it may not be held all of it is given back.
-func (r *run) confirm(ctx context.Context) error {
-	if r.opts.Check {
-		return nil
-	}
-	err := r.checkWildcards(ctx)
-	if err == nil {
-		err = r.checkOpen()
-	}
-	if err != nil {
-		return r.giveUp(ctx, err)
-	}
-	return nil
-}
-
 // take takes one thing. Where another run holds it that has not ended, it asks again for a while.
-func (r *run) take(ctx context.Context, h state.Hold) error {
+func (r *claims) take(ctx context.Context, h state.Hold) error {
 	var last error
 	fresh := false
 	err := wait.ExponentialBackoffWithContext(ctx, r.patience, func(ctx context.Context) (bool, error) {
@@ -255,7 +138,7 @@ func (r *run) take(ctx context.Context, h state.Hold) error {
 }
 
 // heldBySibling is true when a run under way of another deployment of the owner holds it.
-func (r *run) heldBySibling(err error) bool {
+func (r *claims) heldBySibling(err error) bool {
 	refused, ok := errors.AsType[*HeldError](err)
 	if !ok {
 		return false
@@ -266,7 +149,7 @@ func (r *run) heldBySibling(err error) bool {
 
 // takeOnce decides on one thing and takes the parts that are free, reading and deciding again as
 // long as it loses races. It reads first when fresh, and otherwise trusts the snapshot once.
-func (r *run) takeOnce(ctx context.Context, h state.Hold, fresh bool) error {
+func (r *claims) takeOnce(ctx context.Context, h state.Hold, fresh bool) error {
 	name := h.Name()
 	claim := r.snapshot.claims[name]
 	if known := r.holds[name]; known != nil {

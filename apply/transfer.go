@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
@@ -27,10 +28,10 @@ const KindThing = "thing"
 // the ledger keeps for it, or by the notes of what was withheld from it. A definition (def, may be nil) is applied instead
 // where one is given. Otherwise the old routes stay until the lease's next apply.
 func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, def *lease.Definition) error {
-	var r *run
+	var r *transfer
 	var over error
 	for range looks {
-		snapshot, err := a.read(ctx, to.Group())
+		snapshot, err := readAll(ctx, a.command, to.Group())
 		if err != nil {
 			return err
 		}
@@ -55,16 +56,16 @@ var errUnannounced = errors.New("another deployment of the owner has taken a par
 
 // transferInTurn does a transfer in a turn of its own, for the deployment groups that hold the things by what was read. The
 // run is nil where nothing was begun.
-func (a *Applier) transferInTurn(ctx context.Context, to lease.ID, things []string, def *lease.Definition, snapshot *snapshot) (r *run, over error) {
+func (a *Applier) transferInTurn(ctx context.Context, to lease.ID, things []string, def *lease.Definition, snapshot *snapshot) (r *transfer, over error) {
 	over = a.inTurn(ctx, a.transferring(to, things, snapshot), func(ctx context.Context) (unfinished []lease.Group, err error) {
 		if snapshot == nil { // what was read before is old
-			if snapshot, err = a.read(ctx, to.Group()); err != nil {
+			if snapshot, err = readAll(ctx, a.command, to.Group()); err != nil {
 				r.err = err
 				return nil, nil //nolint:nilerr // the run keeps its error
 			}
 		}
-		r = a.newRun(nil, state.Request{Lease: to})
-		if r.err = r.transfer(ctx, snapshot, things, def); errors.Is(r.err, turn.ErrAgain) {
+		r = newTransfer(a.command, to, snapshot)
+		if r.err = r.do(ctx, things, def); errors.Is(r.err, turn.ErrAgain) {
 			snapshot = nil
 			return nil, r.err
 		}
@@ -79,8 +80,8 @@ func (a *Applier) transferInTurn(ctx context.Context, to lease.ID, things []stri
 // transferring are the deployment groups that a transfer writes for.
 func (a *Applier) transferring(to lease.ID, things []string, s *snapshot) []lease.Group {
 	groups := []lease.Group{to.Group()}
-	quiet := a.newRun(nil, state.Request{Lease: to})
-	quiet.snapshot, quiet.quiet = s, true
+	quiet := newTransfer(a.command, to, s)
+	quiet.quiet = true
 	for _, claim := range quiet.named(things) {
 		if claim.Owner == to.Owner {
 			groups = append(groups, claim.Writers()...)
@@ -89,10 +90,24 @@ func (a *Applier) transferring(to lease.ID, things []string, s *snapshot) []leas
 	return groups
 }
 
-// transfer does the work of a transfer.
-func (r *run) transfer(ctx context.Context, snapshot *snapshot, things []string, def *lease.Definition) error {
-	a := r.Applier
-	r.snapshot, r.pools, r.goesOn = snapshot, newPools(a, snapshot), "the next apply of the lease"
+// transfer is the work on the lease that things are handed to.
+type transfer struct {
+	*run
+	// asked is what the lease asks for by the definition that the ledger keeps for it.
+	asked *asked
+	// next is the application of a definition with which the transfer ends.
+	next *run
+}
+
+func newTransfer(c *command, to lease.ID, s *snapshot) *transfer {
+	r := &transfer{run: c.newRun(nil, state.Request{Lease: to})}
+	r.snapshot, r.pools = s, newPools(c, s)
+	return r
+}
+
+// transfer does the work.
+func (r *transfer) do(ctx context.Context, things []string, def *lease.Definition) error {
+	r.goesOn = "the next apply of the lease"
 	r.asked = r.askedFor()
 	moves, err := r.moves(things)
 	if err == nil {
@@ -128,7 +143,7 @@ type move struct {
 
 // mayHave refuses what the configuration does not let the new lease have: what its definition asks for,
 // and hosts that the provider gives to leases itself, where they are not this one's.
-func (r *run) mayHave(moves []*move, def *lease.Definition) error {
+func (r *transfer) mayHave(moves []*move, def *lease.Definition) error {
 	var refused lease.Problems
 	if def != nil {
 		_, problems := state.NewRequest(def, r.opts.Config)
@@ -150,7 +165,7 @@ func (r *run) mayHave(moves []*move, def *lease.Definition) error {
 }
 
 // moves decides on everything before anything is written.
-func (r *run) moves(things []string) ([]*move, error) {
+func (r *transfer) moves(things []string) ([]*move, error) {
 	refused := &HeldError{Lease: r.req.Lease}
 	var moves []*move
 	for _, claim := range r.named(things) {
@@ -174,7 +189,7 @@ func (r *run) moves(things []string) ([]*move, error) {
 }
 
 // move decides on one claim, as it was read.
-func (r *run) move(claim *state.Claim) (*move, *HeldThing) {
+func (r *transfer) move(claim *state.Claim) (*move, *HeldThing) {
 	if claim.Owner != r.group.Owner || claim.Unreadable != "" {
 		return nil, &HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()}
 	}
@@ -197,7 +212,7 @@ func (r *run) move(claim *state.Claim) (*move, *HeldThing) {
 
 // announced is an error where a claim has holders for which the command has not announced that it writes: a command of theirs
 // would not wait.
-func (r *run) announced(m *move) error {
+func (r *transfer) announced(m *move) error {
 	groups := r.opts.turn.Groups()
 	for _, g := range m.from {
 		if !slices.Contains(groups, g) {
@@ -208,7 +223,7 @@ func (r *run) announced(m *move) error {
 }
 
 // named are the claims on the things: hosts, addresses, or IP endpoints of the owner by name.
-func (r *run) named(things []string) []*state.Claim {
+func (r *transfer) named(things []string) []*state.Claim {
 	claims, seen := r.snapshot.byClaim(), map[*state.Claim]bool{}
 	var out []*state.Claim
 	for _, thing := range things {
@@ -234,7 +249,7 @@ func (r *run) named(things []string) []*state.Claim {
 
 // taken is a part as the new lease holds it: with the backend that it asked for, if it did. What it asks for by its
 // definition comes first, but for a note that says otherwise.
-func (r *run) taken(claim *state.Claim, p state.Part) state.Part {
+func (r *transfer) taken(claim *state.Claim, p state.Part) state.Part {
 	out := p
 	out.Lease, out.Run = r.req.Lease, r.nonce
 	out.Expires, out.From, out.Applied = "", r.formerOf(claim, p), false
@@ -250,6 +265,58 @@ func (r *run) taken(claim *state.Claim, p state.Part) state.Part {
 	}
 	if asked != nil && (!noted || r.asked.routes(claim, out)) {
 		out.Lease, out.Service, out.Port, out.HTTP, out.Definition = asked.Lease, asked.Service, asked.Port, asked.HTTP, asked.Definition
+	}
+	return out
+}
+
+// fitsMoved refuses, before any claim moves, routes for which the cluster has no kind, that their kind cannot be, or that
+// Akash's operators would choke on: those of the definition, or those that the lease is known to wait for.
+func (r *transfer) fitsMoved(moves []*move, def *lease.Definition) error {
+	if def == nil {
+		def = &lease.Definition{Lease: r.req.Lease}
+		known := r.knownDefinitions(moves)
+		if _, err := r.renderKnown(known, moves); err != nil {
+			return err
+		}
+		for _, k := range known {
+			def.Services = append(def.Services, k.Services...)
+		}
+	}
+	if !def.Exposes() {
+		return nil
+	}
+	r.kinds = render.Kinds(def, r.opts.Config)
+	if err := r.findKinds(); err != nil {
+		return err
+	}
+	next := r.newRun(def, state.Request{Lease: def.Lease})
+	if req, problems := state.NewRequest(def, r.opts.Config); len(problems.Errors()) == 0 {
+		next.req = req
+	}
+	next.snapshot = r.snapshot
+	return next.fitsOperators()
+}
+
+// keepMoved ends a transfer of which only the routes are missing: the claims are the new lease's, without a
+// mark, and its next apply brings the routes.
+func (r *transfer) keepMoved(ctx context.Context, moves []*move, why error) error {
+	if cannotUndo(why) {
+		return why
+	}
+	r.holdMoved(moves)
+	if err := r.settle(context.WithoutCancel(ctx)); err != nil {
+		return &HalfError{Lease: r.req.Lease, Why: why, Left: err}
+	}
+	return why
+}
+
+func (r *transfer) movedAddresses(moves []*move) render.Addresses {
+	out := render.Addresses{}
+	for _, m := range moves {
+		if m.claim.Kind == state.Address {
+			endpoint := strings.TrimPrefix(m.claim.SharingKey, r.group.Owner+"-ip-")
+			out[endpoint] = append(out[endpoint], m.claim.Addr())
+		}
 	}
 	return out
 }

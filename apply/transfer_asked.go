@@ -24,7 +24,7 @@ type asked struct {
 
 // askedFor is what the run's lease asks for. The definition of another order or provider is not its own. One that cannot be
 // understood is told of, and left out.
-func (r *run) askedFor() *asked {
+func (r *transfer) askedFor() *asked {
 	d := r.snapshot.definitions[kept.Name(r.group)]
 	if d == nil || d.Deleting {
 		return nil
@@ -79,7 +79,7 @@ func (a *asked) routes(claim *state.Claim, p state.Part) bool {
 }
 
 // knownParts are the parts that are moved and of which it is known how they are to be routed.
-func (r *run) knownParts(moves []*move, isKnown func(*state.Claim, state.Part) bool) map[string]map[string]bool {
+func (r *transfer) knownParts(moves []*move, isKnown func(*state.Claim, state.Part) bool) map[string]map[string]bool {
 	keys := map[string]map[string]bool{}
 	for _, m := range moves {
 		for _, p := range m.new {
@@ -96,7 +96,7 @@ func (r *run) knownParts(moves []*move, isKnown func(*state.Claim, state.Part) b
 }
 
 // knownDefinitions say how what is moved is to be routed: the definition that is kept, with no other hosts, and the notes.
-func (r *run) knownDefinitions(moves []*move) []*lease.Definition {
+func (r *transfer) knownDefinitions(moves []*move) []*lease.Definition {
 	var known []*lease.Definition
 	if moved := r.knownParts(moves, r.asked.routes); len(moved) > 0 {
 		known = append(known, r.askedOf(moved))
@@ -118,7 +118,7 @@ func (r *run) knownDefinitions(moves []*move) []*lease.Definition {
 
 // askedOf is the kept definition with those of its hosts that are moved, and the ports that the lease holds then: where a
 // host leads may depend on the address of its service.
-func (r *run) askedOf(moved map[string]map[string]bool) *lease.Definition {
+func (r *transfer) askedOf(moved map[string]map[string]bool) *lease.Definition {
 	hosts, ports := map[string]bool{}, map[string]bool{}
 	for _, h := range r.asked.req.Hosts {
 		if !moved[state.HostName(h.Host)][state.RouteKey(h.Path)] {
@@ -143,7 +143,7 @@ func (r *run) askedOf(moved map[string]map[string]bool) *lease.Definition {
 func isNoted(p state.Part) bool { return p.Definition != "" && p.Service != "" }
 
 // renderKnown renders what is moved. What the definition makes of anything else is as the lease's last apply has left it.
-func (r *run) renderKnown(known []*lease.Definition, moves []*move) ([]render.Object, error) {
+func (r *transfer) renderKnown(known []*lease.Definition, moves []*move) ([]render.Object, error) {
 	cfg := *r.opts.Config
 	cfg.Ingress.StaticHosts, cfg.Hosts.Generated = false, "" // hosts that the provider gives a lease are not moved
 	moved, claims := r.knownParts(moves, func(*state.Claim, state.Part) bool { return true }), make([]*state.Claim, len(moves))
@@ -165,7 +165,7 @@ func (r *run) renderKnown(known []*lease.Definition, moves []*move) ([]render.Ob
 }
 
 // heldAddresses are the addresses of the lease, with those that are moved.
-func (r *run) heldAddresses(moves []*move) render.Addresses {
+func (r *transfer) heldAddresses(moves []*move) render.Addresses {
 	out := r.movedAddresses(moves)
 	for _, c := range r.snapshot.held[r.group] {
 		endpoint := strings.TrimPrefix(c.SharingKey, r.group.Owner+"-ip-")

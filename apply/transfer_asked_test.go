@@ -30,9 +30,9 @@ func TestKeptDefinitionComesBeforeNotes(t *testing.T) {
 		"of another definition":       {note("later", "web"), "web", false},
 		"of a reservation":            {note("", "other"), "other", false},
 	} {
-		r := a.newRun(nil, state.Request{Lease: to})
+		r := newTransfer(a.command, to, &snapshot{})
 		req, _ := state.NewRequest(def, a.opts.Config)
-		r.snapshot, r.asked = &snapshot{}, &asked{def: def, req: req}
+		r.asked = &asked{def: def, req: req}
 		part := state.Part{Key: key, Lease: from, Path: "/", Service: "old", Port: 80}
 		claim := &state.Claim{Kind: state.Host, Thing: "a.example.com", Owner: someOwner, Parts: []state.Part{part}, Waits: tt.waits}
 		got := r.taken(claim, part)
@@ -53,11 +53,11 @@ func TestDefinitionOfAnotherOrder(t *testing.T) {
 	next := id
 	next.OSeq++
 	for of, want := range map[lease.ID]bool{id: true, next: false} {
-		r := a.newRun(nil, state.Request{Lease: of})
-		var err error
-		if r.snapshot, err = a.read(t.Context(), of.Group()); err != nil {
+		now, err := readAll(t.Context(), a.command, of.Group())
+		if err != nil {
 			t.Fatal(err)
 		}
+		r := newTransfer(a.command, of, now)
 		if asked := r.askedFor(); (asked != nil) != want {
 			t.Errorf("of %s is kept %+v; the cluster has %q", of, asked, s.names())
 		}

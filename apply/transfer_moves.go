@@ -17,7 +17,7 @@ import (
 
 // moveAll takes the claims over in the one order in which claims are taken; if one cannot be had,
 // those that were are handed back.
-func (r *run) moveAll(ctx context.Context, moves []*move) error {
+func (r *transfer) moveAll(ctx context.Context, moves []*move) error {
 	for _, m := range moves {
 		if err := r.moveOne(ctx, m); err != nil {
 			return r.moveAllBack(ctx, moves, err)
@@ -27,7 +27,7 @@ func (r *run) moveAll(ctx context.Context, moves []*move) error {
 }
 
 // moveAllBack gives the claims that were taken over back to those who held them, the last one first.
-func (r *run) moveAllBack(ctx context.Context, moves []*move, why error) error {
+func (r *transfer) moveAllBack(ctx context.Context, moves []*move, why error) error {
 	if cannotUndo(why) {
 		return why
 	}
@@ -50,7 +50,7 @@ func (r *run) moveAllBack(ctx context.Context, moves []*move, why error) error {
 // confirmMoves relies on what was taken over. A run that has not ended may have left a host that nobody
 // has compared with the wildcard above it, or a wildcard that is pending: this run does what that
 // one did not.
-func (r *run) confirmMoves(ctx context.Context, moves []*move) error {
+func (r *transfer) confirmMoves(ctx context.Context, moves []*move) error {
 	r.holdMoved(moves)
 	err := r.checkWildcards(ctx)
 	for _, m := range moves {
@@ -63,7 +63,7 @@ func (r *run) confirmMoves(ctx context.Context, moves []*move) error {
 }
 
 // holdMoved makes the run rely on the claims that it has moved.
-func (r *run) holdMoved(moves []*move) {
+func (r *transfer) holdMoved(moves []*move) {
 	for _, m := range moves {
 		want := state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing, SharingKey: m.claim.SharingKey, Parts: settled(m.claim.PartsOf(r.group))}
 		r.hold(&held{want: want, claim: m.claim, took: true, anew: true})
@@ -72,7 +72,7 @@ func (r *run) holdMoved(moves []*move) {
 
 // moveOne takes one claim over. Where a write loses a race, or gets no answer, the claim is read again
 // and decided on anew.
-func (r *run) moveOne(ctx context.Context, m *move) error {
+func (r *transfer) moveOne(ctx context.Context, m *move) error {
 	kind, thing := m.claim.Kind, m.claim.Thing
 	var why error
 	err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
@@ -109,7 +109,7 @@ func (r *run) moveOne(ctx context.Context, m *move) error {
 
 // moveAnew reads a claim again and decides anew. One that has gone meanwhile is left out, as one that
 // nobody ever held.
-func (r *run) moveAnew(ctx context.Context, m *move) error {
+func (r *transfer) moveAnew(ctx context.Context, m *move) error {
 	now, err := r.ledger.Get(ctx, m.claim.Name())
 	if err != nil {
 		_, err = ledger.Retry(err)
@@ -146,7 +146,7 @@ func withEntries(parts, entries []state.Part) []state.Part {
 	return parts
 }
 
-func (r *run) holdsAll(claim *state.Claim, parts []state.Part) bool {
+func (r *transfer) holdsAll(claim *state.Claim, parts []state.Part) bool {
 	return claim != nil && !slices.ContainsFunc(parts, func(p state.Part) bool {
 		own := claim.Part(p.Key)
 		return own == nil || own.Run != r.nonce
@@ -155,7 +155,7 @@ func (r *run) holdsAll(claim *state.Claim, parts []state.Part) bool {
 
 // disown makes the old holders own no field of what they no longer hold. Their managers would
 // otherwise keep the claim's shared fields alive.
-func (r *run) disown(ctx context.Context, m *move) error {
+func (r *transfer) disown(ctx context.Context, m *move) error {
 	for _, g := range m.from {
 		err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 			keep := m.claim.Entries(g)
@@ -190,7 +190,7 @@ func (r *run) disown(ctx context.Context, m *move) error {
 }
 
 // moveBack gives a claim back to those who held it: what still carries the run's mark.
-func (r *run) moveBack(ctx context.Context, m *move) error {
+func (r *transfer) moveBack(ctx context.Context, m *move) error {
 	for _, g := range m.from {
 		err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 			parts := slices.DeleteFunc(slices.Clone(m.old), func(p state.Part) bool {

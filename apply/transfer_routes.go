@@ -12,17 +12,17 @@ import (
 )
 
 // moveRoutes moves the routes after the claims.
-func (r *run) moveRoutes(ctx context.Context, moves []*move, def *lease.Definition) error {
+func (r *transfer) moveRoutes(ctx context.Context, moves []*move, def *lease.Definition) error {
 	if def != nil {
 		next := r.newRun(def, state.Request{})
 		next.req, _ = state.NewRequest(def, r.opts.Config)
 		next.group, next.routesOnly = def.Lease.Group(), true
 		// What was read is older than what was moved.
-		snapshot, err := r.read(ctx, r.group)
+		snapshot, err := readAll(ctx, r.command, r.group)
 		if err != nil {
 			return r.keepMoved(ctx, moves, err)
 		}
-		next.snapshot, next.pools, next.nonce = snapshot, newPools(r.Applier, snapshot), r.nonce
+		next.snapshot, next.pools, next.nonce = snapshot, newPools(r.command, snapshot), r.nonce
 		for _, m := range moves { // should it fail, the claims stay where they are now
 			next.before[m.claim.Name()] = unmarked(m.claim.Entries(r.group))
 		}
@@ -73,7 +73,7 @@ func (r *run) moveRoutes(ctx context.Context, moves []*move, def *lease.Definiti
 }
 
 // writeKnownRecords writes the DNS records of the hosts that are moved.
-func (r *run) writeKnownRecords(ctx context.Context, known []*lease.Definition, moves []*move) error {
+func (r *transfer) writeKnownRecords(ctx context.Context, known []*lease.Definition, moves []*move) error {
 	r.addresses = r.heldAddresses(moves)
 	isMoved := func(host string) bool {
 		return slices.ContainsFunc(moves, func(m *move) bool { return m.claim.Name() == state.HostName(host) })
@@ -107,37 +107,9 @@ func serviceOf(claim *state.Claim, p state.Part, owner string) lease.Service {
 	return lease.Service{Name: p.Service, Expose: []lease.Expose{e}}
 }
 
-// fitsMoved refuses, before any claim moves, routes for which the cluster has no kind, that their kind cannot be, or that
-// Akash's operators would choke on: those of the definition, or those that the lease is known to wait for.
-func (r *run) fitsMoved(moves []*move, def *lease.Definition) error {
-	if def == nil {
-		def = &lease.Definition{Lease: r.req.Lease}
-		known := r.knownDefinitions(moves)
-		if _, err := r.renderKnown(known, moves); err != nil {
-			return err
-		}
-		for _, k := range known {
-			def.Services = append(def.Services, k.Services...)
-		}
-	}
-	if !def.Exposes() {
-		return nil
-	}
-	r.kinds = render.Kinds(def, r.opts.Config)
-	if err := r.findKinds(); err != nil {
-		return err
-	}
-	next := r.newRun(def, state.Request{Lease: def.Lease})
-	if req, problems := state.NewRequest(def, r.opts.Config); len(problems.Errors()) == 0 {
-		next.req = req
-	}
-	next.snapshot = r.snapshot
-	return next.fitsOperators()
-}
-
 // unroutedParts are the parts, by the name of their claim, of which it is not known how they are to be
 // routed.
-func (r *run) unroutedParts(moves []*move) map[string][]string {
+func (r *transfer) unroutedParts(moves []*move) map[string][]string {
 	keys := map[string][]string{}
 	for _, m := range moves {
 		for _, p := range m.new {
@@ -149,21 +121,8 @@ func (r *run) unroutedParts(moves []*move) map[string][]string {
 	return keys
 }
 
-// keepMoved ends a transfer of which only the routes are missing: the claims are the new lease's, without a
-// mark, and its next apply brings the routes.
-func (r *run) keepMoved(ctx context.Context, moves []*move, why error) error {
-	if cannotUndo(why) {
-		return why
-	}
-	r.holdMoved(moves)
-	if err := r.settle(context.WithoutCancel(ctx)); err != nil {
-		return &HalfError{Lease: r.req.Lease, Why: why, Left: err}
-	}
-	return why
-}
-
 // switchRoutes writes the new routes, and removes the old when those serve: a write that is refused leaves the old.
-func (r *run) switchRoutes(ctx context.Context, desired []render.Object) error {
+func (r *transfer) switchRoutes(ctx context.Context, desired []render.Object) error {
 	if err := r.write(ctx, desired); err != nil {
 		return err
 	}
@@ -171,17 +130,6 @@ func (r *run) switchRoutes(ctx context.Context, desired []render.Object) error {
 		return err
 	}
 	return r.removeStrays(ctx, desired)
-}
-
-func (r *run) movedAddresses(moves []*move) render.Addresses {
-	out := render.Addresses{}
-	for _, m := range moves {
-		if m.claim.Kind == state.Address {
-			endpoint := strings.TrimPrefix(m.claim.SharingKey, r.group.Owner+"-ip-")
-			out[endpoint] = append(out[endpoint], m.claim.Addr())
-		}
-	}
-	return out
 }
 
 // settled are parts as they are when the run has ended.

@@ -2,23 +2,19 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// errTimedOut is a wait that was too short.
-var errTimedOut = errors.New("timed out")
-
 // waitUntil asks until it is done, for so long, and at least once. A dry run asks once: nothing comes of what is
 // not written, and what it would wait for counts as come.
-func (a *Applier) waitUntil(ctx context.Context, long time.Duration, done wait.ConditionWithContextFunc) error {
+func (a *command) waitUntil(ctx context.Context, long time.Duration, done wait.ConditionWithContextFunc) error {
 	return a.waitEvery(ctx, 200*time.Millisecond, long, done)
 }
 
 // waitEvery is waitUntil with another time between two questions.
-func (a *Applier) waitEvery(ctx context.Context, every, long time.Duration, done wait.ConditionWithContextFunc) error {
+func (a *command) waitEvery(ctx context.Context, every, long time.Duration, done wait.ConditionWithContextFunc) error {
 	if long == 0 || !a.cluster.Waits() {
 		ok, err := done(ctx)
 		if err == nil && !ok && a.cluster.Waits() {
@@ -34,7 +30,7 @@ func (a *Applier) waitEvery(ctx context.Context, every, long time.Duration, done
 }
 
 // pause lets time pass, unless the context ends.
-func (a *Applier) pause(ctx context.Context, d time.Duration) error {
+func (a *command) pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 || !a.cluster.Waits() {
 		return nil
 	}
@@ -49,7 +45,7 @@ func (a *Applier) pause(ctx context.Context, d time.Duration) error {
 }
 
 // see looks at what came of what was written. Nothing comes of a dry run.
-func (a *Applier) see(look func() error) error {
+func (a *command) see(look func() error) error {
 	if !a.cluster.Waits() {
 		return nil
 	}
@@ -57,7 +53,7 @@ func (a *Applier) see(look func() error) error {
 }
 
 // would is a text that is told only of what would be done.
-func (a *Applier) would(text string) string {
+func (a *command) would(text string) string {
 	if a.cluster.Waits() {
 		return ""
 	}
@@ -65,4 +61,23 @@ func (a *Applier) would(text string) string {
 }
 
 // passed is true for a time that is over, or that a dry run would wait for.
-func (a *Applier) passed(t time.Time) bool { return !t.After(a.cluster.Now()) || !a.cluster.Waits() }
+func (a *command) passed(t time.Time) bool { return !t.After(a.cluster.Now()) || !a.cluster.Waits() }
+
+// poll asks until it is done, for as long as the run still waits, and at least once.
+func (r *executor) poll(ctx context.Context, done wait.ConditionWithContextFunc) error {
+	return r.waitUntil(ctx, r.left(), done)
+}
+
+// left is for how long the run still waits. All that it waits for has one time, which begins with the first:
+// what is not there when that is over is looked at once.
+func (r *executor) left() time.Duration {
+	if r.opts.Wait == 0 {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.until.IsZero() {
+		r.until = time.Now().Add(r.opts.Wait)
+	}
+	return max(time.Until(r.until), 0)
+}

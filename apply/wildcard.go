@@ -28,12 +28,12 @@ import (
 const pendingFor = time.Minute
 
 // pendingUntil is until when a wildcard that is taken now may be pending, as RFC 3339.
-func (r *run) pendingUntil() string {
+func (r *claims) pendingUntil() string {
 	return r.cluster.Now().Add(pendingFor).UTC().Format(time.RFC3339)
 }
 
 // checkWildcards completes the claims on hosts and wildcards that this run has taken.
-func (r *run) checkWildcards(ctx context.Context) error {
+func (r *claims) checkWildcards(ctx context.Context) error {
 	if err := r.bindAll(ctx); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (r *run) checkWildcards(ctx context.Context) error {
 }
 
 // bindAll binds the wildcards that are pending.
-func (r *run) bindAll(ctx context.Context) error {
+func (r *claims) bindAll(ctx context.Context) error {
 	for _, h := range r.sortedHolds() {
 		if h.want.Kind == state.Wildcard && !protocol.IsBound(h.claim, r.group) {
 			if err := r.bind(ctx, h); err != nil {
@@ -60,7 +60,7 @@ func (r *run) bindAll(ctx context.Context) error {
 }
 
 // hostsAnew are the hosts that have yet to be compared with the wildcards above them.
-func (r *run) hostsAnew() (hosts []*held) {
+func (r *claims) hostsAnew() (hosts []*held) {
 	for _, h := range r.sortedHolds() {
 		if h.want.Kind == state.Host && h.anew {
 			hosts = append(hosts, h)
@@ -70,22 +70,22 @@ func (r *run) hostsAnew() (hosts []*held) {
 }
 
 // lookAbove lists the wildcards once for all leases that have taken hosts, after the last of these was written.
-func (a *Applier) lookAbove(ctx context.Context, runs []*run) {
-	var looking []*run
-	for _, r := range runs {
-		if r.err == nil && len(r.hostsAnew()) > 0 {
+func lookAbove(ctx context.Context, of ledger.Ledger, all []*claims) {
+	var looking []*claims
+	for _, r := range all {
+		if len(r.hostsAnew()) > 0 {
 			looking = append(looking, r)
 		}
 	}
 	if len(looking) < 2 {
 		return
 	}
-	claims, err := a.ledger.List(ctx, state.Wildcard)
+	listed, err := of.List(ctx, state.Wildcard)
 	if err != nil {
 		return // each lease looks for itself, and meets what is wrong
 	}
 	for _, r := range looking {
-		r.above = &claims
+		r.above = &listed
 	}
 }
 
@@ -93,7 +93,7 @@ func (a *Applier) lookAbove(ctx context.Context, runs []*run) {
 // give them back. Such a run may itself wait for this wildcard, or have a wildcard pending over a host
 // of this run. So a wildcard looks for less time than a host waits (patience), and of two owners the
 // one that comes first in order withdraws first: then not both lose.
-func (r *run) looks(below *HeldError) int {
+func (r *claims) looks(below *HeldError) int {
 	first := !slices.ContainsFunc(below.Held, func(h HeldThing) bool { return h.By.Owner < r.group.Owner })
 	if first {
 		return r.patience.Steps / 2
@@ -103,7 +103,7 @@ func (r *run) looks(below *HeldError) int {
 
 // bind makes a pending wildcard bound, or says which hosts of other owners stand below it. While those
 // are held by runs under way it looks again for a while.
-func (r *run) bind(ctx context.Context, h *held) error {
+func (r *claims) bind(ctx context.Context, h *held) error {
 	pause := r.patience
 	for tries := 0; ; tries++ {
 		err := r.bindOnce(ctx, h)
@@ -119,7 +119,7 @@ func (r *run) bind(ctx context.Context, h *held) error {
 	}
 }
 
-func (r *run) bindOnce(ctx context.Context, h *held) error {
+func (r *claims) bindOnce(ctx context.Context, h *held) error {
 	var why error
 	err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		var claims []*state.Claim
@@ -165,7 +165,7 @@ func (r *run) bindOnce(ctx context.Context, h *held) error {
 
 // hostsBelow says which hosts of other owners stand one label below a wildcard, by the claims and
 // by what was seen to be served without one; nil where there are none.
-func (r *run) hostsBelow(want state.Hold, claims []*state.Claim) error {
+func (r *claims) hostsBelow(want state.Hold, claims []*state.Claim) error {
 	refused := &HeldError{Lease: r.req.Lease}
 	add := func(host string, by state.Holder) {
 		refused.Held = append(refused.Held, HeldThing{Kind: state.Host, Thing: host, By: by, At: want.At})
@@ -191,7 +191,7 @@ func (r *run) hostsBelow(want state.Hold, claims []*state.Claim) error {
 
 // wildcardAbove says that a host stands below another owner's bound wildcard, as far as the
 // snapshot tells; nil where it does not.
-func (r *run) wildcardAbove(want state.Hold) *HeldThing {
+func (r *claims) wildcardAbove(want state.Hold) *HeldThing {
 	over := state.WildcardOver(want.Thing)
 	if over == "" {
 		return nil
@@ -205,7 +205,7 @@ func (r *run) wildcardAbove(want state.Hold) *HeldThing {
 
 // below says that hosts stand below the bound wildcard of another owner, and waits where one is
 // pending. One wildcard is read by its name, more of them with one LIST.
-func (r *run) below(ctx context.Context, hosts []*held) error {
+func (r *claims) below(ctx context.Context, hosts []*held) error {
 	over := map[string][]*held{}
 	for _, h := range hosts {
 		if w := state.WildcardOver(h.want.Thing); w != "" {
@@ -249,7 +249,7 @@ func (r *run) below(ctx context.Context, hosts []*held) error {
 }
 
 // wildcards are those above hosts: as they were listed for all leases, at the first look, or as they are now.
-func (r *run) wildcards(ctx context.Context, over map[string][]*held) ([]*state.Claim, error) {
+func (r *claims) wildcards(ctx context.Context, over map[string][]*held) ([]*state.Claim, error) {
 	if listed := r.above; listed != nil {
 		r.above = nil
 		return *listed, nil

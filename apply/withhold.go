@@ -10,7 +10,7 @@ import (
 
 // withhold records, and reports once, that another deployment of the owner, or an object of it, has a
 // part. The error is a MovedError where the plan that is carried out expects to claim it.
-func (r *run) withhold(h state.Hold, p state.Part, by state.Holder) error {
+func (r *claims) withhold(h state.Hold, p state.Part, by state.Holder) error {
 	r.note(h, p)
 	var name string
 	if !h.Kind.HasPorts() {
@@ -49,7 +49,7 @@ type waiting struct {
 }
 
 // note remembers what is withheld; settle writes it down.
-func (r *run) note(h state.Hold, p state.Part) {
+func (r *claims) note(h state.Hold, p state.Part) {
 	definition, options := "", (*lease.HTTPOptions)(nil)
 	if r.def != nil {
 		definition = r.def.Hash

@@ -18,7 +18,7 @@ import (
 )
 
 // write brings the lease's objects into the cluster: the pools that its addresses need, its namespace, Akash's objects under the lease's own manager, then what serves traffic.
-func (r *run) write(ctx context.Context, desired []render.Object) error {
+func (r *objects) write(ctx context.Context, desired []render.Object) error {
 	if len(desired) == 0 {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (r *run) write(ctx context.Context, desired []render.Object) error {
 
 // writeAll writes objects side by side and tells of them in their order. Once one is refused no
 // other write begins; those under way end, so that it is known what has been made.
-func (r *run) writeAll(ctx context.Context, objects []render.Object) error {
+func (r *objects) writeAll(ctx context.Context, objects []render.Object) error {
 	actions := make([]Action, len(objects))
 	group, groupCtx := parallel.WithContext(ctx)
 	group.SetLimit(r.opts.Concurrency)
@@ -69,7 +69,7 @@ func (r *run) writeAll(ctx context.Context, objects []render.Object) error {
 // makeNamespace makes the lease's namespace where it is missing. The provider makes it in the
 // normal course; its labels are Akash's either way. One that is there is never written: who may change
 // the labels of namespaces can pass for any tenant.
-func (r *run) makeNamespace(ctx context.Context) error {
+func (r *objects) makeNamespace(ctx context.Context) error {
 	name := r.req.Lease.Namespace()
 	alive, exists := r.snapshot.namespaces[name]
 	switch {
@@ -98,7 +98,7 @@ func NamespaceOf(id lease.ID) render.Object {
 }
 
 // writeObject applies one object unless the cluster holds it already just so. One that is being deleted is waited for.
-func (r *run) writeObject(ctx context.Context, o render.Object) (action Action, err error) {
+func (r *objects) writeObject(ctx context.Context, o render.Object) (action Action, err error) {
 	live := r.find(o)
 	for {
 		if live, err = r.awaitDeletion(ctx, o, live); err != nil {
@@ -115,7 +115,7 @@ func (r *run) writeObject(ctx context.Context, o render.Object) (action Action, 
 }
 
 // writeOver applies one object over what is there, unless that is just so.
-func (r *run) writeOver(ctx context.Context, o render.Object, live *unstructured.Unstructured) (Action, error) {
+func (r *objects) writeOver(ctx context.Context, o render.Object, live *unstructured.Unstructured) (Action, error) {
 	o, touch := r.touchedFrom(r.wakes(r.keepTaken(o, live)), live)
 	if !touch && cluster.Unchanged(o, live, r.manager(o)) {
 		return Unchanged, nil
@@ -133,7 +133,7 @@ func (r *run) writeOver(ctx context.Context, o render.Object, live *unstructured
 }
 
 // find is the object as it was read before the run wrote anything.
-func (r *run) find(o render.Object) *unstructured.Unstructured {
+func (r *objects) find(o render.Object) *unstructured.Unstructured {
 	if r.running.has(o) {
 		return r.running.work.Find(o)
 	}
@@ -141,25 +141,16 @@ func (r *run) find(o render.Object) *unstructured.Unstructured {
 }
 
 // manager is the field manager under which the run writes an object. What the lease runs is the lease's own.
-func (r *run) manager(o render.Object) string {
+func (r *objects) manager(o render.Object) string {
 	if r.running.has(o) {
 		return r.group.FieldManager()
 	}
 	return managerOf(o.Kind, r.group)
 }
 
-// managerOf is the field manager of an object of a deployment group: Akash's claim-like objects are
-// written by the claimant, so that a second claimant's write is a conflict and not a silent overwrite.
-func managerOf(kind kinds.Kind, group lease.Group) string {
-	if slices.Contains(kinds.ClaimLike, kind) {
-		return group.FieldManager()
-	}
-	return lease.FieldManager
-}
-
 // sendAgain applies an object that somebody else has made since the run has read: what has been written may
 // have changed nothing of it, and the run's mark may be due. It is not the run's to take back.
-func (r *run) sendAgain(ctx context.Context, o render.Object) (Action, error) {
+func (r *objects) sendAgain(ctx context.Context, o render.Object) (Action, error) {
 	live, err := r.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if err != nil || live == nil {
 		return Configured, err
@@ -173,7 +164,7 @@ func (r *run) sendAgain(ctx context.Context, o render.Object) (Action, error) {
 }
 
 // unchecked says why the server cannot judge an object in a dry run.
-func (r *run) unchecked(o render.Object) string {
+func (r *objects) unchecked(o render.Object) string {
 	if r.cluster.Unchecked(o.Namespace) {
 		return "not checked by the server: its namespace does not exist yet"
 	}

@@ -3,7 +3,6 @@ package apply
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,31 +16,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// ConflictError says that somebody else manages fields of an object that a run wants to write.
-type ConflictError struct {
-	Object   string
-	Managers []string
-	// Differs is true where the fields have other values than the run wants. Else there is more in them: a
-	// list is written as a whole by one manager.
-	Differs bool
-	Err     error
-}
-
-func (e *ConflictError) Error() string {
-	how := ", with other values"
-	if !e.Differs {
-		how = ", with the wanted values and more beside them"
-	}
-	return fmt.Sprintf("%s: fields are managed by %s%s: %v\nNothing is forced. Let that manager drop the fields, or delete the object, and apply again",
-		e.Object, strings.Join(e.Managers, ", "), how, e.Err)
-}
-
-func (e *ConflictError) Unwrap() error { return e.Err }
-
 // refused deals with a conflict. On one of Akash's claim-like objects it means that somebody else
 // got there first, unless that was another deployment of the same owner and the claim is ours: then
 // the object is what a transfer has left behind, and is taken over, pinned to what was read.
-func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
+func (r *objects) refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
 	if r.running.has(o) {
 		return r.running.refused(ctx, o, err)
 	}
@@ -88,7 +66,7 @@ func (r *run) refused(ctx context.Context, o render.Object, err error) (taken bo
 }
 
 // ofFormer is true where nobody is in the way but other deployments of the owner.
-func (r *run) ofFormer(managers []string) bool {
+func (r *objects) ofFormer(managers []string) bool {
 	return !slices.ContainsFunc(managers, func(manager string) bool {
 		text, ours := strings.CutPrefix(manager, lease.FieldManager+"/")
 		g, err := lease.ParseGroup(text)
@@ -97,7 +75,7 @@ func (r *run) ofFormer(managers []string) bool {
 }
 
 // adopts is true for an object of the lease's own owner that this run may take over.
-func (r *run) adopts(o render.Object, live *unstructured.Unstructured, id lease.ID, labelled bool) bool {
+func (r *objects) adopts(o render.Object, live *unstructured.Unstructured, id lease.ID, labelled bool) bool {
 	if labelled && id.Owner == r.group.Owner && id.Group() != r.group && slices.Contains(kinds.ClaimLike, o.Kind) {
 		return r.snapshot.ownership(live).Ours || r.opts.Adopt
 	}

@@ -10,24 +10,57 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/published"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
+// unrecorded says of the hosts among things and leases that have no DNS record for what it waits.
+func (s *snapshot) unrecorded(ctx context.Context, a *command, things []thing.Thing) (map[string]string, error) {
+	out := map[string]string{}
+	if !a.opts.Config.DNS.Records() {
+		return out, nil
+	}
+	for _, claim := range s.list() {
+		if claim.Kind.HasPorts() || len(s.records[claim.Thing]) > 0 {
+			continue
+		}
+		for _, part := range claim.Parts {
+			group := part.Lease.Group()
+			if !slices.ContainsFunc(things, func(t thing.Thing) bool {
+				return t.Kind == thing.Lease && t.Group == group || t.Kind == thing.Host && t.Host == claim.Thing
+			}) {
+				continue
+			}
+			r := newRecords(a, nil, state.Request{Lease: part.Lease})
+			r.snapshot = s
+			wanted, err := r.wantedRecords(ctx, claim.Thing, part)
+			if err != nil {
+				return nil, err
+			}
+			for _, u := range wanted.Unknown {
+				out[u.Name] = published.Missing(a.opts.Config, u)
+			}
+		}
+	}
+	return out, nil
+}
+
 // ownRecords are the DNS records of ours, each with what its lease is to have for the host.
-func (s *snapshot) ownRecords(ctx context.Context, a *Applier) ([]diagnose.OwnRecord, error) {
+func (s *snapshot) ownRecords(ctx context.Context, a *command) ([]diagnose.OwnRecord, error) {
 	var out []diagnose.OwnRecord
 	for _, host := range sortedKeys(s.records) {
 		for _, o := range s.records[host] {
 			own := diagnose.OwnRecord{Ref: refOf(o.kind, o.live), Object: view.RecordObjectOf(o.live)}
 			claim := s.claims[state.HostName(host)]
 			if claim != nil && len(claim.PartsOf(o.group)) > 0 && a.opts.Config.DNS.Records() {
-				r := a.newRun(nil, state.Request{Lease: claim.PartsOf(o.group)[0].Lease})
+				r := newRecords(a, nil, state.Request{Lease: claim.PartsOf(o.group)[0].Lease})
 				r.snapshot = s
 				wanted, err := r.wantedRecords(ctx, host, claim.PartsOf(o.group)[0])
 				if err != nil {
@@ -46,7 +79,7 @@ func (s *snapshot) ownRecords(ctx context.Context, a *Applier) ([]diagnose.OwnRe
 
 // wantedRecords are the records that a lease is to have for a host, of which it holds the part, as
 // far as claims, routes and configuration tell.
-func (r *run) wantedRecords(ctx context.Context, host string, part state.Part) (render.DNS, error) {
+func (r *records) wantedRecords(ctx context.Context, host string, part state.Part) (render.DNS, error) {
 	records, err := r.recordsFor(ctx, host, part, r.recordTarget(host), false)
 	if _, ok := errors.AsType[lease.Problems](err); ok {
 		return render.DNS{}, nil // the next apply of the lease tells of them
@@ -55,12 +88,12 @@ func (r *run) wantedRecords(ctx context.Context, host string, part state.Part) (
 }
 
 // recordsFor are the records by which a host leads to its route of a kind.
-func (r *run) recordsFor(ctx context.Context, host string, part state.Part, target string, fresh bool) (render.DNS, error) {
+func (r *records) recordsFor(ctx context.Context, host string, part state.Part, target string, fresh bool) (render.DNS, error) {
 	e := lease.Expose{Port: part.Port, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: host}}}
 	opts, cfg := r.opts, *r.opts.Config
 	cfg.Ingress.StaticHosts = false // the host is named
 	opts.Config = &cfg
-	own := New(r.cluster, opts).newRun(nil, r.req)
+	own := newRecords(newCommand(r.cluster, opts), nil, r.req)
 	own.snapshot = r.snapshot
 	e.IP, own.addresses = r.leasedFor(part)
 	def := &lease.Definition{Lease: part.Lease, Services: []lease.Service{{Name: part.Service, Target: target, Expose: []lease.Expose{e}}}}
@@ -74,7 +107,7 @@ func (r *run) recordsFor(ctx context.Context, host string, part state.Part, targ
 
 // recordTarget is the kind of route to which a host's records point: that of the configuration, unless the
 // lease has only others, or that one is about to be deleted.
-func (r *run) recordTarget(host string) string {
+func (r *records) recordTarget(host string) string {
 	configured := r.opts.Config.Target
 	found := ""
 	for _, target := range []string{config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute} {
@@ -92,7 +125,7 @@ func (r *run) recordTarget(host string) string {
 
 // leasedFor is the IP endpoint that the service behind a host leases, and its addresses: that of the
 // host's own port or, without one, that of the service's first.
-func (r *run) leasedFor(part state.Part) (endpoint string, addrs render.Addresses) {
+func (r *records) leasedFor(part state.Part) (endpoint string, addrs render.Addresses) {
 	type port struct {
 		key  string
 		part state.Part
@@ -128,7 +161,7 @@ func (r *run) leasedFor(part state.Part) (endpoint string, addrs render.Addresse
 
 // rerecord makes the DNS records of a host say what they should, whoever has changed them: pinned to
 // what was read.
-func (r *run) rerecord(ctx context.Context, host string, part state.Part) error {
+func (r *records) rerecord(ctx context.Context, host string, part state.Part) error {
 	r.req.Lease, r.group = part.Lease, part.Lease.Group()
 	wanted, err := r.wantedRecords(ctx, host, part)
 	if err != nil {
