@@ -65,7 +65,7 @@ func (a *Applier) prepare(defs []*lease.Definition) ([]*run, error) {
 		seen[group] = def.At
 		r := a.newRun(routes, req)
 		r.kinds = render.Kinds(routes, a.opts.Config)
-		r.running = a.runs(r, def)
+		r.running = newRunning(r.objects, def)
 		runs = append(runs, r)
 	}
 	if errs := problems.Errors(); len(errs) > 0 {

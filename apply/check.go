@@ -75,7 +75,7 @@ func (r *objects) check(ctx context.Context) error {
 	if len(refused.Held) > 0 {
 		exhausted = append(exhausted, refused)
 	}
-	if err := r.pools.check(r); err != nil {
+	if err := r.pools.check(r.addresses); err != nil {
 		exhausted = append(exhausted, err)
 	}
 	if len(exhausted) == 0 {

@@ -150,3 +150,10 @@ func (o Options) changesOf(id lease.ID) []plan.Change {
 	}
 	return []plan.Change{}
 }
+
+// Workloads say that what leases run is applied too, and how.
+type Workloads struct {
+	// Scheduler is what a reservation chose for the one lease, by the id of the resource unit; nil where that is not
+	// given.
+	Scheduler map[uint32]*lease.SchedulerParams
+}

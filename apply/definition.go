@@ -14,48 +14,49 @@ import (
 // before it writes the first object: whoever finds that the run has crashed finishes its work by it. A release
 // removes it before it removes anything else: what is being released is not to be healed.
 
-// keeping is what a run has done to the definition that is kept for its lease.
-type keeping struct {
-	// before is what was kept, nil for nothing; now is what the run has kept in its place, nil where it has removed that.
-	before, now *kept.Definition
+// keptDefinition is the definition that the ledger keeps for the lease, and what the run has done to it.
+type keptDefinition struct {
+	*claims
+	// replaced is what was kept, nil for nothing; now is what the run has kept in its place, nil where it has removed that.
+	// Both are nil where the run has changed nothing.
+	replaced, now *kept.Definition
 }
 
 // keep keeps the definition that the run applies, unless just that is kept. A run that has claimed anything anew
 // writes it in any case: a release may have removed it since it was read.
-func (r *objects) keep(ctx context.Context) error {
+func (r *keptDefinition) keep(ctx context.Context) error {
 	if r.def == nil || r.opts.heal {
 		return nil
 	}
-	there, err := r.keptBefore(ctx)
+	there, err := r.there(ctx)
 	if err != nil || there.Says(r.def) && !r.claimedAnew() {
 		return err
 	}
 	want, err := kept.New(r.def, r.nonce)
 	if tooLong, ok := errors.AsType[*kept.TooLongError](err); ok {
 		r.event(Left, "definition", "", r.req.Lease.String(), tooLong.Error()+": repair will not know it")
-		r.keeping.before, err = r.forget(ctx, there)
+		r.replaced, err = r.forget(ctx, there)
 		return err
 	}
 	if err != nil {
 		return err
 	}
-	r.keeping, err = r.replace(ctx, there, want)
-	return err
+	return r.replace(ctx, there, want)
 }
 
-// keptBefore is the definition that was kept before the run. A lease that held nothing has hardly ever one: it is read
+// there is the definition that was kept before the run. A lease that held nothing has hardly ever one: it is read
 // only where the run has claimed nothing for it either.
-func (r *objects) keptBefore(ctx context.Context) (*kept.Definition, error) {
+func (r *keptDefinition) there(ctx context.Context) (*kept.Definition, error) {
 	if r.snapshot.holdersOnly && len(r.snapshot.held[r.group]) == 0 && !r.claimedAnew() {
 		return readDefinition(ctx, r.ledger, r.group)
 	}
 	return r.snapshot.definitions[kept.Name(r.group)], nil
 }
 
-// restsOnDefinition makes what was read of the lease old where another command has applied another definition, or has
+// rests makes what was read of the lease old where another command has applied another definition, or has
 // released the lease, before the run's first write: it writes or deletes the definition that is kept. A lease that held
 // nothing has none that was read; what is claimed for it is claimed anew.
-func (r *objects) restsOnDefinition(ctx context.Context) error {
+func (r *keptDefinition) rests(ctx context.Context) error {
 	if r.opts.turn == nil || r.snapshot.holdersOnly && len(r.snapshot.held[r.group]) == 0 {
 		return nil
 	}
@@ -67,7 +68,7 @@ func (r *objects) restsOnDefinition(ctx context.Context) error {
 }
 
 // claimedAnew is true for a run that has claimed anything of which its lease held nothing.
-func (r *objects) claimedAnew() bool {
+func (r *keptDefinition) claimedAnew() bool {
 	for name, h := range r.holds {
 		if h.took && len(r.before[name]) == 0 {
 			return true
@@ -78,7 +79,7 @@ func (r *objects) claimedAnew() bool {
 
 // replace keeps a definition in the place of the one that was read. Where another run of the lease has written one
 // meanwhile, the later one counts.
-func (r *objects) replace(ctx context.Context, there, want *kept.Definition) (keeping, error) {
+func (r *keptDefinition) replace(ctx context.Context, there, want *kept.Definition) error {
 	var now *kept.Definition
 	err := untilKept(ctx, r.ledger, r.group, func(ctx context.Context) (err error) {
 		if there != nil && there.Deleting {
@@ -98,15 +99,16 @@ func (r *objects) replace(ctx context.Context, there, want *kept.Definition) (ke
 		return err
 	})
 	if err != nil || now == nil {
-		return keeping{}, err
+		return err
 	}
 	r.wrote(nil)
-	return keeping{before: there, now: now}, nil
+	r.replaced, r.now = there, now
+	return nil
 }
 
 // forget removes the definition that is kept, as it was read or, where it has changed, as it is by now. It returns what
 // it has certainly removed, nil for nothing.
-func (r *objects) forget(ctx context.Context, there *kept.Definition) (*kept.Definition, error) {
+func (r *keptDefinition) forget(ctx context.Context, there *kept.Definition) (*kept.Definition, error) {
 	if there == nil {
 		return nil, nil //nolint:nilnil // nothing is kept
 	}
@@ -132,30 +134,30 @@ func (r *objects) forget(ctx context.Context, there *kept.Definition) (*kept.Def
 	return there, nil
 }
 
-// unkeep gives the ledger the definition back that it kept before the run. One that another run of the lease has
+// undo gives the ledger the definition back that it kept before the run. One that another run of the lease has
 // written since stays.
-func (r *objects) unkeep(ctx context.Context) error {
-	was := r.keeping
-	if r.keeping = (keeping{}); was == r.keeping {
+func (r *keptDefinition) undo(ctx context.Context) error {
+	before, now := r.replaced, r.now
+	if r.replaced, r.now = nil, nil; before == nil && now == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	return untilKept(ctx, r.ledger, r.group, func(ctx context.Context) (err error) {
-		if was.before == nil || was.before.Deleting {
-			err = r.ledger.Forget(ctx, was.now)
+		if before == nil || before.Deleting {
+			err = r.ledger.Forget(ctx, now)
 		} else {
-			_, err = r.ledger.Keep(ctx, was.before, r.group, was.now)
+			_, err = r.ledger.Keep(ctx, before, r.group, now)
 		}
 		if !errors.Is(err, ledger.ErrAgain) {
 			return err
 		}
-		now, unread := r.ledger.Definition(ctx, r.group)
-		if unread == nil && !now.Same(was.now) {
+		there, unread := r.ledger.Definition(ctx, r.group)
+		if unread == nil && !there.Same(now) {
 			return nil
 		}
 		if unread == nil {
-			was.now = now
+			now = there
 		}
 		return cmp.Or(unread, err)
 	})

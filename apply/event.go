@@ -77,3 +77,6 @@ type Summary struct {
 	Changed  bool
 	Took     time.Duration
 }
+
+// kindOrder is what changes and events of a reservation are of.
+const kindOrder = "order"

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -68,7 +69,7 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 func (s *snapshot) contents(now time.Time) view.Contents {
 	in := view.Contents{Now: now, Claims: s.list()}
 	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []kinds.Kind{kinds.IPAddressPool}) {
-		for _, name := range sortedKeys(s.live[kind.Plural]) {
+		for _, name := range slices.Sorted(maps.Keys(s.live[kind.Plural])) {
 			in.Add(s.live[kind.Plural][name], "")
 		}
 	}

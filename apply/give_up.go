@@ -83,7 +83,7 @@ func (r *objects) leaveClaim(ctx context.Context, c *state.Claim, drop func(stat
 	if c.Kind == state.Address && r.opts.Config.IP.Mode == config.ModeDedicated && !slices.ContainsFunc(c.Parts, func(p state.Part) bool {
 		return p.Lease.Group() != r.group || !drop(p)
 	}) {
-		if err := r.pools.remove(ctx, r, c.Addr(), action); err != nil {
+		if err := r.pools.remove(ctx, r.executor, c.Addr(), action); err != nil {
 			return err
 		}
 	}
@@ -117,7 +117,7 @@ func (r *objects) giveUp(ctx context.Context, why error) error {
 		return r.loses(ctx, errors.Join(why, err))
 	}
 	left := errors.Join(r.restoreAltered(ctx), r.retract(ctx, func(render.Object) bool { return true }))
-	left = errors.Join(left, r.unkeep(ctx), r.keepServed(ctx), r.rollback(ctx))
+	left = errors.Join(left, r.definition.undo(ctx), r.operated.keepServed(ctx), r.rollback(ctx))
 	if left != nil {
 		return &HalfError{Lease: r.req.Lease, Why: why, Left: left}
 	}

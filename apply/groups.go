@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -93,4 +94,26 @@ func holdingOf(groups map[lease.Group]*Holding, g lease.Group) *Holding {
 		groups[g] = &Holding{Namespaces: map[string]bool{}}
 	}
 	return groups[g]
+}
+
+// reservedBy are the leases that have taken over what their orders have reserved, those of one owner where one is named.
+func reservedBy(ctx context.Context, l ledger.Ledger, owner string) (map[lease.Group][]lease.ID, error) {
+	all, err := l.Reservations(ctx, owner)
+	leased := map[lease.Group][]lease.ID{}
+	for _, c := range all {
+		if o := c.Order; c.Bound != nil && c.Bound.Provider != "" && !c.Deleting {
+			id := lease.ID{Owner: o.Owner, DSeq: o.DSeq, GSeq: o.GSeq, OSeq: o.OSeq, Provider: c.Bound.Provider}
+			leased[o.Group()] = append(leased[o.Group()], id)
+		}
+	}
+	return leased, err
+}
+
+// onlyOwner is the owner of all of the deployment groups; it is empty where they have several.
+func onlyOwner(groups []lease.Group) string {
+	owner := groups[0].Owner
+	if slices.ContainsFunc(groups, func(g lease.Group) bool { return g.Owner != owner }) {
+		return ""
+	}
+	return owner
 }

@@ -73,7 +73,7 @@ func (r *objects) obstacle(o render.Object, refusal error) *owned {
 			if was.kind != o.Kind || was.live.GetNamespace() == o.Namespace || !slices.Contains(named, name) || r.snapshot.operators.moves(was) {
 				continue
 			}
-			if r.goesFor(was, use) && (was.group == r.group || h != nil && strays(was, h) && !r.awaited(was, h)) {
+			if r.successors.goesFor(was, use) && (was.group == r.group || h != nil && strays(was, h) && !r.awaited(was, h)) {
 				return &was
 			}
 		}

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -96,14 +97,14 @@ func (a *Applier) PlanMigration(ctx context.Context, choose func(lease.ID) bool,
 		m := byLease[id]
 		if m == nil {
 			m = &leaseMigration{records: newRecords(a.command, nil, state.Request{Lease: id}), marked: map[string]*state.Claim{}}
-			m.snapshot, m.pools = snapshot, newPools(a.command, snapshot)
+			m.snapshot, m.pools = snapshot, newPools(a.opts.Config, snapshot)
 			byLease[id] = m
 		}
 		return m
 	}
 	targets := kinds.OfTarget(a.opts.Config.Target)
 	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
-		for _, name := range sortedKeys(snapshot.live[kind.Plural]) {
+		for _, name := range slices.Sorted(maps.Keys(snapshot.live[kind.Plural])) {
 			o := snapshot.live[kind.Plural][name]
 			whose := snapshot.ownership(o)
 			id := whose.Lease

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -173,7 +174,7 @@ func (m *leaseMigration) surroundings() render.Surroundings {
 			return nil
 		},
 	}
-	for _, name := range sortedKeys(m.snapshot.live[kinds.Service.Plural]) {
+	for _, name := range slices.Sorted(maps.Keys(m.snapshot.live[kinds.Service.Plural])) {
 		o := m.snapshot.live[kinds.Service.Plural][name]
 		if o.GetNamespace() != namespace {
 			continue

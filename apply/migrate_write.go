@@ -144,7 +144,7 @@ func (m *leaseMigration) awaitAccepted(ctx context.Context, c *crossing) error {
 		if !slices.Contains(kinds.RouteKinds, o.Kind) || redirect && m.opts.AssumeServing && o.Kind == kinds.Ingress {
 			continue
 		}
-		if err := m.awaitServing(ctx, o); err != nil {
+		if err := m.successors.awaitServing(ctx, o); err != nil {
 			return err
 		}
 	}

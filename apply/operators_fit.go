@@ -11,11 +11,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// fitsOperators refuses, before anything is claimed, what Akash's operators would choke on or write over.
+// fits refuses, before anything is claimed, what Akash's operators would choke on or write over.
 // The hostname operator looks a ProviderHost's lease, service and port up in the lease's Manifest, and
 // ignores the lease for good when it has not found them three times (provider: operator/hostname,
 // event-failure-limit). The IP operator makes Services that ask for no address.
-func (r *objects) fitsOperators() error {
+func (r *operated) fits() error {
 	if err := r.fitsIPOperator(); err != nil || !r.snapshot.operators.hostname {
 		return err
 	}
@@ -32,12 +32,12 @@ func (r *objects) fitsOperators() error {
 	return nil
 }
 
-func (r *objects) unfit(at lease.Place, format string, args ...any) error {
+func (r *operated) unfit(at lease.Place, format string, args ...any) error {
 	return &OperatorError{Lease: r.req.Lease, At: at, Why: fmt.Sprintf(format, args...)}
 }
 
 // fitsIPOperator refuses leased ports for which the IP operator would write other Services.
-func (r *objects) fitsIPOperator() error {
+func (r *operated) fitsIPOperator() error {
 	switch {
 	case !r.snapshot.operators.ip || len(r.req.Endpoints) == 0:
 		return nil
@@ -53,7 +53,7 @@ func (r *objects) fitsIPOperator() error {
 
 // fitsHostnameOperator refuses a root host that the hostname operator would not route, or would route
 // otherwise.
-func (r *objects) fitsHostnameOperator(s *lease.Service, e lease.Expose) error {
+func (r *operated) fitsHostnameOperator(s *lease.Service, e lease.Expose) error {
 	if e.IsIngress() && e.Routing != nil && r.known(e) {
 		return r.unfit(e.At, "Akash's hostname operator makes plain routes of root hosts: "+
 			"it does not know TLS, weights, header rules, sticky sessions, settings and labels")
@@ -84,7 +84,7 @@ func stop(names []string) string {
 }
 
 // known is true for an expose with a host of which Akash's operators know.
-func (r *objects) known(e lease.Expose) bool {
+func (r *operated) known(e lease.Expose) bool {
 	return e.RoutePath() == "/" && (r.opts.Config.Ingress.StaticHosts || slices.ContainsFunc(e.Hosts, func(h lease.Host) bool { return !strings.HasPrefix(h.Name, "*.") }))
 }
 

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -94,4 +96,30 @@ func (r *objects) movePorts(ctx context.Context, moved []render.Object) error {
 		return &TimeoutError{After: r.opts.Wait, Waiting: waiting}
 	}
 	return r.writeAll(ctx, moved)
+}
+
+// wakes is a ProviderHost with the time at which it was last deployed, which Akash's provider
+// writes too, so that its operator looks at it again. It stays while nothing else changes.
+func (r *objects) wakes(o render.Object) render.Object {
+	if o.Kind != kinds.ProviderHost || !r.snapshot.operators.hostname {
+		return o
+	}
+	body := cluster.Rendered(o)
+	annotations := body.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	out := render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}
+	if live := r.snapshot.find(o); live != nil {
+		if at := live.GetAnnotations()[lease.AnnotationUpdatedAt]; at != "" && owns(live, r.group.FieldManager(), lease.AnnotationUpdatedAt) {
+			annotations[lease.AnnotationUpdatedAt] = at
+			body.SetAnnotations(annotations)
+		}
+		if cluster.Unchanged(out, live, r.manager(o)) || r.snapshot.ownership(live).Shared {
+			return out
+		}
+	}
+	annotations[lease.AnnotationUpdatedAt] = r.cluster.Now().UTC().Format(time.RFC3339)
+	body.SetAnnotations(annotations)
+	return out
 }

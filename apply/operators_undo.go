@@ -25,7 +25,7 @@ func (o operators) operated(kind kinds.Kind) bool {
 // keepServed waits until what the run has taken back is gone, where finalizers keep it, and until Akash's operators have
 // removed the routes and Services that they had made of it. A claim of which one is there still is kept: nothing is served without one. It is the
 // lease's then as if it were reserved, without the run's mark. The error says what is kept, and until when.
-func (r *objects) keepServed(ctx context.Context) error {
+func (r *operated) keepServed(ctx context.Context) error {
 	operated := func(kind kinds.Kind) bool {
 		return slices.Contains(kinds.ClaimLike, kind) && r.snapshot.operators.operated(kind)
 	}

@@ -5,20 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// awaitOperators waits until what was left to the operators is there, and says what the claims say. That
+// await waits until what was left to the operators is there, and says what the claims say. That
 // something is there is not enough: an operator that is down leaves the former route.
-func (r *objects) awaitOperators(ctx context.Context, desired []render.Object) error {
+func (r *operated) await(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
 		if !r.snapshot.operators.theirs(o) || r.agrees(o, r.snapshot.theirRoute(o)) && !r.changed {
 			continue
@@ -41,7 +39,7 @@ func (r *objects) awaitOperators(ctx context.Context, desired []render.Object) e
 }
 
 // lackingOf says for which operator a rendered object waits.
-func (r *objects) lackingOf(o render.Object) string {
+func (r *operated) lackingOf(o render.Object) string {
 	if o.Kind == kinds.Service {
 		return fmt.Sprintf("Akash's IP operator to write service %s in namespace %s as the lease's claim says (see: kubectl -n %s logs deploy/operator-ip)", o.Name, o.Namespace, OperatorsNamespace)
 	}
@@ -54,7 +52,7 @@ func (r *objects) lackingOf(o render.Object) string {
 
 // agrees is true for a live object of an operator that serves what the rendered one would: the same host
 // or port, from the same backend.
-func (r *objects) agrees(o render.Object, live *unstructured.Unstructured) bool {
+func (r *operated) agrees(o render.Object, live *unstructured.Unstructured) bool {
 	if live == nil || live.GetDeletionTimestamp() != nil {
 		return false
 	}
@@ -73,7 +71,7 @@ func (r *objects) agrees(o render.Object, live *unstructured.Unstructured) bool 
 // the group gives up; since a transfer that may be the former holder's. As long as it is there it serves, and its
 // claim is kept, whoever deleted what it was made of, and when. What Akash's provider declared itself is its own,
 // and stays.
-func (r *objects) awaitUnserved(ctx context.Context, s *snapshot, goes func(*state.Claim, state.Part) bool) error {
+func (r *operated) awaitUnserved(ctx context.Context, s *snapshot, goes func(*state.Claim, state.Part) bool) error {
 	made := slices.Clone(s.theirs[r.group])
 	for _, former := range s.formersOf(r.group) {
 		made = append(made, s.theirs[former]...)
@@ -90,7 +88,7 @@ func (r *objects) awaitUnserved(ctx context.Context, s *snapshot, goes func(*sta
 }
 
 // toRemove says what of an operator's is waited for.
-func (r *objects) toRemove(o owned) string {
+func (r *operated) toRemove(o owned) string {
 	kind, namespace, name := o.kind.Singular, o.live.GetNamespace(), o.live.GetName()
 	return fmt.Sprintf("Akash's operator to remove %s %s/%s; its claim is kept until then: the same command goes on. "+
 		"An operator that was down when the %s was deleted never removes it: kubectl -n %s delete %s %s", kind, namespace, name, madeFrom(o.kind).Kind, namespace, kind, name)
@@ -98,7 +96,7 @@ func (r *objects) toRemove(o owned) string {
 
 // unremoved waits until the operators have removed those of the objects, all of which they have made, that serve
 // parts of claims of the group, and is what is there still when the time is over.
-func (r *objects) unremoved(ctx context.Context, s *snapshot, made []owned, goes func(*state.Claim, state.Part) bool) (stay []owned, err error) {
+func (r *operated) unremoved(ctx context.Context, s *snapshot, made []owned, goes func(*state.Claim, state.Part) bool) (stay []owned, err error) {
 	for _, o := range made {
 		if s.declared(o.kind, o.live, o.group) || !slices.ContainsFunc(s.held[r.group], func(c *state.Claim) bool {
 			return slices.ContainsFunc(c.PartsOf(r.group), func(p state.Part) bool {
@@ -118,16 +116,8 @@ func (r *objects) unremoved(ctx context.Context, s *snapshot, made []owned, goes
 	return stay, nil
 }
 
-// gone waits until an object is not there any more, or is another lease's.
-func (r *objects) gone(ctx context.Context, o owned) error {
-	return r.poll(ctx, func(ctx context.Context) (bool, error) {
-		live, err := r.cluster.Get(ctx, o.kind, o.live.GetNamespace(), o.live.GetName())
-		return err == nil && (live == nil || live.GetUID() != o.live.GetUID() || !sameTenant(o.live, live)), err
-	})
-}
-
 // getTheirs reads what an operator makes for a rendered object, or nil.
-func (r *objects) getTheirs(ctx context.Context, kind kinds.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+func (r *operated) getTheirs(ctx context.Context, kind kinds.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	for _, kind := range operatorKinds(kind) {
 		live, err := r.cluster.Get(ctx, kind, namespace, name)
 		if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {
@@ -141,7 +131,7 @@ func (r *objects) getTheirs(ctx context.Context, kind kinds.Kind, namespace, nam
 }
 
 // leaveTheirs tells of the objects that are left to the operators, and returns the others.
-func (r *objects) leaveTheirs(objects []render.Object) []render.Object {
+func (r *operated) leaveTheirs(objects []render.Object) []render.Object {
 	return slices.DeleteFunc(slices.Clone(objects), func(o render.Object) bool {
 		if !r.snapshot.operators.theirs(o) {
 			return false
@@ -155,28 +145,5 @@ func (r *objects) leaveTheirs(objects []render.Object) []render.Object {
 	})
 }
 
-// wakes is a ProviderHost with the time at which it was last deployed, which Akash's provider
-// writes too, so that its operator looks at it again. It stays while nothing else changes.
-func (r *objects) wakes(o render.Object) render.Object {
-	if o.Kind != kinds.ProviderHost || !r.snapshot.operators.hostname {
-		return o
-	}
-	body := cluster.Rendered(o)
-	annotations := body.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	out := render.Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Config: body}
-	if live := r.snapshot.find(o); live != nil {
-		if at := live.GetAnnotations()[lease.AnnotationUpdatedAt]; at != "" && owns(live, r.group.FieldManager(), lease.AnnotationUpdatedAt) {
-			annotations[lease.AnnotationUpdatedAt] = at
-			body.SetAnnotations(annotations)
-		}
-		if cluster.Unchanged(out, live, r.manager(o)) || r.snapshot.ownership(live).Shared {
-			return out
-		}
-	}
-	annotations[lease.AnnotationUpdatedAt] = r.cluster.Now().UTC().Format(time.RFC3339)
-	body.SetAnnotations(annotations)
-	return out
-}
+// operated is the part of the work on one lease that Akash's operators do.
+type operated struct{ *claims }

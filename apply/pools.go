@@ -16,7 +16,7 @@ import (
 
 // pools are MetalLB's pools as one run sees them. Leases share them: each is looked at once.
 type pools struct {
-	command  *command
+	cfg      *config.ProviderConfig
 	snapshot *snapshot
 	// live are the pools that were read, used the addresses in use.
 	live func() *state.PoolIndex
@@ -25,9 +25,9 @@ type pools struct {
 	done map[string]error
 }
 
-func newPools(a *command, s *snapshot) *pools {
+func newPools(cfg *config.ProviderConfig, s *snapshot) *pools {
 	return &pools{
-		command: a, snapshot: s, done: map[string]error{},
+		cfg: cfg, snapshot: s, done: map[string]error{},
 		live: sync.OnceValue(func() *state.PoolIndex { return state.NewPoolIndex(s.pools()) }),
 		used: sync.OnceValue(func() []netip.Addr { return s.addresses.InUse() }),
 	}
@@ -38,13 +38,13 @@ func newPools(a *command, s *snapshot) *pools {
 // it was excluded since it was leased, with any pool that has it. A pool of somebody else that overlaps is
 // refused before MetalLB sees it: one overlap makes it drop its whole configuration, so that no
 // tenant gets an address.
-func (p *pools) ensure(ctx context.Context, r *objects) error {
-	objects, err := p.wanted(r)
+func (p *pools) ensure(ctx context.Context, addresses render.Addresses, write func(context.Context, render.Object) error) error {
+	objects, err := p.wanted(addresses)
 	if err != nil {
 		return err
 	}
 	for _, o := range objects {
-		if err := p.once(ctx, r, o); err != nil {
+		if err := p.once(ctx, o, write); err != nil {
 			return err
 		}
 	}
@@ -52,13 +52,13 @@ func (p *pools) ensure(ctx context.Context, r *objects) error {
 }
 
 // check says that an address of the run would need a pool that overlaps another.
-func (p *pools) check(r *objects) error {
-	objects, err := p.wanted(r)
+func (p *pools) check(addresses render.Addresses) error {
+	objects, err := p.wanted(addresses)
 	if err != nil {
 		return err
 	}
 	for _, o := range objects {
-		if err := p.overlap(p.fit(r.opts.Config, o)); err != nil {
+		if err := p.overlap(p.fit(o)); err != nil {
 			return err
 		}
 	}
@@ -66,16 +66,16 @@ func (p *pools) check(r *objects) error {
 }
 
 // wanted renders the pools of the run's addresses that none of our other pools has.
-func (p *pools) wanted(r *objects) ([]render.Object, error) {
+func (p *pools) wanted(of render.Addresses) ([]render.Object, error) {
 	var addresses []netip.Addr
-	for _, as := range r.addresses {
+	for _, as := range of {
 		for _, a := range as {
-			if needsPool(r.opts.Config, a, p.live()) {
+			if needsPool(p.cfg, a, p.live()) {
 				addresses = append(addresses, a)
 			}
 		}
 	}
-	return render.Pools(r.opts.Config, addresses)
+	return render.Pools(p.cfg, addresses)
 }
 
 // needsPool is true for an address that no pool has, or that only one of somebody else has where ours is to.
@@ -85,27 +85,24 @@ func needsPool(cfg *config.ProviderConfig, a netip.Addr, live *state.PoolIndex) 
 }
 
 // fit is a rendered pool with the addresses that it is to have beside the other pools.
-func (p *pools) fit(cfg *config.ProviderConfig, o render.Object) render.Object {
+func (p *pools) fit(o render.Object) render.Object {
 	if o.Kind != kinds.IPAddressPool {
 		return o
 	}
 	ranges := state.PoolRanges(o.Name, poolRanges(cluster.Rendered(o)), p.live(), p.used())
-	return render.Pool(cfg, o.Name, ranges)
+	return render.Pool(p.cfg, o.Name, ranges)
 }
 
-func (p *pools) once(ctx context.Context, r *objects, o render.Object) error {
+func (p *pools) once(ctx context.Context, o render.Object, write func(context.Context, render.Object) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err, done := p.done[o.String()]; done {
 		return err
 	}
-	o = p.fit(r.opts.Config, o)
+	o = p.fit(o)
 	err := p.overlap(o)
 	if err == nil {
-		var action Action
-		if action, err = r.writeObject(ctx, o); err == nil {
-			r.event(action, o.Kind.Singular, o.Namespace, o.Name, "")
-		}
+		err = write(ctx, o)
 	}
 	p.done[o.String()] = err
 	return err
@@ -135,8 +132,8 @@ func poolRanges(o *unstructured.Unstructured) []config.Range {
 
 // remove deletes the pool of one address, in dedicated mode, when nobody holds the address any
 // more.
-func (p *pools) remove(ctx context.Context, r *objects, a netip.Addr, action Action) error {
-	name := r.opts.Config.IP.MetalLBNamespace + "/" + config.AddressPoolName(a)
+func (p *pools) remove(ctx context.Context, x *executor, a netip.Addr, action Action) error {
+	name := p.cfg.IP.MetalLBNamespace + "/" + config.AddressPoolName(a)
 	if action == Released { // of claims
 		action = Deleted
 	}
@@ -145,7 +142,7 @@ func (p *pools) remove(ctx context.Context, r *objects, a netip.Addr, action Act
 		if live == nil {
 			continue
 		}
-		if err := r.remove(ctx, owned{kind: kind, live: live}, action); err != nil {
+		if err := x.remove(ctx, owned{kind: kind, live: live}, action); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -127,7 +128,7 @@ func (x *besides) objects(wanted []render.Object) ([]render.Object, error) {
 		x.ranges[o.Name] = ranges
 	}
 	var objects []render.Object
-	for _, name := range sortedKeys(x.ranges) {
+	for _, name := range slices.Sorted(maps.Keys(x.ranges)) {
 		if len(x.ranges[name]) > 0 {
 			objects = append(objects, render.PoolPair(x.cfg, name, x.ranges[name])...)
 		}

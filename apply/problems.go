@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -60,7 +61,7 @@ func (s *snapshot) facts(ctx context.Context, a *command, crashedAfter time.Dura
 // keptDefinitions are the definitions that were read, as the search for problems needs them.
 func (s *snapshot) keptDefinitions() []diagnose.KeptDefinition {
 	var out []diagnose.KeptDefinition
-	for _, name := range sortedKeys(s.definitions) {
+	for _, name := range slices.Sorted(maps.Keys(s.definitions)) {
 		d := s.definitions[name]
 		if d.Deleting {
 			continue
@@ -82,7 +83,7 @@ func (s *snapshot) keptDefinitions() []diagnose.KeptDefinition {
 func (s *snapshot) objects(there state.Routers) []state.OwnObject {
 	var out []state.OwnObject
 	for _, kind := range kinds.OfLease {
-		for _, name := range sortedKeys(s.live[kind.Plural]) {
+		for _, name := range slices.Sorted(maps.Keys(s.live[kind.Plural])) {
 			o := ownObject(kind, s.live[kind.Plural][name], s.ownership(s.live[kind.Plural][name]))
 			o.Kept = o.Ours && s.stays(owned{kind: kind, live: s.live[kind.Plural][name]})
 			o.Reports = state.Reports(s.live[kind.Plural][name], there)

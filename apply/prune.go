@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,7 +23,7 @@ func (r *objects) prune(ctx context.Context, desired []render.Object) error {
 	if err := r.removeFormer(ctx, drop, Pruned); err != nil {
 		return err
 	}
-	if err := r.awaitUnserved(ctx, r.snapshot, drop); err != nil {
+	if err := r.operated.awaitUnserved(ctx, r.snapshot, drop); err != nil {
 		return err
 	}
 	if err := r.removeStrays(ctx, desired); err != nil {
@@ -42,7 +41,7 @@ func (r *objects) pruneObjects(ctx context.Context, s *snapshot, desired []rende
 		keep[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
 	}
 	unwanted, err := r.keepForOthers(ctx, slices.DeleteFunc(slices.Clone(s.written[r.group]), func(o owned) bool {
-		return keep[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] || r.removed[o.live.GetUID()] || r.stays(o)
+		return keep[o.kind.Plural+"/"+o.live.GetNamespace()+"/"+o.live.GetName()] || r.removed[o.live.GetUID()] || r.successors.stays(o)
 	}))
 	if err != nil {
 		return err
@@ -57,7 +56,7 @@ func (r *objects) pruneObjects(ctx context.Context, s *snapshot, desired []rende
 
 // removes is true for objects of another group that a run may remove from what it holds: all where it prunes, else
 // those that serve it since a transfer. A lease that is healed takes nothing down that serves.
-func (r *objects) removes(group lease.Group, c *state.Claim) bool {
+func (r *claims) removes(group lease.Group, c *state.Claim) bool {
 	return r.opts.Prune || !r.opts.heal && len(c.FormerOf(group)) > 0
 }
 
@@ -73,7 +72,7 @@ func (r *objects) removeStrays(ctx context.Context, desired []render.Object) err
 	for _, h := range r.sortedHolds() {
 		for _, o := range r.snapshot.serving[h.want.Name()] {
 			key := o.kind.Plural + "/" + o.live.GetNamespace() + "/" + o.live.GetName()
-			if o.group == r.group || !r.removes(o.group, h.claim) || wanted[key] || gone[o.live] || !strays(o, h) || r.snapshot.operators.moves(o) || r.awaited(o, h) || r.stays(o) {
+			if o.group == r.group || !r.removes(o.group, h.claim) || wanted[key] || gone[o.live] || !strays(o, h) || r.snapshot.operators.moves(o) || r.awaited(o, h) || r.successors.stays(o) {
 				continue
 			}
 			gone[o.live] = true
@@ -102,8 +101,4 @@ func strays(o owned, h *held) bool {
 		})
 	}
 	return slices.ContainsFunc(h.want.Parts, func(p state.Part) bool { return servesPort(o.live, p) })
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	return slices.Sorted(maps.Keys(m))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -55,7 +56,7 @@ func (s *snapshot) unrecorded(ctx context.Context, a *command, things []thing.Th
 // ownRecords are the DNS records of ours, each with what its lease is to have for the host.
 func (s *snapshot) ownRecords(ctx context.Context, a *command) ([]diagnose.OwnRecord, error) {
 	var out []diagnose.OwnRecord
-	for _, host := range sortedKeys(s.records) {
+	for _, host := range slices.Sorted(maps.Keys(s.records)) {
 		for _, o := range s.records[host] {
 			own := diagnose.OwnRecord{Ref: refOf(o.kind, o.live), Object: view.RecordObjectOf(o.live)}
 			claim := s.claims[state.HostName(host)]

@@ -108,7 +108,7 @@ type releasing struct {
 
 // releaseAll releases what a snapshot shows of several leases.
 func (a *Applier) releaseAll(ctx context.Context, s *snapshot, todo []*releasing) {
-	pools := newPools(a.command, s)
+	pools := newPools(a.opts.Config, s)
 	work := parallel.New(a.opts.Concurrency)
 	for _, r := range todo {
 		r.snapshot, r.pools = s, pools
@@ -156,11 +156,11 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 	}
 	var runs map[string]*workloads.Live
 	if chosen.all { // who may not take down what the lease runs releases nothing
-		if runs, err = r.runsBeside(ctx, ""); err != nil {
+		if runs, err = runsBeside(ctx, r.objects, ""); err != nil {
 			return false, err
 		}
 		if r.tries == 0 { // whoever applies meanwhile writes a Manifest
-			unmarked, err := r.runsUnmarked(ctx, runs)
+			unmarked, err := runsUnmarked(ctx, r.objects, runs)
 			if err != nil {
 				return false, err
 			}
@@ -176,7 +176,7 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 	if r.tries++; r.tries > looks {
 		return false, fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", r.group)
 	}
-	if _, err := r.forget(ctx, definition); err != nil {
+	if _, err := r.definition.forget(ctx, definition); err != nil {
 		return false, err
 	}
 	for _, o := range objects {
@@ -190,10 +190,10 @@ func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err
 	if err := r.awaitGone(ctx); err != nil {
 		return false, err
 	}
-	if err := r.awaitUnserved(ctx, r.snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }); err != nil {
+	if err := r.operated.awaitUnserved(ctx, r.snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }); err != nil {
 		return false, err
 	}
-	if err := r.endIn(ctx, runs, Deleted); err != nil {
+	if err := endIn(ctx, r.objects, runs, Deleted); err != nil {
 		return false, err
 	}
 	if err := r.unreserveAll(ctx); err != nil {
@@ -231,4 +231,17 @@ func (r *releasing) tellLeft() {
 	case !r.changed:
 		r.event(Left, "lease", "", r.group.String(), "holds nothing of that name")
 	}
+}
+
+// unreserveAll gives up what leases of the group have taken over from their orders, where nothing that runs stands for it:
+// an apply may have ended between the two.
+func (r *releasing) unreserveAll(ctx context.Context) error {
+	if !r.chosen.all {
+		return nil
+	}
+	leased, err := r.leased()
+	for _, id := range leased[r.group] {
+		err = errors.Join(err, giveUpReserved(ctx, r.objects, id))
+	}
+	return err
 }

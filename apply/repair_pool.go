@@ -152,7 +152,7 @@ func (r *repair) makePool(ctx context.Context, m state.Mend) error {
 	}
 	a := New(r.cluster, opts)
 	work := newObjects(a.command, nil, state.Request{})
-	work.snapshot, work.pools, work.quiet = r.snapshot, newPools(a.command, r.snapshot), true
+	work.snapshot, work.pools, work.quiet = r.snapshot, newPools(a.opts.Config, r.snapshot), true
 	work.addresses = render.Addresses{"": []netip.Addr{m.Address}}
-	return work.pools.ensure(ctx, work)
+	return work.pools.ensure(ctx, work.addresses, work.writePool)
 }

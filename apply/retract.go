@@ -15,7 +15,7 @@ import (
 // lease's, of the run's definition, and of what it rests on the lease holds nothing but what has the
 // run's mark. A run that was taken for dead has nothing left to give back but what its lease does not hold.
 func (r *objects) stillMine(ctx context.Context, m madeObject, now *unstructured.Unstructured) (bool, error) {
-	if r.running.has(m.object) {
+	if r.running != nil && r.running.has(m.object) {
 		return r.running.isMine(now), nil
 	}
 	id, labelled := lease.IDFromLabels(now.GetLabels())

@@ -35,8 +35,8 @@ func routers(ctx context.Context, c *cluster.Cluster, s *snapshot) (there state.
 	return there, err
 }
 
-// awaitRoutes waits until a router accepts each route of the lease, where routers say so at all.
-func (r *objects) awaitRoutes(ctx context.Context, desired []render.Object) error {
+// awaitAccepted waits until a router accepts each route of the lease, where routers say so at all.
+func (r *successors) awaitAccepted(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
 		if !slices.Contains(kinds.Reporting, o.Kind) || r.snapshot.operators.theirs(o) || !r.changed && r.acceptedAlready(o) {
 			continue
@@ -49,7 +49,7 @@ func (r *objects) awaitRoutes(ctx context.Context, desired []render.Object) erro
 }
 
 // awaitRoute waits until a route's reports are as they are to be, where there is somebody to report.
-func (r *objects) awaitRoute(ctx context.Context, o render.Object, done func([]state.Report) bool) error {
+func (r *successors) awaitRoute(ctx context.Context, o render.Object, done func([]state.Report) bool) error {
 	reports, err := r.reportsOn(ctx, o)
 	if err != nil || !reports {
 		r.unjudged = true
@@ -72,14 +72,14 @@ func (r *objects) awaitRoute(ctx context.Context, o render.Object, done func([]s
 	return err
 }
 
-func (r *objects) acceptedAlready(o render.Object) bool {
+func (r *successors) acceptedAlready(o render.Object) bool {
 	live := r.snapshot.find(o)
 	return live != nil && (state.Accepted(state.Reports(live, state.Routers{})) || len(state.Reports(live, state.Routers{})) == 0)
 }
 
 // reportsOn is true where somebody is there to judge a route: a controller has taken the Gateway, or
 // a router reports on some Route of the cluster.
-func (r *objects) reportsOn(ctx context.Context, o render.Object) (bool, error) {
+func (r *successors) reportsOn(ctx context.Context, o render.Object) (bool, error) {
 	if o.Kind == kinds.Route {
 		return r.snapshot.reported(kinds.Route, "ingress"), nil
 	}
@@ -110,7 +110,7 @@ func taken(gateway *unstructured.Unstructured) bool {
 	})
 }
 
-func (r *objects) tellAccepted(o render.Object, reports []state.Report) {
+func (r *successors) tellAccepted(o render.Object, reports []state.Report) {
 	for _, report := range reports {
 		if report.Stale != "" || report.Verdict != state.RouteAccepted {
 			continue

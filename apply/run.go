@@ -13,6 +13,8 @@ import (
 // run is the work on one lease.
 type run struct {
 	*records
+	// running is what is done with what the lease runs; nil where nothing is.
+	running *running
 	// barred is why nothing is done for the lease.
 	barred error
 	// err is what has become of the work, once it is done.
@@ -40,10 +42,10 @@ func (r *run) apply(ctx context.Context) error {
 
 // claim takes what the definition asks for.
 func (r *run) claim(ctx context.Context) error {
-	if err := r.fitsOperators(); err != nil {
+	if err := r.operated.fits(); err != nil {
 		return err
 	}
-	if err := r.restsOnDefinition(ctx); err != nil {
+	if err := r.definition.rests(ctx); err != nil {
 		return err
 	}
 	if err := r.running.prepare(ctx); err != nil {
@@ -64,7 +66,7 @@ func (r *run) applyClaimed(ctx context.Context) error {
 		err = r.markWritten(ctx, desired)
 	}
 	if err == nil {
-		err = r.keep(ctx)
+		err = r.definition.keep(ctx)
 	}
 	if err == nil {
 		err = r.running.takeReserved(ctx)
@@ -76,7 +78,7 @@ func (r *run) applyClaimed(ctx context.Context) error {
 		err = r.write(ctx, rest)
 	}
 	if err == nil {
-		err = r.awaitSuccessors(ctx, desired)
+		err = r.successors.await(ctx, desired)
 	}
 	if err == nil && !r.successors.stay {
 		err = r.writeRecords(ctx, granted)
@@ -116,10 +118,10 @@ func (r *run) applyClaimed(ctx context.Context) error {
 func (r *run) awaitLive(ctx context.Context) error {
 	desired, granted, status := r.desired, r.routed, "applied"
 	if r.opts.Wait > 0 && !r.successors.stay && !r.routesOnly {
-		if err := r.awaitOperators(ctx, desired); err != nil {
+		if err := r.operated.await(ctx, desired); err != nil {
 			return err
 		}
-		if err := r.awaitRoutes(ctx, desired); err != nil {
+		if err := r.successors.awaitAccepted(ctx, desired); err != nil {
 			return err
 		}
 		if err := r.awaitGrants(ctx, desired); err != nil {
@@ -131,7 +133,7 @@ func (r *run) awaitLive(ctx context.Context) error {
 		if err := r.running.await(ctx); err != nil {
 			return err
 		}
-		if !r.unjudged {
+		if !r.successors.unjudged {
 			status = "live"
 		}
 	}
@@ -149,11 +151,8 @@ func (r *run) forgetRound() {
 		req, _ = state.NewRequest(r.def, r.opts.Config)
 	}
 	fresh := newRecords(r.command, r.def, req)
-	fresh.kinds, fresh.told, fresh.running = r.kinds, r.told, r.running
-	if fresh.running != nil {
-		fresh.running.run = fresh.objects
-	}
-	*r = run{records: fresh, barred: r.barred, routesOnly: r.routesOnly}
+	fresh.kinds, fresh.told = r.kinds, r.told
+	*r = run{records: fresh, barred: r.barred, routesOnly: r.routesOnly, running: r.running.anew(fresh.objects)}
 }
 
 // unfinished is true for work that has changed something and could neither be ended nor undone.

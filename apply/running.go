@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,17 +16,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
 )
 
-// Workloads say that what leases run is applied too, and how.
-type Workloads struct {
-	// Scheduler is what a reservation chose for the one lease, by the id of the resource unit; nil where that is not
-	// given.
-	Scheduler map[uint32]*lease.SchedulerParams
-}
-
 // running is what is done with what the lease of a run runs. The nil running has no objects: it is of a run that has
 // nothing to do with it.
 type running struct {
-	run *objects
+	*objects
 	// def is the definition with workloads.
 	def  *lease.Definition
 	work *workloads.Work
@@ -34,12 +28,22 @@ type running struct {
 	takesOver bool
 }
 
-// runs is the work on what a definition runs; nil where that is not asked for.
-func (a *Applier) runs(r *run, def *lease.Definition) *running {
-	if a.opts.Workloads == nil || def.Workloads == nil {
+// newRunning is the work on what a definition runs; nil where that is not asked for.
+func newRunning(r *objects, def *lease.Definition) *running {
+	if r.opts.Workloads == nil || def.Workloads == nil {
 		return nil
 	}
-	return &running{run: r.objects, def: def}
+	w := &running{objects: r, def: def}
+	r.running = w
+	return w
+}
+
+// anew is the work as if it had not begun.
+func (w *running) anew(r *objects) *running {
+	if w == nil {
+		return nil
+	}
+	return newRunning(r, w.def)
 }
 
 // prepare reads what there is, and judges whether what the lease runs can be written. Nothing is written.
@@ -47,7 +51,7 @@ func (w *running) prepare(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	r := w.run
+	r := w
 	live, err := w.read(ctx)
 	if err != nil {
 		return err
@@ -63,7 +67,7 @@ func (w *running) prepare(ctx context.Context) error {
 
 // read reads what there is. Where it has become old when the command's turn comes, all is read again.
 func (w *running) read(ctx context.Context) (*workloads.Live, error) {
-	r := w.run
+	r := w
 	namespace := r.req.Lease.Namespace()
 	live, err := workloads.Read(ctx, r.cluster, r.opts.Config, namespace, r.snapshot.namespaces[namespace])
 	if err != nil || r.opts.turn == nil {
@@ -83,7 +87,7 @@ func (w *running) write(ctx context.Context, routes []render.Object) error {
 	if err := render.CheckNames(slices.Concat(w.work.Objects(), routes), w.def.At); err != nil {
 		return err
 	}
-	if err := w.run.makeNamespace(ctx); err != nil {
+	if err := w.makeNamespace(ctx); err != nil {
 		return err
 	}
 	return w.work.Write(ctx, w)
@@ -95,15 +99,15 @@ func (w *running) prune(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	r := w.run
+	r := w
 	if err := w.work.Prune(ctx, w, r.opts.Prune); err != nil || !r.opts.Prune {
 		return err
 	}
-	former, err := r.runsBeside(ctx, r.req.Lease.Namespace())
+	former, err := runsBeside(ctx, r.objects, r.req.Lease.Namespace())
 	if err != nil {
 		return err
 	}
-	return r.endIn(ctx, former, Pruned)
+	return endIn(ctx, r.objects, former, Pruned)
 }
 
 // end ends the taking over of what Akash's provider has deployed.
@@ -115,17 +119,17 @@ func (w *running) end(ctx context.Context) error {
 }
 
 // runsBeside is what this program runs for the deployment group, by namespace, beside what it runs in one of them.
-func (r *objects) runsBeside(ctx context.Context, namespace string) (map[string]*workloads.Live, error) {
+func runsBeside(ctx context.Context, r *objects, namespace string) (map[string]*workloads.Live, error) {
 	names, err := workloads.Namespaces(ctx, r.cluster, r.opts.Config, r.group)
 	if err != nil {
 		return nil, err
 	}
-	return r.runsIn(ctx, slices.DeleteFunc(names, func(name string) bool { return name == namespace }))
+	return runsIn(ctx, r, slices.DeleteFunc(names, func(name string) bool { return name == namespace }))
 }
 
 // runsUnmarked is what this program runs for the deployment group in namespaces of its leases where somebody has deleted the
 // Manifest.
-func (r *objects) runsUnmarked(ctx context.Context, marked map[string]*workloads.Live) (map[string]*workloads.Live, error) {
+func runsUnmarked(ctx context.Context, r *objects, marked map[string]*workloads.Live) (map[string]*workloads.Live, error) {
 	var names []string
 	for _, name := range r.snapshot.namespacesOf(r.group) {
 		if marked[name] != nil {
@@ -139,10 +143,10 @@ func (r *objects) runsUnmarked(ctx context.Context, marked map[string]*workloads
 			names = append(names, name)
 		}
 	}
-	return r.runsIn(ctx, names)
+	return runsIn(ctx, r, names)
 }
 
-func (r *objects) runsIn(ctx context.Context, namespaces []string) (_ map[string]*workloads.Live, err error) {
+func runsIn(ctx context.Context, r *objects, namespaces []string) (_ map[string]*workloads.Live, err error) {
 	found := map[string]*workloads.Live{}
 	for _, name := range namespaces {
 		if found[name], err = workloads.Read(ctx, r.cluster, r.opts.Config, name, true); err != nil {
@@ -153,9 +157,9 @@ func (r *objects) runsIn(ctx context.Context, namespaces []string) (_ map[string
 }
 
 // endIn deletes what the deployment group runs.
-func (r *objects) endIn(ctx context.Context, runs map[string]*workloads.Live, action Action) error {
-	for _, name := range sortedKeys(runs) {
-		if err := workloads.Release(ctx, r.cluster, deleting{r, action}, r.group, runs[name], r.giveUpReserved); err != nil {
+func endIn(ctx context.Context, r *objects, runs map[string]*workloads.Live, action Action) error {
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		if err := workloads.Release(ctx, r.cluster, deleting{r, action}, r.group, runs[name], func(ctx context.Context, id lease.ID) error { return giveUpReserved(ctx, r, id) }); err != nil {
 			return err
 		}
 	}
@@ -163,21 +167,24 @@ func (r *objects) endIn(ctx context.Context, runs map[string]*workloads.Live, ac
 }
 
 // has is true for an object of what the lease runs.
-func (w *running) has(o render.Object) bool { return w != nil && w.work.Has(o) }
+func (w *running) has(o render.Object) bool { return w.work.Has(o) }
+
+// find is an object of what the lease runs as it was read, nil for nothing.
+func (w *running) find(o render.Object) *unstructured.Unstructured { return w.work.Find(o) }
 
 // refused deals with a conflict: what Akash's provider has deployed is taken over where that is asked for.
 func (w *running) refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
 	conflict := &ConflictError{Object: o.String(), Managers: cluster.Owners(err), Err: err}
-	live, getErr := w.run.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	live, getErr := w.cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
 	if getErr != nil || live == nil {
 		return false, conflict
 	}
 	conflict.Differs = !plan.Contains(live.Object, cluster.Rendered(o).Object)
-	now := w.run.cluster.Refusal(ctx, o, w.run.manager(o), live) // others may have written since
+	now := w.cluster.Refusal(ctx, o, w.manager(o), live) // others may have written since
 	if !cluster.IsOwned(now) || !w.work.MayForce(live, now) {
 		return false, conflict
 	}
-	if err := w.run.seize(ctx, o, live); cluster.IsOvertaken(err) || cluster.IsOwned(err) {
+	if err := w.seize(ctx, o, live); cluster.IsOvertaken(err) || cluster.IsOwned(err) {
 		return false, conflict
 	} else if err != nil {
 		return false, err
@@ -187,43 +194,43 @@ func (w *running) refused(ctx context.Context, o render.Object, err error) (take
 
 // isMine is true for an object that the run has made and that the lease's manager still has.
 func (w *running) isMine(now *unstructured.Unstructured) bool {
-	return deployed.StandingOf(now, w.run.group, w.run.req.Lease.Namespace()) == deployed.Ours
+	return deployed.StandingOf(now, w.group, w.req.Lease.Namespace()) == deployed.Ours
 }
 
 // WriteAll implements workloads.Writer.
 func (w *running) WriteAll(ctx context.Context, objects []render.Object) error {
-	return w.run.writeAll(ctx, objects)
+	return w.writeAll(ctx, objects)
 }
 
 // Delete implements workloads.Writer.
 func (w *running) Delete(ctx context.Context, o deployed.Object, told string, goes func(*unstructured.Unstructured) bool) error {
-	return deleting{w.run, Pruned}.Delete(ctx, o, told, goes)
+	return deleting{w.objects, Pruned}.Delete(ctx, o, told, goes)
 }
 
 // AwaitGone implements workloads.Writer.
 func (w *running) AwaitGone(ctx context.Context, o deployed.Object) error {
-	return deleting{w.run, Pruned}.AwaitGone(ctx, o)
+	return deleting{w.objects, Pruned}.AwaitGone(ctx, o)
 }
 
 // Leave implements workloads.Writer.
 func (w *running) Leave(kind kinds.Kind, namespace, name, why string) {
-	w.run.event(Left, kind.Singular, namespace, name, why)
+	w.event(Left, kind.Singular, namespace, name, why)
 }
 
 // deleting deletes what leases run, and says that by an action.
 type deleting struct {
-	run    *objects
+	*objects
 	action Action
 }
 
 // Delete implements workloads.Deleter.
 func (e deleting) Delete(ctx context.Context, o deployed.Object, told string, goes func(*unstructured.Unstructured) bool) error {
-	return e.run.deleteWhile(ctx, owned{kind: o.Kind, live: o.Live, group: e.run.group}, e.action, told, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
+	return e.deleteWhile(ctx, owned{kind: o.Kind, live: o.Live, group: e.group}, e.action, told, func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
 		return goes(now), nil
 	})
 }
 
 // AwaitGone implements workloads.Deleter.
 func (e deleting) AwaitGone(ctx context.Context, o deployed.Object) error {
-	return e.run.awaitDeleted(ctx, o.Kind, o.Live, "the same command goes on")
+	return e.awaitDeleted(ctx, o.Kind, o.Live, "the same command goes on")
 }

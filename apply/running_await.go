@@ -17,7 +17,7 @@ func (w *running) await(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	r := w.run
+	r := w
 	told := map[string]string{}
 	var now rollout.Rollout
 	err := r.waitEvery(ctx, lookEvery, r.left(), func(ctx context.Context) (bool, error) {
@@ -54,8 +54,8 @@ func (w *running) tell(s rollout.Service, told map[string]string) {
 		text, action = fmt.Sprintf("%d of %d", s.Ready, s.Total), Ready
 	}
 	before, known := told[s.Name]
-	if told[s.Name] = text; known && before == text || !known && action == Ready && !w.run.changed {
+	if told[s.Name] = text; known && before == text || !known && action == Ready && !w.changed {
 		return
 	}
-	w.run.event(action, w.work.KindOf(s.Name).Singular, w.run.req.Lease.Namespace(), s.Name, text)
+	w.event(action, w.work.KindOf(s.Name).Singular, w.req.Lease.Namespace(), s.Name, text)
 }

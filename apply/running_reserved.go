@@ -2,14 +2,12 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
@@ -22,7 +20,7 @@ import (
 // at once, for the cards are chosen anew. An order of another provider is left alone.
 func (w *running) readReserved(ctx context.Context) (err error) {
 	w.chosen, w.takesOver = nil, false
-	r := w.run
+	r := w
 	id := r.req.Lease
 	claim, err := reservation.New(r.cluster, r.opts.Config).Reservation(ctx, id.Order())
 	if err != nil || claim == nil || claim.Deleting || claim.Bound == nil || claim.Over(r.cluster.Now()) {
@@ -46,7 +44,7 @@ func (w *running) takeReserved(ctx context.Context) error {
 	}
 	chosen, err := w.takeOver(ctx)
 	if err == nil && !reflect.DeepEqual(chosen, w.chosen) {
-		err = fmt.Errorf("what order %s had reserved was over, and other cards are reserved now: run it again", w.run.req.Lease.Order())
+		err = fmt.Errorf("what order %s had reserved was over, and other cards are reserved now: run it again", w.req.Lease.Order())
 	}
 	return err
 }
@@ -54,7 +52,7 @@ func (w *running) takeReserved(ctx context.Context) error {
 // takeOver makes what the order has reserved the lease's: without end, with its provider noted, and for the group that the
 // definition asks for. It says which cards were chosen. What is reserved stays so if the rest of the work fails.
 func (w *running) takeOver(ctx context.Context) (map[uint32]*lease.SchedulerParams, error) {
-	r := w.run
+	r := w
 	params, err := reservation.Claim(ctx, r.cluster, r.opts.Config, r.req.Lease, w.def.ResourceGroup(), func(was *reserved.Claim, becomes *reserved.Part) error {
 		return r.change(func() plan.Change { return takeover(was, becomes) })
 	})
@@ -63,9 +61,6 @@ func (w *running) takeOver(ctx context.Context) (map[uint32]*lease.SchedulerPara
 	}
 	return params, err
 }
-
-// kindOrder is what changes and events of a reservation are of.
-const kindOrder = "order"
 
 // takeover describes how what an order has reserved becomes a lease's.
 func takeover(was *reserved.Claim, becomes *reserved.Part) plan.Change {
@@ -91,43 +86,8 @@ func reservedParts(p *reserved.Part) map[string]any {
 	return out
 }
 
-// reservedBy are the leases that have taken over what their orders have reserved, those of one owner where one is named.
-func reservedBy(ctx context.Context, l ledger.Ledger, owner string) (map[lease.Group][]lease.ID, error) {
-	all, err := l.Reservations(ctx, owner)
-	leased := map[lease.Group][]lease.ID{}
-	for _, c := range all {
-		if o := c.Order; c.Bound != nil && c.Bound.Provider != "" && !c.Deleting {
-			id := lease.ID{Owner: o.Owner, DSeq: o.DSeq, GSeq: o.GSeq, OSeq: o.OSeq, Provider: c.Bound.Provider}
-			leased[o.Group()] = append(leased[o.Group()], id)
-		}
-	}
-	return leased, err
-}
-
-// onlyOwner is the owner of all of the deployment groups; it is empty where they have several.
-func onlyOwner(groups []lease.Group) string {
-	owner := groups[0].Owner
-	if slices.ContainsFunc(groups, func(g lease.Group) bool { return g.Owner != owner }) {
-		return ""
-	}
-	return owner
-}
-
-// unreserveAll gives up what leases of the group have taken over from their orders, where nothing that runs stands for it:
-// an apply may have ended between the two.
-func (r *releasing) unreserveAll(ctx context.Context) error {
-	if !r.chosen.all {
-		return nil
-	}
-	leased, err := r.leased()
-	for _, id := range leased[r.group] {
-		err = errors.Join(err, r.giveUpReserved(ctx, id))
-	}
-	return err
-}
-
 // giveUpReserved gives up what the lease has reserved, when nothing of what it ran is left but its Manifest.
-func (r *objects) giveUpReserved(ctx context.Context, id lease.ID) error {
+func giveUpReserved(ctx context.Context, r *objects, id lease.ID) error {
 	found, err := reservation.Release(ctx, r.cluster, r.opts.Config, id)
 	if found {
 		r.event(Released, kindOrder, "", id.Order().String(), "")

@@ -136,7 +136,7 @@ func (r *objects) final(h *held, claim *state.Claim) (parts []state.Part, ok boo
 				own.Run = r.nonce
 			}
 			own.Applied = r.appliedAs(h, was, own)
-			if own.Bound, own.From = was.Bound, was.From; r.followed && !slices.Contains(r.routeless[h.want.Name()], own.Key) && !r.staysFor(claim, was) {
+			if own.Bound, own.From = was.Bound, was.From; r.followed && !slices.Contains(r.routeless[h.want.Name()], own.Key) && !r.successors.staysFor(claim, was) {
 				own.From = ""
 			}
 			if was.Expires == "" {

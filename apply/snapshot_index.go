@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,7 +13,7 @@ import (
 
 func (s *snapshot) index(claims []*state.Claim, lists map[string][]*unstructured.Unstructured) {
 	var addressUses []state.Use
-	for _, plural := range sortedKeys(lists) { // what is printed of them has one order
+	for _, plural := range slices.Sorted(maps.Keys(lists)) { // what is printed of them has one order
 		list := lists[plural]
 		byName := make(map[string]*unstructured.Unstructured, len(list))
 		for _, o := range list {
@@ -49,7 +50,7 @@ func (s *snapshot) ofNamespace(u state.Use) state.Use {
 // indexWritten finds what this program wrote.
 func (s *snapshot) indexWritten() {
 	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
-		for _, name := range sortedKeys(s.live[kind.Plural]) {
+		for _, name := range slices.Sorted(maps.Keys(s.live[kind.Plural])) {
 			o := s.live[kind.Plural][name]
 			whose := s.ownership(o)
 			mine := owned{kind: kind, live: o, group: whose.Lease.Group()}

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -29,7 +30,7 @@ func (s *snapshot) formersOf(group lease.Group) []lease.Group {
 // pools are MetalLB's pools as they were read.
 func (s *snapshot) pools() []state.PoolObject {
 	var pools []state.PoolObject
-	for _, name := range sortedKeys(s.live[kinds.IPAddressPool.Plural]) {
+	for _, name := range slices.Sorted(maps.Keys(s.live[kinds.IPAddressPool.Plural])) {
 		pools = append(pools, state.PoolObjectOf(s.live[kinds.IPAddressPool.Plural][name]))
 	}
 	return pools
@@ -99,7 +100,7 @@ func names(ctx context.Context, c *cluster.Cluster, resource schema.GroupVersion
 func (s *snapshot) reports(there state.Routers) map[string][]state.Report {
 	out := map[string][]state.Report{}
 	for _, kind := range kinds.Reporting {
-		for _, name := range sortedKeys(s.live[kind.Plural]) {
+		for _, name := range slices.Sorted(maps.Keys(s.live[kind.Plural])) {
 			o := s.live[kind.Plural][name]
 			for _, r := range state.Reports(o, there) {
 				for _, u := range state.HostUses(o) {

@@ -101,13 +101,13 @@ type transfer struct {
 
 func newTransfer(c *command, to lease.ID, s *snapshot) *transfer {
 	r := &transfer{run: c.newRun(nil, state.Request{Lease: to})}
-	r.snapshot, r.pools = s, newPools(c, s)
+	r.snapshot, r.pools = s, newPools(c.opts.Config, s)
 	return r
 }
 
 // transfer does the work.
 func (r *transfer) do(ctx context.Context, things []string, def *lease.Definition) error {
-	r.goesOn = "the next apply of the lease"
+	r.successors.goesOn = "the next apply of the lease"
 	r.asked = r.askedFor()
 	moves, err := r.moves(things)
 	if err == nil {
@@ -294,7 +294,7 @@ func (r *transfer) fitsMoved(moves []*move, def *lease.Definition) error {
 		next.req = req
 	}
 	next.snapshot = r.snapshot
-	return next.fitsOperators()
+	return next.operated.fits()
 }
 
 // keepMoved ends a transfer of which only the routes are missing: the claims are the new lease's, without a

@@ -22,7 +22,7 @@ func (r *transfer) moveRoutes(ctx context.Context, moves []*move, def *lease.Def
 		if err != nil {
 			return r.keepMoved(ctx, moves, err)
 		}
-		next.snapshot, next.pools, next.nonce = snapshot, newPools(r.command, snapshot), r.nonce
+		next.snapshot, next.pools, next.nonce = snapshot, newPools(r.opts.Config, snapshot), r.nonce
 		for _, m := range moves { // should it fail, the claims stay where they are now
 			next.before[m.claim.Name()] = unmarked(m.claim.Entries(r.group))
 		}
@@ -126,7 +126,7 @@ func (r *transfer) switchRoutes(ctx context.Context, desired []render.Object) er
 	if err := r.write(ctx, desired); err != nil {
 		return err
 	}
-	if err := r.awaitSuccessors(ctx, desired); err != nil {
+	if err := r.successors.await(ctx, desired); err != nil {
 		return err
 	}
 	return r.removeStrays(ctx, desired)

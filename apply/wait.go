@@ -81,3 +81,11 @@ func (r *executor) left() time.Duration {
 	}
 	return max(time.Until(r.until), 0)
 }
+
+// gone waits until an object is not there any more, or is another lease's.
+func (r *executor) gone(ctx context.Context, o owned) error {
+	return r.poll(ctx, func(ctx context.Context) (bool, error) {
+		live, err := r.cluster.Get(ctx, o.kind, o.live.GetNamespace(), o.live.GetName())
+		return err == nil && (live == nil || live.GetUID() != o.live.GetUID() || !sameTenant(o.live, live)), err
+	})
+}

@@ -22,7 +22,7 @@ func (r *objects) write(ctx context.Context, desired []render.Object) error {
 	if len(desired) == 0 {
 		return nil
 	}
-	if err := r.pools.ensure(ctx, r); err != nil {
+	if err := r.pools.ensure(ctx, r.addresses, r.writePool); err != nil {
 		return err
 	}
 	if err := r.makeNamespace(ctx); err != nil {
@@ -35,11 +35,20 @@ func (r *objects) write(ctx context.Context, desired []render.Object) error {
 				objects = append(objects, o)
 			}
 		}
-		if err := r.writeAll(ctx, r.leaveTheirs(objects)); err != nil {
+		if err := r.writeAll(ctx, r.operated.leaveTheirs(objects)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// writePool writes a pool, or its advertisement.
+func (r *objects) writePool(ctx context.Context, o render.Object) error {
+	action, err := r.writeObject(ctx, o)
+	if err == nil {
+		r.event(action, o.Kind.Singular, o.Namespace, o.Name, "")
+	}
+	return err
 }
 
 // writeAll writes objects side by side and tells of them in their order. Once one is refused no
@@ -134,15 +143,15 @@ func (r *objects) writeOver(ctx context.Context, o render.Object, live *unstruct
 
 // find is the object as it was read before the run wrote anything.
 func (r *objects) find(o render.Object) *unstructured.Unstructured {
-	if r.running.has(o) {
-		return r.running.work.Find(o)
+	if r.running != nil && r.running.has(o) {
+		return r.running.find(o)
 	}
 	return r.snapshot.find(o)
 }
 
 // manager is the field manager under which the run writes an object. What the lease runs is the lease's own.
 func (r *objects) manager(o render.Object) string {
-	if r.running.has(o) {
+	if r.running != nil && r.running.has(o) {
 		return r.group.FieldManager()
 	}
 	return managerOf(o.Kind, r.group)

@@ -20,7 +20,7 @@ import (
 // got there first, unless that was another deployment of the same owner and the claim is ours: then
 // the object is what a transfer has left behind, and is taken over, pinned to what was read.
 func (r *objects) refused(ctx context.Context, o render.Object, err error) (taken bool, _ error) {
-	if r.running.has(o) {
+	if r.running != nil && r.running.has(o) {
 		return r.running.refused(ctx, o, err)
 	}
 	conflict := &ConflictError{Object: o.String(), Managers: cluster.Owners(err), Err: err}
