@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -37,19 +36,6 @@ func (e *SettlingError) add(c *crossing, now time.Time) {
 	if c.stays.After(e.Until) {
 		e.Until, e.After = c.stays, c.stays.Sub(now)
 	}
-}
-
-// residualTTL is for how long clients may still reach a route that is to be deleted once DNS points
-// elsewhere, as its annotation says; 0 for any other route.
-func residualTTL(live *unstructured.Unstructured) time.Duration {
-	if live == nil {
-		return 0
-	}
-	seconds, err := strconv.ParseUint(live.GetAnnotations()[lease.AnnotationDNSTTL], 10, 31)
-	if err != nil {
-		return 0
-	}
-	return time.Duration(seconds) * time.Second
 }
 
 // noteTime notes on an old route, before DNS leads elsewhere, for how long people may still come to it.
@@ -92,15 +78,6 @@ func (m *leaseMigration) noteTime(ctx context.Context, c *crossing, ttl time.Dur
 	return err
 }
 
-func containsAll(have, want map[string]string) bool {
-	for k, v := range want {
-		if have[k] != v {
-			return false
-		}
-	}
-	return true
-}
-
 // annotate applies annotations to a route, pinned to what was read, and says how it is then. They are
 // this program's, so that its next apply of the route, which has none of them, takes them off.
 func (m *leaseMigration) annotate(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, annotations map[string]string) (*unstructured.Unstructured, error) {
@@ -131,25 +108,6 @@ func (m *leaseMigration) cancelRemoval(ctx context.Context, kind kinds.Kind, liv
 	}
 	m.event(Configured, kind.Singular, o.GetNamespace(), o.GetName(), "it stays")
 	return nil
-}
-
-// appliedOnly is what this program sends to leave a route as it is, pinned to what was read. Of one that
-// Akash's provider wrote that is no more than annotations.
-func appliedOnly(live *unstructured.Unstructured) *unstructured.Unstructured {
-	o := applied(live)
-	if own, _ := managed.Applied(live, lease.FieldManager); !own.Owns("spec") {
-		unstructured.RemoveNestedField(o.Object, "spec")
-	}
-	o.SetUID(live.GetUID())
-	o.SetResourceVersion(live.GetResourceVersion())
-	return o
-}
-
-func merged(all, more map[string]string) map[string]string {
-	out := map[string]string{}
-	maps.Copy(out, all)
-	maps.Copy(out, more)
-	return out
 }
 
 // servedSince is when the controller of a DNS record last wrote its status: it is not later that it began to

@@ -123,10 +123,3 @@ func ownObject(kind kinds.Kind, o *unstructured.Unstructured, whose state.Owners
 	}
 	return out
 }
-
-func refOf(kind kinds.Kind, o *unstructured.Unstructured) state.ObjectRef {
-	return state.ObjectRef{
-		Kind: kind.Singular, Namespace: o.GetNamespace(), Name: o.GetName(),
-		UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(),
-	}
-}

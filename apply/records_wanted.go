@@ -8,7 +8,9 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/published"
@@ -20,6 +22,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 	"github.com/akash-net/kubectl-akash-net/state/view"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // unrecorded says of the hosts among things and leases that have no DNS record for what it waits.
@@ -198,4 +201,17 @@ func (r *records) rerecord(ctx context.Context, host string, part state.Part) er
 		}
 	}
 	return nil
+}
+
+// residualTTL is for how long clients may still reach a route that is to be deleted once DNS points
+// elsewhere, as its annotation says; 0 for any other route.
+func residualTTL(live *unstructured.Unstructured) time.Duration {
+	if live == nil {
+		return 0
+	}
+	seconds, err := strconv.ParseUint(live.GetAnnotations()[lease.AnnotationDNSTTL], 10, 31)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
 }

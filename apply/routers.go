@@ -2,38 +2,15 @@ package apply
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
-
-// ingressControllers are the routers of OpenShift's ingress operator.
-var ingressControllers = schema.GroupVersionResource{Group: "operator.openshift.io", Version: "v1", Resource: "ingresscontrollers"}
-
-// routers are those that are there to report. Only what the routes of the snapshot name is read.
-func routers(ctx context.Context, c *cluster.Cluster, s *snapshot) (there state.Routers, err error) {
-	if s.reported(kinds.HTTPRoute, "parents") || s.reported(kinds.TLSRoute, "parents") {
-		if there.Gateways, err = names(ctx, c, kinds.Gateway.Resource(), true); err != nil {
-			return there, err
-		}
-	}
-	if s.reported(kinds.Route, "ingress") {
-		there.Routers, err = names(ctx, c, ingressControllers, false)
-	}
-	return there, err
-}
 
 // awaitAccepted waits until a router accepts each route of the lease, where routers say so at all.
 func (r *successors) awaitAccepted(ctx context.Context, desired []render.Object) error {
@@ -97,19 +74,6 @@ func (r *successors) reportsOn(ctx context.Context, o render.Object) (bool, erro
 	return false, nil
 }
 
-// taken is true for a Gateway that a controller has judged: until then its conditions are Unknown
-// (gateway-api: GatewaySpec's default status).
-func taken(gateway *unstructured.Unstructured) bool {
-	if gateway == nil {
-		return false
-	}
-	conditions, _, _ := unstructured.NestedSlice(gateway.Object, "status", "conditions")
-	return slices.ContainsFunc(conditions, func(v any) bool {
-		c, _ := v.(map[string]any)
-		return c["type"] == "Accepted" && c["status"] != "Unknown"
-	})
-}
-
 func (r *successors) tellAccepted(o render.Object, reports []state.Report) {
 	for _, report := range reports {
 		if report.Stale != "" || report.Verdict != state.RouteAccepted {
@@ -133,20 +97,4 @@ func refusal(o render.Object, reports []state.Report) string {
 		}
 	}
 	return fmt.Sprintf("%s %s/%s to be accepted by a router (see: kubectl -n %s get %s %s -o yaml)", o.Kind.Singular, o.Namespace, o.Name, o.Namespace, o.Kind.Singular, o.Name)
-}
-
-// clearReports takes the stale reports out of a route's status, as it was read.
-func clearReports(ctx context.Context, c *cluster.Cluster, kind kinds.Kind, live *unstructured.Unstructured, there state.Routers) error {
-	field, kept := state.WithoutStale(live, there)
-	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion()},
-		"status":   map[string]any{field: kept},
-	})
-	if err != nil {
-		return err
-	}
-	return c.Write(ctx, func(write context.Context) error {
-		_, err := c.Metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()).Patch(write, live.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager}, "status")
-		return err
-	})
 }

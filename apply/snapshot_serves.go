@@ -111,3 +111,10 @@ func (s *snapshot) reports(there state.Routers) map[string][]state.Report {
 	}
 	return out
 }
+
+func refOf(kind kinds.Kind, o *unstructured.Unstructured) state.ObjectRef {
+	return state.ObjectRef{
+		Kind: kind.Singular, Namespace: o.GetNamespace(), Name: o.GetName(),
+		UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(),
+	}
+}

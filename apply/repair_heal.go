@@ -1,0 +1,37 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// forgetStray deletes a kept definition as it was read. One of a lease that holds something by now stays.
+func (r *repair) forgetStray(ctx context.Context, m state.Mend) error {
+	d := r.snapshot.definitions[m.Forget.Name]
+	if m.Group != (lease.Group{}) {
+		claims, err := r.ledger.ListOwner(ctx, m.Group.Owner)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(claims, func(c *state.Claim) bool { return len(c.Entries(m.Group)) > 0 }) {
+			return errChanged
+		}
+		now, err := readDefinition(ctx, r.ledger, m.Group)
+		if now == nil || err != nil {
+			return err
+		}
+		if now.ResourceVersion != d.ResourceVersion {
+			return errChanged
+		}
+	}
+	err := untilKept(ctx, r.ledger, m.Group, func(ctx context.Context) error { return r.ledger.Forget(ctx, d) })
+	if errors.Is(err, ledger.ErrAgain) {
+		return errChanged
+	}
+	return err
+}
