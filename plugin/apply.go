@@ -9,8 +9,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -41,7 +41,7 @@ type applyOptions struct {
 	input *inputOptions
 }
 
-func newApply(c *cli) *cobra.Command {
+func newApply(c *session) *cobra.Command {
 	f := &applyFlags{}
 	cmd := &cobra.Command{
 		Use:   "apply -f FILE [--lease LEASE] | apply --plan FILE",
@@ -119,7 +119,7 @@ func newApply(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (f *applyFlags) toOptions(c *cli) (*applyOptions, error) {
+func (f *applyFlags) toOptions(c *session) (*applyOptions, error) {
 	in, err := f.input.toOptions(&c.console)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (f *applyFlags) checkOutput() error {
 	return nil
 }
 
-func (o *applyOptions) run(ctx context.Context, c *cli) error {
+func (o *applyOptions) run(ctx context.Context, c *session) error {
 	cluster, cfg, err := c.open(ctx, o.concurrency)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (o *applyOptions) run(ctx context.Context, c *cli) error {
 	}
 	opts := apply.Options{
 		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators, AssumeServing: o.assumeServing,
-		Workloads: workloads, Adopt: o.adopt, Prove: prove, AssumeCrashed: o.assumeCrashed, Version: version, Concurrency: o.concurrency,
+		Workloads: workloads, Adopt: o.adopt, Prove: prove, AssumeCrashed: o.assumeCrashed, Version: version.Version, Concurrency: o.concurrency,
 	}
 	if o.dryRun == apply.DryRunClient && o.output == "" {
 		return c.preview(ctx, cluster, opts, defs)
@@ -218,73 +218,6 @@ func notEmpty(defs []*lease.Definition, allowed bool) error {
 	}
 	if len(problems) > 0 {
 		return problems
-	}
-	return nil
-}
-
-func addTarget(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "target", "", "The kind of route: ingress, httproute or route (OpenShift). The provider's configuration says which where it is not given")
-	completeFlag(cmd, "target", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute)
-}
-
-func checkTarget(value string) error {
-	switch value {
-	case "", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute:
-		return nil
-	}
-	return usage.Errorf("--target must be 'ingress', 'httproute' or 'route', not %q", value)
-}
-
-func addAdopt(cmd *cobra.Command, value *bool) {
-	cmd.Flags().BoolVar(value, "adopt", false, "Take over what objects of the lease's own owner use without a claim, and with --workloads what Akash's provider has deployed of the lease")
-}
-
-func addOperators(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "operators", apply.OperatorsAuto, "Whether Akash's hostname and IP operators make routes and Services: one of 'auto' (where their Deployments are in namespace akash-services), 'on' and 'off'")
-	completeFlag(cmd, "operators", apply.OperatorsAuto, apply.OperatorsOn, apply.OperatorsOff)
-}
-
-func addAssumeServing(cmd *cobra.Command, value *bool) {
-	cmd.Flags().BoolVar(value, "assume-serving", false, "Where a route takes the place of another one, remove the old one although no controller has said that the new one serves")
-}
-
-func checkOperators(value string) error {
-	switch value {
-	case apply.OperatorsAuto, apply.OperatorsOn, apply.OperatorsOff:
-		return nil
-	}
-	return usage.Errorf("--operators must be 'auto', 'on' or 'off', not %q", value)
-}
-
-func addOutput(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVarP(value, "output", "o", "", "One of 'events' (a JSON object a line) or 'name'")
-	completeFlag(cmd, "output", outputEvents, outputName)
-}
-
-func checkOutput(value string) error {
-	if value != "" && value != outputEvents && value != outputName {
-		return usage.Errorf("--output must be 'events' or 'name', not %q", value)
-	}
-	return nil
-}
-
-func addWait(cmd *cobra.Command, wait *bool, timeout *time.Duration, what string) {
-	cmd.Flags().BoolVar(wait, "wait", true, "Wait "+what)
-	cmd.Flags().DurationVar(timeout, "timeout", time.Minute, "How long to wait; exit code 5 tells that it was not enough")
-}
-
-func addConcurrency(cmd *cobra.Command, value *int) {
-	cmd.Flags().IntVar(value, "concurrency", 8, "How many requests are under way at a time, at most")
-}
-
-// addAssumeCrashed adds the flag by which a command does not wait for another one.
-func addAssumeCrashed(cmd *cobra.Command, value *bool) {
-	cmd.Flags().BoolVar(value, flagAssumeCrashed, false, "Take another command that is at work on the same leases for crashed, without waiting until its announcement is over")
-}
-
-func checkConcurrency(value int) error {
-	if value < 1 {
-		return usage.Errorf("--concurrency must be at least 1")
 	}
 	return nil
 }

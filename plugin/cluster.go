@@ -13,18 +13,47 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// connection is the cluster that the kubectl flags describe, and the provider's configuration.
-type connection struct {
+// session is what all commands share: a console, the cluster that the kubectl flags describe, and the provider's
+// configuration.
+type session struct {
 	console
 	flags *genericclioptions.ConfigFlags
 	// configFile is the provider's configuration, where it does not come from the cluster.
 	configFile string
+	// scopes say of each command what the flags mean to it that all commands take.
+	scopes map[*cobra.Command]scope
+}
+
+// newSession is a session of a process with the streams. Commands are added to its root.
+func newSession(ctx context.Context, streams genericiooptions.IOStreams) *session {
+	c := &session{console: newConsole(ctx, streams)}
+	c.flags = genericclioptions.NewConfigFlags(true).WithWarningPrinter(c.IOStreams)
+	c.flags.CacheDir = nil // nothing is cached
+	return c
+}
+
+// addFlags adds the flags that all commands take.
+func (c *session) addFlags(root *cobra.Command) {
+	c.flags.AddFlags(root.PersistentFlags())
+	root.PersistentFlags().StringVar(&c.configFile, "config", "", "File with the provider's configuration, instead of the cluster's ConfigMap")
+}
+
+// begin notes what the command line asks for, and refuses flags that would be ignored.
+func (c *session) begin(cmd *cobra.Command, args []string) error {
+	dry := cmd.Flags().Lookup("dry-run") // of each command that writes
+	order := cmd.Flags().Lookup("order") // "release" undoes leases
+	claims := cmd.Name() == "apply" || cmd.Name() == "reserve" && (order == nil || order.Value.String() == "")
+	c.console.begin(dry == nil || dry.Value.String() != "none", claims)
+	return c.checkScope(cmd, args)
 }
 
 // connect makes the connection that the kubectl flags describe.
-func (c *connection) connect(concurrency int) (*cluster.Cluster, error) {
+func (c *session) connect(concurrency int) (*cluster.Cluster, error) {
 	rest, err := c.flags.ToRESTConfig()
 	if clientcmd.IsEmptyConfig(err) || err == nil && c.noCluster(rest.Host) {
 		return nil, errors.New("no cluster is configured; name a kubeconfig with --kubeconfig or KUBECONFIG, or one of its contexts with --context")
@@ -32,12 +61,12 @@ func (c *connection) connect(concurrency int) (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
 	}
-	rest.UserAgent = "kubectl-akash_net/" + versionOf().Version
+	rest.UserAgent = "kubectl-akash_net/" + version.Of().Version
 	return cluster.Connect(rest, concurrency)
 }
 
 // open connects to the cluster and reads the provider's configuration.
-func (c *connection) open(ctx context.Context, concurrency int) (*cluster.Cluster, *config.ProviderConfig, error) {
+func (c *session) open(ctx context.Context, concurrency int) (*cluster.Cluster, *config.ProviderConfig, error) {
 	to, err := c.connect(concurrency)
 	if err != nil {
 		return nil, nil, err
@@ -47,7 +76,7 @@ func (c *connection) open(ctx context.Context, concurrency int) (*cluster.Cluste
 }
 
 // noCluster is true when the host is not the user's choice but the one that kubectl falls back to.
-func (c *connection) noCluster(host string) bool {
+func (c *session) noCluster(host string) bool {
 	raw, err := c.flags.ToRawKubeConfigLoader().RawConfig()
 	return err == nil && len(raw.Clusters) == 0 && *c.flags.APIServer == "" && os.Getenv("KUBERNETES_MASTER") == "" &&
 		host == clientcmd.ClusterDefaults.Server
@@ -55,7 +84,7 @@ func (c *connection) noCluster(host string) bool {
 
 // configuration is the provider's: of the file that --config names, else of the cluster's
 // ConfigMap, else the defaults. Without a cluster the ConfigMap is not looked for.
-func (c *connection) configuration(ctx context.Context, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
+func (c *session) configuration(ctx context.Context, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
 	switch {
 	case c.configFile != "":
 		f, err := os.Open(c.configFile)

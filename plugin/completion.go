@@ -13,7 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-func newCompletion(c *cli) *cobra.Command {
+func newCompletion(c *session) *cobra.Command {
 	var install bool
 	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell | completion --install",
@@ -57,7 +57,7 @@ func newCompletion(c *cli) *cobra.Command {
 	return c.setScope(cmd, scope{offline: never, unconfigured: true})
 }
 
-func (c *cli) installCompletion() error {
+func (c *session) installCompletion() error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (c *cli) installCompletion() error {
 }
 
 // complete offers what the cluster tells within a second; nothing where it does not.
-func (c *connection) complete(offer func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error)) cobra.CompletionFunc {
+func (c *session) complete(offer func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 		defer cancel()

@@ -1,10 +1,12 @@
 package plugin
 
 import (
+	"context"
 	"io"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
@@ -30,4 +32,23 @@ type console struct {
 	status   *terminal.Status
 	// leases is how many leases the command works on, each for itself; 0 where that is not known.
 	leases int
+}
+
+// newConsole is the console of a process with the streams; what it reads ends when the context does.
+func newConsole(ctx context.Context, streams genericiooptions.IOStreams) console {
+	status, out := terminal.NewStatus(streams), &terminal.Output{Out: streams.Out}
+	return console{
+		IOStreams: genericiooptions.IOStreams{In: files.Interruptible(ctx, streams.In), Out: out, ErrOut: &terminal.People{Out: status.Before(streams.ErrOut)}},
+		stdin:     streams.In, people: &terminal.People{Out: status.Before(out)}, out: out,
+		terminal: terminal.IsTerminal(streams.Out), status: status,
+	}
+}
+
+// begin notes that the words of the command line have been understood, whether the command keeps nothing of what it does,
+// and whether it claims what "release LEASE" gives up.
+func (c *console) begin(keepsNothing, claims bool) {
+	c.running, c.keepsNothing, c.claims = true, keepsNothing, claims
+	if !keepsNothing {
+		terminal.OutliveReaders()
+	}
 }

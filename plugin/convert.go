@@ -7,13 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-func newConvert(c *cli) *cobra.Command {
+func newConvert(c *session) *cobra.Command {
 	var in inputFlags
 	var output string
 	var workloads, showSecrets bool
@@ -54,7 +54,7 @@ func newConvert(c *cli) *cobra.Command {
 	return c.setScope(cmd, scope{offline: func() bool { return !in.fromCluster }})
 }
 
-func (c *cli) convert(ctx context.Context, o *inputOptions, output string, secrets bool) error {
+func (c *session) convert(ctx context.Context, o *inputOptions, output string, secrets bool) error {
 	var cluster *cluster.Cluster
 	if o.fromCluster {
 		var err error
@@ -81,7 +81,7 @@ func (c *cli) convert(ctx context.Context, o *inputOptions, output string, secre
 		encode = input.EncodeSecrets
 	}
 	var out bytes.Buffer
-	if err := writeDefinitions(&out, defs, encode, output); err != nil {
+	if err := printing.Definitions(&out, defs, encode, output); err != nil {
 		return err
 	}
 	_, err = out.WriteTo(c.Out)
@@ -100,27 +100,4 @@ func leftPasswords(def *lease.Definition) lease.Problems {
 		}
 	}
 	return left
-}
-
-func writeDefinitions(out *bytes.Buffer, defs []*lease.Definition, encode func(*lease.Definition) *input.Document, output string) error {
-	if output == "yaml" {
-		for i, def := range defs {
-			if i > 0 {
-				out.WriteString("---\n")
-			}
-			if err := emit.WriteYAML(out, encode(def)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	documents := make([]*input.Document, len(defs))
-	for i, def := range defs {
-		documents[i] = encode(def)
-	}
-	var value any = map[string]any{"apiVersion": "v1", "kind": "List", "items": documents}
-	if len(documents) == 1 {
-		value = documents[0]
-	}
-	return emit.WriteJSON(out, value)
 }

@@ -34,7 +34,7 @@ type diffFlags struct {
 	kept []thing.Thing
 }
 
-func newDiff(c *cli) *cobra.Command {
+func newDiff(c *session) *cobra.Command {
 	f := &diffFlags{}
 	cmd := &cobra.Command{
 		Use:   "diff (-f FILE [--lease LEASE] | LEASE...)",
@@ -83,7 +83,7 @@ func newDiff(c *cli) *cobra.Command {
 			}
 			return diffFailure(f.run(cmd.Context(), c, in))
 		},
-		ValidArgsFunction: c.completeLeases,
+		ValidArgsFunction: c.completeLeases(),
 	}
 	f.input.add(cmd)
 	f.workloads.add(cmd, "Compare")
@@ -101,7 +101,7 @@ func newDiff(c *cli) *cobra.Command {
 }
 
 // toOptions says where the definitions come from: the input of the flags, nil for the leases that are named.
-func (f *diffFlags) toOptions(c *cli, args []string) (*inputOptions, error) {
+func (f *diffFlags) toOptions(c *session, args []string) (*inputOptions, error) {
 	for _, check := range []error{checkTarget(f.target), checkOperators(f.operators), f.checkOutput(), checkConcurrency(f.concurrency)} {
 		if check != nil {
 			return nil, check
@@ -132,19 +132,9 @@ func (f *diffFlags) checkOutput() error {
 	return nil
 }
 
-// differs ends a diff that has found differences; they stand on standard output.
-type differs struct{}
-
-func (*differs) Error() string { return "there are differences" }
-
-// diffError is a diff that could not find out whether there are differences.
-type diffError struct{ error }
-
-func (e *diffError) Unwrap() error { return e.error }
-
 // diffFailure tells a failed diff from one that found differences.
 func diffFailure(err error) error {
-	if _, ok := errors.AsType[*differs](err); err == nil || ok {
+	if _, ok := errors.AsType[*toldError](err); err == nil || ok {
 		return err
 	}
 	if _, ok := errors.AsType[lease.Problems](err); ok {
@@ -156,7 +146,7 @@ func diffFailure(err error) error {
 	return &diffError{err}
 }
 
-func (f *diffFlags) run(ctx context.Context, c *cli, in *inputOptions) error {
+func (f *diffFlags) run(ctx context.Context, c *session, in *inputOptions) error {
 	cluster, cfg, err := f.observed(ctx, c)
 	if err != nil {
 		return err
@@ -211,7 +201,7 @@ func (f *diffFlags) applied(ctx context.Context, cfg *config.ProviderConfig, in 
 
 // definitions are what the cluster is compared with: those of the input, or those that the ledger keeps of the leases
 // that are named. A kept one that defines nothing was applied so.
-func (f *diffFlags) definitions(ctx context.Context, c *cli, from *cluster.Cluster, cfg *config.ProviderConfig, in *inputOptions) ([]*lease.Definition, error) {
+func (f *diffFlags) definitions(ctx context.Context, c *session, from *cluster.Cluster, cfg *config.ProviderConfig, in *inputOptions) ([]*lease.Definition, error) {
 	if in == nil {
 		return f.keptDefinitions(ctx, from, cfg)
 	}
@@ -241,7 +231,7 @@ func (f *diffFlags) keptDefinitions(ctx context.Context, from *cluster.Cluster, 
 }
 
 // observed is what the definitions are compared with, and the configuration.
-func (f *diffFlags) observed(ctx context.Context, c *cli) (*cluster.Cluster, *config.ProviderConfig, error) {
+func (f *diffFlags) observed(ctx context.Context, c *session) (*cluster.Cluster, *config.ProviderConfig, error) {
 	if f.offline() {
 		return c.clusterOfFolder(ctx, f.ledger)
 	}
@@ -250,7 +240,7 @@ func (f *diffFlags) observed(ctx context.Context, c *cli) (*cluster.Cluster, *co
 }
 
 // show prints the plan, and says by its error whether there is anything in it.
-func (f *diffFlags) show(ctx context.Context, c *cli, p plan.Plan) error {
+func (f *diffFlags) show(ctx context.Context, c *session, p plan.Plan) error {
 	if f.output == "" {
 		program, err := externalDiff()
 		if err != nil {
@@ -264,7 +254,7 @@ func (f *diffFlags) show(ctx context.Context, c *cli, p plan.Plan) error {
 		return err
 	}
 	if p.Differs() {
-		return &differs{}
+		return &toldError{"there are differences"}
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func runExternalDiff(ctx context.Context, c *console, program []string, p plan.P
 	err = cmd.Run()
 	ended, ok := errors.AsType[*exec.ExitError](err)
 	if ok && ended.ExitCode() == 1 || err == nil && p.Differs() {
-		return &differs{}
+		return &toldError{"there are differences"}
 	}
 	return err
 }

@@ -104,17 +104,15 @@ func (c *console) print(err error) int {
 	var half *apply.HalfError
 	var held *apply.HeldError
 	var kept *apply.KeptError
-	var refused *refusedPlan
+	var refused *refusedError
 	var stranded *install.StrandedError
 	var unproved *apply.UnprovedError
 	var exhausted *apply.ExhaustedError
 	var timeout *apply.TimeoutError
 	var settling *apply.SettlingError
 	var wrong *usage.Error
-	var found *problemsFound
-	var unfit *unfit
 	var taken *workloads.TakenError
-	var different *differs
+	var told *toldError
 	var unfitting *reservation.RefusedError
 	var reserved *reservation.AddressesError
 	var crowded *reservation.TimeoutError
@@ -134,7 +132,7 @@ func (c *console) print(err error) int {
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
-	case errors.As(err, &kept), errors.As(err, &stranded), errors.As(err, &refused), errors.As(err, &unfit), errors.As(err, &taken), errors.As(err, &unfitting), errors.As(err, &reserved):
+	case errors.As(err, &kept), errors.As(err, &stranded), errors.As(err, &refused), errors.As(err, &taken), errors.As(err, &unfitting), errors.As(err, &reserved):
 		fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 		return exitHeld
 	case errors.As(err, &unproved):
@@ -152,7 +150,7 @@ func (c *console) print(err error) int {
 	case errors.As(err, &settling):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nThe same command removes them then; with --timeout=%s it waits for that now.\n", err, (settling.After + time.Second).Round(time.Second))
 		return exitTimeout
-	case errors.As(err, &found), errors.As(err, &different): // they stand on stdout
+	case errors.As(err, &told):
 		return exitFailed
 	case errors.As(err, &wrong):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nSee 'kubectl akash-net --help' for usage.\n", err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
 // ending is the one error that an interrupt, or a server that went away, is to all leases on which it has
@@ -75,9 +76,9 @@ func (e *ending) add(err error, of *apply.LeaseError) {
 func (c *console) printWorks(end ending, each bool) {
 	switch {
 	case end.works > 0 && each && c.leases > 1:
-		fmt.Fprintf(c.ErrOut, "It ended the work on %d of %s; %d were done.\n", end.works, count(c.leases, "lease"), max(c.leases-end.failed, 0))
+		fmt.Fprintf(c.ErrOut, "It ended the work on %d of %s; %d were done.\n", end.works, terminal.Count(c.leases, "lease"), max(c.leases-end.failed, 0))
 	case end.works > 1:
-		fmt.Fprintf(c.ErrOut, "It ended the work on %s.\n", count(end.works, "lease"))
+		fmt.Fprintf(c.ErrOut, "It ended the work on %s.\n", terminal.Count(end.works, "lease"))
 	}
 }
 

@@ -167,12 +167,12 @@ func (e *events) json(event apply.Event) {
 // summary is the last line of a lease.
 func summary(event apply.Event) string {
 	s := event.Summary
-	parts := []string{count(len(s.Hosts)-s.Unrouted, "host")}
+	parts := []string{terminal.Count(len(s.Hosts)-s.Unrouted, "host")}
 	if s.Unrouted > 0 {
 		parts = append(parts, fmt.Sprintf("%d not routed over HTTP", s.Unrouted))
 	}
 	if len(s.Addresses) > 0 {
-		parts = append(parts, fmt.Sprintf("%s (%s)", count(len(s.Addresses), "address"), strings.Join(s.Addresses, ", ")))
+		parts = append(parts, fmt.Sprintf("%s (%s)", terminal.Count(len(s.Addresses), "address"), strings.Join(s.Addresses, ", ")))
 	}
 	if s.Withheld > 0 {
 		parts = append(parts, fmt.Sprintf("%d withheld", s.Withheld))
@@ -182,14 +182,4 @@ func summary(event apply.Event) string {
 	}
 	parts = append(parts, s.Took.Round(100*time.Millisecond).String())
 	return fmt.Sprintf("lease %s is %s: %s", event.Lease.Group(), event.Message, strings.Join(parts, ", "))
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if strings.HasSuffix(noun, "s") {
-		noun += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
 
-func newExplain(c *cli) *cobra.Command {
+func newExplain(c *session) *cobra.Command {
 	var output string
 	var ignoreMissing bool
 	cmd := &cobra.Command{
@@ -54,7 +54,7 @@ func newExplain(c *cli) *cobra.Command {
 			}
 			return c.explain(cmd.Context(), things, output, ignoreMissing)
 		},
-		ValidArgsFunction: c.completeExplained,
+		ValidArgsFunction: c.completeExplained(),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'yaml' or 'json'")
 	completeFlag(cmd, "output", "json", "yaml")
@@ -63,20 +63,22 @@ func newExplain(c *cli) *cobra.Command {
 }
 
 // completeExplained offers what is held, and orders once the word before them is typed.
-func (c *connection) completeExplained(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	prefix := string(thing.Order) + "/"
-	order, isOrder := strings.CutPrefix(toComplete, prefix)
-	if !isOrder {
-		return c.completeThings(thing.Host, thing.Address, thing.Lease)(cmd, args, toComplete)
+func (c *session) completeExplained() cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		prefix := string(thing.Order) + "/"
+		order, isOrder := strings.CutPrefix(toComplete, prefix)
+		if !isOrder {
+			return c.completeThings(thing.Host, thing.Address, thing.Lease)(cmd, args, toComplete)
+		}
+		names, directive := c.completeOrders()(cmd, args, order)
+		for i, name := range names {
+			names[i] = prefix + name
+		}
+		return names, directive
 	}
-	names, directive := c.completeOrders()(cmd, args, order)
-	for i, name := range names {
-		names[i] = prefix + name
-	}
-	return names, directive
 }
 
-func (c *cli) explain(ctx context.Context, things []thing.Thing, output string, ignoreMissing bool) error {
+func (c *session) explain(ctx context.Context, things []thing.Thing, output string, ignoreMissing bool) error {
 	cluster, cfg, err := c.open(ctx, 8)
 	if err != nil {
 		return err

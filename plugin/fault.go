@@ -7,6 +7,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
 // debugVariable is the environment variable that adds the trace to the report of a fault.
@@ -19,7 +20,7 @@ func (c *console) report(recovered any) int {
 	if !ok {
 		f = &parallel.FaultError{Value: recovered, Trace: debug.Stack()}
 	}
-	info := versionOf()
+	info := version.Of()
 	fmt.Fprintf(c.ErrOut, "Error: this is a fault of kubectl akash-net, and not of its input: %s\n", terminal.OneLine(fmt.Sprint(f.Value), 1000))
 	fmt.Fprintf(c.ErrOut, "Please report it, with this text and what you typed, at https://github.com/akash-net/kubectl-akash-net/issues (version %s, %s, %s).\n",
 		info.Version, info.GoVersion, info.Platform)

@@ -28,7 +28,7 @@ type fitFlags struct {
 	output string
 }
 
-func newFit(c *cli) *cobra.Command {
+func newFit(c *session) *cobra.Command {
 	f := &fitFlags{}
 	cmd := &cobra.Command{
 		Use:   "fit -f FILE",
@@ -69,16 +69,9 @@ func newFit(c *cli) *cobra.Command {
 	return c.setScope(cmd, scope{offline: f.onlyCases})
 }
 
-// unfit says that requests do not fit.
-type unfit struct{ requests, refused int }
-
-func (u *unfit) Error() string {
-	return fmt.Sprintf("of %s %d cannot be placed; the answers say why", count(u.requests, "request"), u.refused)
-}
-
 // fit answers cases as soon as they are read, and documents when all have been.
-func (c *cli) fit(ctx context.Context, f *fitFlags) error {
-	run := fitRun{cli: c, output: f.output}
+func (c *session) fit(ctx context.Context, f *fitFlags) error {
+	run := fitRun{session: c, output: f.output}
 	var documents []source
 	err := f.files.Each(ctx, c.In, 0, func(r io.Reader, name string) error {
 		in := bufio.NewReaderSize(r, peekSize)
@@ -99,8 +92,8 @@ func (c *cli) fit(ctx context.Context, f *fitFlags) error {
 			return err
 		}
 	}
-	if run.all.refused > 0 {
-		return &run.all
+	if run.refused > 0 {
+		return &refusedError{fmt.Errorf("of %s %d cannot be placed; the answers say why", terminal.Count(run.requests, "request"), run.refused)}
 	}
 	return nil
 }
@@ -141,11 +134,10 @@ func (f *fitFlags) onlyCases() bool {
 
 // fitRun answers questions.
 type fitRun struct {
-	*cli
+	*session
 	output string
-	// read counts cases, all adds up requests.
-	read int
-	all  unfit
+	// read counts cases, requests what they ask for, refused what of that does not fit.
+	read, requests, refused int
 }
 
 func (r *fitRun) cases(ctx context.Context, in io.Reader, name string) error {
@@ -173,8 +165,8 @@ func (r *fitRun) cases(ctx context.Context, in io.Reader, name string) error {
 
 // answer writes an answer, as a line of JSON or for people.
 func (r *fitRun) answer(question cases.Case, answer cases.Answer, text bool) error {
-	r.all.requests += len(answer.Results)
-	r.all.refused += answer.Refused()
+	r.requests += len(answer.Results)
+	r.refused += answer.Refused()
 	if text {
 		for _, line := range answer.Lines(question) {
 			if _, err := fmt.Fprintln(r.people, terminal.OneLine(line, terminal.MaxCell)); err != nil {

@@ -23,7 +23,7 @@ import (
 // function is render as a KRM function (KRM functions specification v1): lease definitions among
 // the items of a ResourceList stay and are joined by the objects that they need. What is wrong, or
 // doubtful, stands in the results; what is wrong ends the function with exit code 3.
-func (c *cli) function(ctx context.Context, f *renderFlags) error {
+func (c *session) function(ctx context.Context, f *renderFlags) error {
 	if f.ledger == "cluster" {
 		return usage.Errorf("a KRM function reads no cluster: put the claims among the items, or name a folder with --ledger")
 	}

@@ -71,7 +71,7 @@ func (c *console) parseLease(flag, typed string) (*lease.ID, error) {
 
 // namedLease is the lease that a flag names: in full, or by its deployment group where the ledger keeps the group's definition,
 // or where the lease has a namespace.
-func (c *connection) namedLease(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, flag, typed string) (*lease.ID, error) {
+func (c *session) namedLease(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, flag, typed string) (*lease.ID, error) {
 	typed = leaseArgument(typed)
 	group, err := lease.ParseGroup(typed)
 	if _, notFull := lease.ParseID(typed); err != nil || notFull == nil {
@@ -155,7 +155,7 @@ func (o *inputOptions) collect(ctx context.Context, c *console, cluster *cluster
 	return defs, err
 }
 
-func (c *connection) readConfig(r io.Reader, name string) (*config.ProviderConfig, error) {
+func (c *session) readConfig(r io.Reader, name string) (*config.ProviderConfig, error) {
 	cfg, problems, err := config.Read(r, name)
 	if err != nil {
 		return nil, err

@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
-func newInstall(c *cli) *cobra.Command {
+func newInstall(c *session) *cobra.Command {
 	var dryRun, guard string
 	var workloads bool
 	cmd := &cobra.Command{
@@ -61,7 +61,7 @@ func newInstall(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (c *cli) install(ctx context.Context, dryRun string, guard install.Guard, workloads bool) error {
+func (c *session) install(ctx context.Context, dryRun string, guard install.Guard, workloads bool) error {
 	cfg, err := c.configuration(ctx, nil)
 	if err != nil {
 		return err
@@ -79,10 +79,10 @@ func (c *cli) install(ctx context.Context, dryRun string, guard install.Guard, w
 		return err
 	}
 	events := newEvents(&c.console, "", dryRun)
-	return install.Refused((&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version, Workloads: workloads, Report: events.report}).Install(ctx, document, guard))
+	return install.Refused((&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version.Version, Workloads: workloads, Report: events.report}).Install(ctx, document, guard))
 }
 
-func newUninstall(c *cli) *cobra.Command {
+func newUninstall(c *session) *cobra.Command {
 	var dryRun string
 	var force bool
 	cmd := &cobra.Command{
@@ -103,28 +103,10 @@ func newUninstall(c *cli) *cobra.Command {
 				return err
 			}
 			events := newEvents(&c.console, "", dryRun)
-			return install.Refused((&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version, Report: events.report}).Uninstall(ctx, force))
+			return install.Refused((&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version.Version, Report: events.report}).Uninstall(ctx, force))
 		},
 	}
 	addDryRun(cmd, &dryRun)
 	cmd.Flags().BoolVar(&force, "force", false, "Remove the ledger with all its claims")
 	return cmd
-}
-
-// addDryRun adds kubectl's flag; without a value it means client, as it long did there.
-func addDryRun(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "dry-run", "none", `Must be "none", "server", or "client". With client nothing is sent, only told; with server each write is sent and not kept`)
-	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
-	completeFlag(cmd, "dry-run", "none", "client", "server")
-}
-
-func checkDryRun(value *string) error {
-	switch *value {
-	case "none":
-		*value = ""
-	case "", apply.DryRunClient, apply.DryRunServer:
-	default:
-		return usage.Errorf(`--dry-run must be "none", "server", or "client", not %q`, *value)
-	}
-	return nil
 }

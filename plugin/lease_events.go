@@ -19,7 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-func newLeaseEvents(c *cli) *cobra.Command {
+func newLeaseEvents(c *session) *cobra.Command {
 	var service, output string
 	var watch, noHeaders bool
 	cmd := &cobra.Command{
@@ -51,7 +51,7 @@ func newLeaseEvents(c *cli) *cobra.Command {
 	return c.setScope(cmd, scope{unconfigured: true})
 }
 
-func (c *cli) leaseEvents(ctx context.Context, typed, service string, watch bool, show func([]leaseevents.Event) error) error {
+func (c *session) leaseEvents(ctx context.Context, typed, service string, watch bool, show func([]leaseevents.Event) error) error {
 	from, id, err := c.openLease(ctx, typed, service)
 	if err != nil {
 		return err

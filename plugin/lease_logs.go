@@ -29,7 +29,7 @@ type logFlags struct {
 	sinceTime                    string
 }
 
-func newLogs(c *cli) *cobra.Command {
+func newLogs(c *session) *cobra.Command {
 	f := &logFlags{}
 	cmd := &cobra.Command{
 		Use:   "logs LEASE",
@@ -85,7 +85,7 @@ func oneLease(_ *cobra.Command, args []string) error {
 }
 
 // addService adds the flag that names a service of the lease.
-func (c *connection) addService(cmd *cobra.Command, into *string) {
+func (c *session) addService(cmd *cobra.Command, into *string) {
 	cmd.Flags().StringVar(into, "service", "", "One service of the lease, and not all")
 	_ = cmd.RegisterFlagCompletionFunc("service", func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
@@ -131,7 +131,7 @@ func (f *logFlags) complete(cmd *cobra.Command) error {
 	return nil
 }
 
-func (c *cli) logs(ctx context.Context, typed string, f *logFlags) error {
+func (c *session) logs(ctx context.Context, typed string, f *logFlags) error {
 	from, id, err := c.openLease(ctx, typed, f.Service)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (c *cli) logs(ctx context.Context, typed string, f *logFlags) error {
 
 // openLease connects to the cluster and finds a lease that is typed in full or not, of which one service may be named. The
 // configuration does not matter.
-func (c *connection) openLease(ctx context.Context, typed, service string) (*cluster.Cluster, lease.ID, error) {
+func (c *session) openLease(ctx context.Context, typed, service string) (*cluster.Cluster, lease.ID, error) {
 	typed = leaseArgument(typed)
 	group, err := lease.ParseGroup(typed)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	state "github.com/akash-net/kubectl-akash-net/state/status"
 )
 
-func newLeaseStatus(c *cli) *cobra.Command {
+func newLeaseStatus(c *session) *cobra.Command {
 	output := "json"
 	cmd := &cobra.Command{
 		Use:   "status LEASE [SERVICE]",
@@ -57,7 +57,7 @@ func newLeaseStatus(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (c *cli) leaseStatus(ctx context.Context, args []string, output string) error {
+func (c *session) leaseStatus(ctx context.Context, args []string, output string) error {
 	group, err := lease.ParseGroup(leaseArgument(args[0]))
 	if err != nil {
 		return usage.Wrap(err)
@@ -150,7 +150,7 @@ func (c *console) printStatusTable(l *state.Lease) error {
 }
 
 // completeLeaseService offers leases, and after one its services.
-func (c *connection) completeLeaseService() cobra.CompletionFunc {
+func (c *session) completeLeaseService() cobra.CompletionFunc {
 	leases := c.completeThings(thing.Lease)
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		switch len(args) {
@@ -164,7 +164,7 @@ func (c *connection) completeLeaseService() cobra.CompletionFunc {
 }
 
 // completeServices offers the services that run for a lease.
-func (c *connection) completeServices(typed string) cobra.CompletionFunc {
+func (c *session) completeServices(typed string) cobra.CompletionFunc {
 	return c.complete(func(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error) {
 		typed := leaseArgument(typed)
 		group, err := lease.ParseGroup(typed)

@@ -10,7 +10,7 @@ import (
 )
 
 // newLeases is "state leases" as a command of its own.
-func newLeases(c *cli) *cobra.Command {
+func newLeases(c *session) *cobra.Command {
 	cmd := newState(c)
 	check, complete := cmd.Args, cmd.ValidArgsFunction
 	named := func(args []string) []string { return append([]string{"leases"}, args...) }

@@ -29,7 +29,7 @@ func readLedger(ctx context.Context, folder string, limits config.Limits) (*appl
 
 // clusterOfFolder is the cluster whose objects are in the files of a folder, and the configuration: that of --config,
 // or else of the ConfigMap among them.
-func (c *connection) clusterOfFolder(ctx context.Context, folder string) (*cluster.Cluster, *config.ProviderConfig, error) {
+func (c *session) clusterOfFolder(ctx context.Context, folder string) (*cluster.Cluster, *config.ProviderConfig, error) {
 	cfg, err := c.configuration(ctx, nil)
 	if err != nil {
 		return nil, nil, err

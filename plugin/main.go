@@ -5,14 +5,9 @@ package plugin
 import (
 	"context"
 	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
-	"github.com/akash-net/kubectl-akash-net/plugin/files"
-	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/go-logr/logr"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
@@ -31,12 +26,7 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	klog.SetLogger(logr.Discard()) // what client-go logs is told in errors
 	ctx, stop := notified(ctx)
 	defer stop()
-	status, out := terminal.NewStatus(streams), &terminal.Output{Out: streams.Out}
-	c := &cli{connection: connection{console: console{
-		IOStreams: genericiooptions.IOStreams{In: files.Interruptible(ctx, streams.In), Out: out, ErrOut: &terminal.People{Out: status.Before(streams.ErrOut)}},
-		stdin:     streams.In, people: &terminal.People{Out: status.Before(out)}, out: out,
-		terminal: terminal.IsTerminal(streams.Out), status: status,
-	}}}
+	c := newSession(ctx, streams)
 	defer func() {
 		if r := recover(); r != nil {
 			code = c.report(r)
@@ -50,34 +40,4 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	}
 	root.SetArgs(arguments)
 	return c.end(ctx, root.ExecuteContext(ctx))
-}
-
-// interrupted is the cause with which a signal ends the context.
-type interrupted struct{ signal os.Signal }
-
-func (i *interrupted) Error() string { return "interrupted by a signal: " + i.signal.String() }
-
-// exitCode is that of a process which the signal ended, as shells count it.
-func (i *interrupted) exitCode() int {
-	if s, ok := i.signal.(syscall.Signal); ok {
-		return 128 + int(s)
-	}
-	return exitInterrupted
-}
-
-// notified is a context that the first interrupt ends; a second one ends the process.
-func notified(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		select {
-		case s := <-signals:
-			signal.Stop(signals)
-			cancel(&interrupted{s})
-		case <-ctx.Done():
-			signal.Stop(signals)
-		}
-	}()
-	return ctx, func() { cancel(nil) }
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
 // migrateFlags are the flags of migrate as they are typed.
@@ -36,7 +38,7 @@ type migrateFlags struct {
 	namespace string
 }
 
-func newMigrate(c *cli) *cobra.Command {
+func newMigrate(c *session) *cobra.Command {
 	f := &migrateFlags{}
 	cmd := &cobra.Command{
 		Use:   "migrate --to KIND (LEASE... | -l SELECTOR | --all)",
@@ -67,7 +69,7 @@ func newMigrate(c *cli) *cobra.Command {
 			f.namespace = givenNamespace(cmd)
 			return f.run(cmd.Context(), c, args)
 		},
-		ValidArgsFunction: c.completeLeases,
+		ValidArgsFunction: c.completeLeases(),
 	}
 	cmd.Flags().StringVar(&f.to, "to", "", "The kind of route to move to: ingress, httproute or route (OpenShift)")
 	completeFlag(cmd, "to", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute)
@@ -142,7 +144,7 @@ func (f *migrateFlags) chosen(args []string) (func(lease.ID) bool, error) {
 	}, nil
 }
 
-func (f *migrateFlags) run(ctx context.Context, c *cli, args []string) error {
+func (f *migrateFlags) run(ctx context.Context, c *session, args []string) error {
 	chosen, err := f.chosen(args)
 	if err != nil {
 		return err
@@ -155,7 +157,7 @@ func (f *migrateFlags) run(ctx context.Context, c *cli, args []string) error {
 	cfg.Target = f.to
 	events := newEvents(&c.console, f.output, f.dryRun)
 	migration, err := apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
 	}).PlanMigration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err
@@ -165,7 +167,7 @@ func (f *migrateFlags) run(ctx context.Context, c *cli, args []string) error {
 		return nil
 	}
 	if f.all && !f.yes && f.dryRun == "" && migration.Routes() > 0 &&
-		!c.ask(fmt.Sprintf("Migrate %s of %s?", count(migration.Routes(), "route"), count(len(migration.Leases()), "lease"))) {
+		!c.ask(fmt.Sprintf("Migrate %s of %s?", terminal.Count(migration.Routes(), "route"), terminal.Count(len(migration.Leases()), "lease"))) {
 		return errors.New("nothing was migrated; -y answers the question")
 	}
 	c.leases = len(migration.Leases())

@@ -22,6 +22,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
 // flagPlan names a plan to carry out.
@@ -44,25 +45,18 @@ func checkPlanFlags(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// refusedPlan is a plan with leases that an apply would refuse.
-type refusedPlan struct{ plan.Plan }
-
-func (e *refusedPlan) Error() string {
+// refusals is the error of a plan with leases that are refused; nil where there is none.
+func refusals(p plan.Plan) error {
 	var texts []string
-	for _, l := range e.Leases {
+	for _, l := range p.Leases {
 		if l.Refused != "" {
 			texts = append(texts, "lease "+l.Lease+" is refused: "+l.Refused)
 		}
 	}
-	return strings.Join(texts, "; ")
-}
-
-// refusals is the error of a plan with leases that are refused; nil where there is none.
-func refusals(p plan.Plan) error {
-	if e := (&refusedPlan{p}); e.Error() != "" {
-		return e
+	if len(texts) == 0 {
+		return nil
 	}
-	return nil
+	return &refusedError{errors.New(strings.Join(texts, "; "))}
 }
 
 // withDefinitions adds to each lease of a plan the definition that it was made of, and to the plan what a reservation
@@ -116,7 +110,7 @@ func printPlan(c *console, p plan.Plan, output string) (err error) {
 }
 
 // carryOut makes the changes of a saved plan, and no others.
-func (f *applyFlags) carryOut(ctx context.Context, c *cli) error {
+func (f *applyFlags) carryOut(ctx context.Context, c *session) error {
 	var p plan.Plan
 	named := files.Flags{Files: []string{f.plan}}
 	err := named.Each(ctx, c.In, maxPlan, func(r io.Reader, name string) error {
@@ -157,7 +151,7 @@ func (f *applyFlags) apply(c *cluster.Cluster, cfg *config.ProviderConfig, p pla
 	opts := apply.Options{
 		Config: cfg, Prune: p.Settings.Prune, Operators: p.Settings.Operators, AssumeServing: p.Settings.AssumeServing,
 		Workloads: workloads, Adopt: p.Settings.Adopt,
-		AssumeCrashed: f.assumeCrashed, Version: version, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
+		AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
 	}
 	if f.wait {
 		opts.Wait = f.timeout

@@ -18,7 +18,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
 // releaseFlags are the flags of release as they are typed.
@@ -40,7 +42,7 @@ type releaseFlags struct {
 	namespace string
 }
 
-func newRelease(c *cli) *cobra.Command {
+func newRelease(c *session) *cobra.Command {
 	f := &releaseFlags{}
 	cmd := &cobra.Command{
 		Use:   "release (LEASE [HOST|ADDRESS|ENDPOINT...] | LEASE... | -l SELECTOR | --all)",
@@ -76,7 +78,7 @@ func newRelease(c *cli) *cobra.Command {
 			f.namespace = givenNamespace(cmd)
 			return f.run(cmd.Context(), c, args)
 		},
-		ValidArgsFunction: c.completeRelease,
+		ValidArgsFunction: c.completeRelease(),
 	}
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)
@@ -139,7 +141,7 @@ func parseRelease(args []string) (groups []lease.Group, things []thing.Thing, er
 	return groups, things, nil
 }
 
-func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
+func (f *releaseFlags) run(ctx context.Context, c *session, args []string) error {
 	groups, things, err := parseRelease(args)
 	if err != nil {
 		return err
@@ -164,14 +166,14 @@ func (f *releaseFlags) run(ctx context.Context, c *cli, args []string) error {
 			return nil
 		}
 	}
-	if f.all && !f.yes && f.dryRun == "" && !c.ask(fmt.Sprintf("Release everything held by %s?", count(len(groups), "lease"))) {
+	if f.all && !f.yes && f.dryRun == "" && !c.ask(fmt.Sprintf("Release everything held by %s?", terminal.Count(len(groups), "lease"))) {
 		return errors.New("nothing was released; -y answers the question")
 	}
 	events := newEvents(&c.console, f.output, f.dryRun)
 	c.leases = len(groups)
 	watch := watchMissing(events.report)
 	err = apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeCrashed: f.assumeCrashed, Version: version, Concurrency: f.concurrency, Report: watch.event, Progress: events.progress,
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: watch.event, Progress: events.progress,
 		DeleteNamespace: f.deleteNamespace,
 	}).Release(ctx, groups, names...)
 	if err != nil || f.ignoreMissing {
@@ -214,20 +216,22 @@ func (c *console) ask(question string) bool {
 }
 
 // completeRelease offers leases, and after one what is held.
-func (c *connection) completeRelease(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return c.completeLeases(cmd, args, toComplete)
+func (c *session) completeRelease() cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return c.completeLeases()(cmd, args, toComplete)
+		}
+		return c.completeThings(thing.Host, thing.Address, thing.Lease)(cmd, args, toComplete)
 	}
-	return c.completeThings(thing.Host, thing.Address, thing.Lease)(cmd, args, toComplete)
 }
 
 // completeLeases offers the deployment groups that hold claims.
-func (c *connection) completeLeases(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (c *session) completeLeases() cobra.CompletionFunc {
 	return c.complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
 		groups, err := apply.Groups(ctx, cluster, cfg.LedgerNamespace)
 		for g, holding := range groups {
-			out = append(out, fmt.Sprintf("%s\t%s", g, count(holding.Claims, "claim")))
+			out = append(out, fmt.Sprintf("%s\t%s", g, terminal.Count(holding.Claims, "claim")))
 		}
 		return out, err
-	})(cmd, args, toComplete)
+	})
 }

@@ -38,7 +38,7 @@ type renderOptions struct {
 	input *inputOptions
 }
 
-func newRender(c *cli) *cobra.Command {
+func newRender(c *session) *cobra.Command {
 	f := &renderFlags{}
 	cmd := &cobra.Command{
 		Use:   "render (-f FILE [--lease LEASE] | pools [-f FILE])",
@@ -117,7 +117,7 @@ func newRender(c *cli) *cobra.Command {
 	return c.setScope(cmd, scope{offline: func() bool { return f.ledger != ledgerCluster && !f.input.fromCluster }})
 }
 
-func (f *renderFlags) toOptions(c *cli) (*renderOptions, error) {
+func (f *renderFlags) toOptions(c *session) (*renderOptions, error) {
 	in, err := f.input.toOptions(&c.console)
 	if err == nil {
 		err = f.checkOutput()
@@ -137,7 +137,7 @@ func (f *renderFlags) checkOutput() error {
 }
 
 // run renders to a spool and copies it when nothing was wrong: an error leaves no bytes behind.
-func (o *renderOptions) run(ctx context.Context, c *cli) error {
+func (o *renderOptions) run(ctx context.Context, c *session) error {
 	r, err := o.renderer(ctx, c)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (o *renderOptions) run(ctx context.Context, c *cli) error {
 }
 
 // renderLeases hands over the objects of each lease, or the pools that all of them need.
-func (o *renderOptions) renderLeases(ctx context.Context, c *cli, r *renderer, emit func([]render.Object) error) error {
+func (o *renderOptions) renderLeases(ctx context.Context, c *session, r *renderer, emit func([]render.Object) error) error {
 	err := o.each(ctx, c, r, func(def *lease.Definition) error {
 		objects, err := r.lease(def)
 		if err != nil || len(r.problems) > 0 {
@@ -209,7 +209,7 @@ func (f *renderFlags) emitAll(c *console, do func(emit func([]render.Object) err
 
 // each hands over one definition after the other, as it is read. Where addresses are picked all are
 // read first: what one asks for by name is not proposed to another.
-func (o *renderOptions) each(ctx context.Context, c *cli, r *renderer, do func(*lease.Definition) error) error {
+func (o *renderOptions) each(ctx context.Context, c *session, r *renderer, do func(*lease.Definition) error) error {
 	if r.picker == nil {
 		return o.input.read(ctx, &c.console, r.cluster, r.cfg, 0, do)
 	}
@@ -228,7 +228,7 @@ func (o *renderOptions) each(ctx context.Context, c *cli, r *renderer, do func(*
 	return err
 }
 
-func (o *renderOptions) renderer(ctx context.Context, c *cli) (*renderer, error) {
+func (o *renderOptions) renderer(ctx context.Context, c *session) (*renderer, error) {
 	var cluster *cluster.Cluster
 	if o.ledger == ledgerCluster || o.input.fromCluster {
 		var err error

@@ -15,7 +15,7 @@ const poolsArgument = "pools"
 
 // renderRangePools prints the pools of all ranges of the configuration, whatever the leases. With a ledger
 // they are as apply leaves them beside the pools that it has.
-func (c *cli) renderRangePools(ctx context.Context, f *renderFlags) error {
+func (c *session) renderRangePools(ctx context.Context, f *renderFlags) error {
 	if err := f.checkOutput(); err != nil {
 		return err
 	}

@@ -12,50 +12,12 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
-	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"github.com/akash-net/kubectl-akash-net/state/view"
 )
-
-// problemsFound is the exit code of `state --problems` when there are any.
-type problemsFound struct{ count int }
-
-func (e *problemsFound) Error() string { return count(e.count, "problem") }
-
-// crashedFlags say which runs count as crashed.
-type crashedFlags struct {
-	after  time.Duration
-	assume bool
-}
-
-const (
-	flagCrashedAfter  = "crashed-after"
-	flagAssumeCrashed = "assume-crashed"
-
-	// leastCrashedAfter is for how long a run that works may write nothing: a slow API server, or a
-	// laptop that was closed for a moment, keeps it from writing.
-	leastCrashedAfter = time.Minute
-)
-
-func addCrashedAfter(cmd *cobra.Command, value *time.Duration) {
-	cmd.Flags().DurationVar(value, flagCrashedAfter, 2*time.Minute, "For how long a run may write nothing before it counts as crashed")
-}
-
-func (f *crashedFlags) add(cmd *cobra.Command) {
-	addCrashedAfter(cmd, &f.after)
-	cmd.Flags().BoolVar(&f.assume, flagAssumeCrashed, false, "Allow --crashed-after below 1m: a run that only works slowly counts as crashed too, and loses what it has taken")
-}
-
-func (f *crashedFlags) check() error {
-	if f.after < leastCrashedAfter && !f.assume {
-		return usage.Errorf("--crashed-after must be at least %s, not %s: a run may work and write nothing for that long, and would lose what it has taken. If no run is under way, add --assume-crashed", "1m", f.after)
-	}
-	return nil
-}
 
 // repairFlags are the flags of repair as they are typed.
 type repairFlags struct {
@@ -72,7 +34,7 @@ type repairFlags struct {
 	concurrency   int
 }
 
-func newRepair(c *cli) *cobra.Command {
+func newRepair(c *session) *cobra.Command {
 	f := &repairFlags{}
 	cmd := &cobra.Command{
 		Use:   "repair [PROBLEM/THING...] [-f FILE]",
@@ -106,7 +68,7 @@ func newRepair(c *cli) *cobra.Command {
 			f.namespace = givenNamespace(cmd)
 			return f.run(cmd.Context(), c, in, args)
 		},
-		ValidArgsFunction: c.completeProblems,
+		ValidArgsFunction: c.completeProblems(),
 	}
 	f.input.add(cmd)
 	addDryRun(cmd, &f.dryRun)
@@ -129,7 +91,7 @@ func (f *repairFlags) namespaceUse(names []string) string {
 
 // check judges the flags, and the form of the problems that are named. The answer is nil where no
 // input is given.
-func (f *repairFlags) check(c *cli, names []string) (*inputOptions, error) {
+func (f *repairFlags) check(c *session, names []string) (*inputOptions, error) {
 	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency), f.crashed.check()} {
 		if check != nil {
 			return nil, check
@@ -160,7 +122,7 @@ func (f *repairFlags) check(c *cli, names []string) (*inputOptions, error) {
 	return f.input.toOptions(&c.console)
 }
 
-func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names []string) error {
+func (f *repairFlags) run(ctx context.Context, c *session, in *inputOptions, names []string) error {
 	cluster, cfg, err := c.open(ctx, f.concurrency)
 	if err != nil {
 		return err
@@ -177,7 +139,7 @@ func (f *repairFlags) run(ctx context.Context, c *cli, in *inputOptions, names [
 	events := newEvents(&c.console, f.output, f.dryRun)
 	var found atomic.Bool
 	err = apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Version: version, Concurrency: f.concurrency,
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Version: version.Version, Concurrency: f.concurrency,
 		Progress: events.progress,
 		Report: func(e apply.Event) {
 			found.Store(true)
@@ -210,39 +172,20 @@ func problemName(name string) string {
 }
 
 // completeProblems offers the problems that there are.
-func (c *connection) completeProblems(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	return c.complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
-		crashedAfter, err := cmd.Flags().GetDuration(flagCrashedAfter)
-		if err != nil {
-			return nil, err
-		}
-		problems, err := apply.Problems(ctx, cluster, cfg, crashedAfter, "")
-		for _, p := range problems {
-			if !slices.Contains(args, p.Name()) {
-				out = append(out, p.Name()+"\t"+p.Message)
+func (c *session) completeProblems() cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		return c.complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
+			crashedAfter, err := cmd.Flags().GetDuration(flagCrashedAfter)
+			if err != nil {
+				return nil, err
 			}
-		}
-		return out, err
-	})(cmd, args, toComplete)
-}
-
-func (f *stateFlags) showProblems(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, show printing.Printer) error {
-	problems, err := apply.Problems(ctx, cluster, cfg, f.crashedAfter, f.namespace)
-	if err != nil {
-		return err
+			problems, err := apply.Problems(ctx, cluster, cfg, crashedAfter, "")
+			for _, p := range problems {
+				if !slices.Contains(args, p.Name()) {
+					out = append(out, p.Name()+"\t"+p.Message)
+				}
+			}
+			return out, err
+		})(cmd, args, toComplete)
 	}
-	book := &view.Book{APIVersion: lease.Domain + "/v1alpha1", Kind: "Book", Problems: problems}
-	if len(problems) == 0 {
-		book.Problems = []state.Problem{}
-		if f.print.IsTable() {
-			c.noProblems()
-		}
-	}
-	if err := show(book); err != nil {
-		return err
-	}
-	if len(problems) > 0 {
-		return &problemsFound{count: len(problems)}
-	}
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -47,7 +48,7 @@ func (f *reserveFlags) add(cmd *cobra.Command) {
 	addAssumeCrashed(cmd, &f.assumeCrashed)
 }
 
-func newReserve(c *cli) *cobra.Command {
+func newReserve(c *session) *cobra.Command {
 	f := &reserveFlags{}
 	cmd := &cobra.Command{
 		Use:   "reserve (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS] | --order ORDER -f FILE)",
@@ -90,7 +91,6 @@ func newReserve(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c.claims = false // "release" undoes leases
 			return c.reserveOrder(cmd.Context(), f, order)
 		},
 	}
@@ -105,7 +105,7 @@ func newReserve(c *cli) *cobra.Command {
 	return cmd
 }
 
-func newCheck(c *cli) *cobra.Command {
+func newCheck(c *session) *cobra.Command {
 	f := &reserveFlags{dryRun: apply.DryRunClient, check: true}
 	cmd := &cobra.Command{
 		Use:   "check (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
@@ -151,7 +151,7 @@ func (f *reserveFlags) named(args []string) (hosts []string, err error) {
 	return hosts, nil
 }
 
-func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error {
+func (c *session) reserve(ctx context.Context, f *reserveFlags, args []string) error {
 	args, err := f.named(args)
 	if err != nil {
 		return err
@@ -193,13 +193,13 @@ func (c *cli) reserve(ctx context.Context, f *reserveFlags, args []string) error
 	c.leases = len(requests)
 	return apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Operators: f.operators, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check,
-		Prove: prove, AssumeCrashed: f.assumeCrashed, Version: version, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
+		Prove: prove, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.report, Progress: events.progress,
 	}).Reserve(ctx, requests, kinds...)
 }
 
 // requests are what the files or the arguments ask for, with the kinds of object that definitions are
 // rendered to.
-func (f *reserveFlags) requests(ctx context.Context, c *cli, cluster *cluster.Cluster, cfg *config.ProviderConfig, args []string, files bool) ([]state.Request, [][]kinds.Kind, error) {
+func (f *reserveFlags) requests(ctx context.Context, c *session, cluster *cluster.Cluster, cfg *config.ProviderConfig, args []string, files bool) ([]state.Request, [][]kinds.Kind, error) {
 	if !files {
 		id, err := c.namedLease(ctx, cluster, cfg, "--lease", f.input.lease)
 		if err != nil {

@@ -74,7 +74,7 @@ func (c *console) parseOrder(text, flag string) (lease.Order, error) {
 }
 
 // reserveOrder reserves for an order what its group asks for.
-func (c *cli) reserveOrder(ctx context.Context, f *reserveFlags, order lease.Order) error {
+func (c *session) reserveOrder(ctx context.Context, f *reserveFlags, order lease.Order) error {
 	to, cfg, err := c.open(ctx, capacity.Requests)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (c *cli) reserveOrder(ctx context.Context, f *reserveFlags, order lease.Ord
 }
 
 // groupOf is what the order's group asks for. An SDL has one group for each gseq; a definition names its own lease.
-func (c *cli) groupOf(ctx context.Context, f *reserveFlags, order lease.Order, cfg *config.ProviderConfig) (inventory.Group, error) {
+func (c *session) groupOf(ctx context.Context, f *reserveFlags, order lease.Order, cfg *config.ProviderConfig) (inventory.Group, error) {
 	var groups []inventory.Group
 	var problems lease.Problems
 	id := lease.ID{Owner: order.Owner, DSeq: order.DSeq, GSeq: order.GSeq, OSeq: order.OSeq}
@@ -133,10 +133,14 @@ func (c *cli) groupOf(ctx context.Context, f *reserveFlags, order lease.Order, c
 }
 
 // orderEvents tell what became of orders.
-type orderEvents struct{ *events }
+type orderEvents struct {
+	c      *console
+	output string
+	events *events
+}
 
 func newOrderEvents(c *console, output, dryRun string) *orderEvents {
-	return &orderEvents{newEvents(c, output, dryRun)}
+	return &orderEvents{c, output, newEvents(c, output, dryRun)}
 }
 
 // reserved tells what an order has reserved.
@@ -164,5 +168,5 @@ func (e *orderEvents) reserved(claim *reserved.Claim, outcome reservation.Outcom
 
 // tell tells of an order.
 func (e *orderEvents) tell(order lease.Order, action apply.Action, message string) {
-	e.report(apply.Event{Time: time.Now(), Action: action, Kind: kindOrder, Name: order.String(), Message: message})
+	e.events.report(apply.Event{Time: time.Now(), Action: action, Kind: kindOrder, Name: order.String(), Message: message})
 }

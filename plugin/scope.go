@@ -24,7 +24,7 @@ type scope struct {
 func never() bool { return true }
 
 // setScope notes what the inherited flags mean to a command.
-func (c *cli) setScope(cmd *cobra.Command, s scope) *cobra.Command {
+func (c *session) setScope(cmd *cobra.Command, s scope) *cobra.Command {
 	if c.scopes == nil {
 		c.scopes = map[*cobra.Command]scope{}
 	}
@@ -53,7 +53,7 @@ var everywhere = []string{"kubeconfig"}
 
 // checkScope refuses inherited flags that would be ignored. Only flags that were given count: kubectl
 // hands on the kubeconfig's namespace to every command.
-func (c *cli) checkScope(cmd *cobra.Command, args []string) error {
+func (c *session) checkScope(cmd *cobra.Command, args []string) error {
 	s := c.scopes[cmd]
 	var wrong error
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -73,7 +73,7 @@ func TestInheritedFlags(t *testing.T) {
 		line = strings.NewReplacer("LEASE", testLease, "GROUP", testOwner+"/8438017/1").Replace(line)
 		args := strings.Fields(line)
 		commands[args[0]] = true
-		newRoot(&cli{}).PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		newRoot(&session{}).PersistentFlags().VisitAll(func(f *pflag.Flag) {
 			kind := f.Name
 			switch {
 			case slices.Contains(connectionFlags, f.Name):
@@ -96,7 +96,7 @@ func TestInheritedFlags(t *testing.T) {
 			}
 		})
 	}
-	for _, cmd := range newRoot(&cli{}).Commands() {
+	for _, cmd := range newRoot(&session{}).Commands() {
 		if cmd.Name() != "help" && !commands[cmd.Name()] {
 			t.Errorf("%s is not in the table", cmd.Name())
 		}

@@ -48,7 +48,7 @@ type stateFlags struct {
 	workloads    runsFlag
 }
 
-func newState(c *cli) *cobra.Command {
+func newState(c *session) *cobra.Command {
 	f := &stateFlags{print: printing.NewFlags()}
 	cmd := &cobra.Command{
 		Use:   "state [hosts|ips|leases|pools|routes|dns|resources|orders]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
@@ -119,7 +119,7 @@ func newState(c *cli) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.run(cmd.Context(), c)
 		},
-		ValidArgsFunction: c.completeState,
+		ValidArgsFunction: c.completeState(),
 	}
 	f.print.AddFlags(cmd)
 	f.files.Add(cmd, "Files, or folders with files, that hold Kubernetes objects, to be read in place of the cluster; - is standard input")
@@ -189,7 +189,7 @@ func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
 	return err
 }
 
-func (f *stateFlags) run(ctx context.Context, c *cli) error {
+func (f *stateFlags) run(ctx context.Context, c *session) error {
 	show, err := f.print.Printer(f.subjects, c.Out, time.Now)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (f *stateFlags) run(ctx context.Context, c *cli) error {
 }
 
 // configuration is the provider's, which has to know the shard that is asked for.
-func (f *stateFlags) configuration(ctx context.Context, c *cli, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
+func (f *stateFlags) configuration(ctx context.Context, c *session, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
 	cfg, err := c.configuration(ctx, cluster)
 	if err != nil || f.shard == "" {
 		return cfg, err
@@ -240,7 +240,7 @@ func (f *stateFlags) configuration(ctx context.Context, c *cli, cluster *cluster
 }
 
 // offline shows the book of files.
-func (f *stateFlags) offline(ctx context.Context, c *cli, show printing.Printer) error {
+func (f *stateFlags) offline(ctx context.Context, c *session, show printing.Printer) error {
 	cfg, err := f.configuration(ctx, c, nil)
 	if err != nil {
 		return err
@@ -262,7 +262,7 @@ func (f *stateFlags) offline(ctx context.Context, c *cli, show printing.Printer)
 	})
 }
 
-func (f *stateFlags) show(c *cli, book *view.Book, show printing.Printer) error {
+func (f *stateFlags) show(c *session, book *view.Book, show printing.Printer) error {
 	f.filter(book)
 	f.tellEmpty(&c.console, book)
 	if err := show(book); err != nil {

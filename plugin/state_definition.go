@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
@@ -22,7 +23,7 @@ func (f *stateFlags) isDefinitions() bool {
 }
 
 // showDefinitions prints the definitions with which the leases were last applied.
-func (f *stateFlags) showDefinitions(ctx context.Context, c *cli, from *cluster.Cluster, cfg *config.ProviderConfig) error {
+func (f *stateFlags) showDefinitions(ctx context.Context, c *session, from *cluster.Cluster, cfg *config.ProviderConfig) error {
 	var groups []lease.Group
 	for _, t := range f.things {
 		groups = append(groups, t.Group)
@@ -33,7 +34,7 @@ func (f *stateFlags) showDefinitions(ctx context.Context, c *cli, from *cluster.
 	}
 	defs = slices.DeleteFunc(defs, func(d *lease.Definition) bool { return f.namespace != "" && d.Lease.Namespace() != f.namespace })
 	var out bytes.Buffer
-	if err := writeDefinitions(&out, defs, input.Encode, "yaml"); err != nil {
+	if err := printing.Definitions(&out, defs, input.Encode, "yaml"); err != nil {
 		return err
 	}
 	if _, err := out.WriteTo(c.Out); err != nil || f.ignoreMissing {
@@ -49,7 +50,7 @@ func (f *stateFlags) showDefinitions(ctx context.Context, c *cli, from *cluster.
 }
 
 // fileCluster is a cluster of the objects in the files.
-func (f *stateFlags) fileCluster(ctx context.Context, c *cli, cfg *config.ProviderConfig) (*cluster.Cluster, error) {
+func (f *stateFlags) fileCluster(ctx context.Context, c *session, cfg *config.ProviderConfig) (*cluster.Cluster, error) {
 	var objects []*unstructured.Unstructured
 	problems, err := f.files.Objects(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
 	c.warn(problems)
@@ -60,7 +61,7 @@ func (f *stateFlags) fileCluster(ctx context.Context, c *cli, cfg *config.Provid
 }
 
 // fileContents are what the book is about in the objects of files. Objects that it is not about are passed over.
-func (f *stateFlags) fileContents(ctx context.Context, c *cli, cfg *config.ProviderConfig) (contents view.Contents, err error) {
+func (f *stateFlags) fileContents(ctx context.Context, c *session, cfg *config.ProviderConfig) (contents view.Contents, err error) {
 	problems, err := f.files.Objects(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) { contents.Add(o, cfg.LedgerNamespace) })
 	c.warn(problems)
 	return contents, err

@@ -212,18 +212,20 @@ func isOrder(t thing.Thing, r view.OrderRow) bool {
 }
 
 // completeState completes subjects, and names of what those list.
-func (c *connection) completeState(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	var kinds []thing.Kind
-	subjects, _, _ := parseStateArgs(args)
-	for _, s := range subjects {
-		kinds = append(kinds, namedSubjects[s]...)
+func (c *session) completeState() cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		var kinds []thing.Kind
+		subjects, _, _ := parseStateArgs(args)
+		for _, s := range subjects {
+			kinds = append(kinds, namedSubjects[s]...)
+		}
+		out, directive := completeSubjects(cmd, args, toComplete)
+		if len(kinds) == 0 {
+			return out, directive
+		}
+		names, _ := c.completeThings(kinds...)(cmd, args, toComplete)
+		return append(out, names...), directive
 	}
-	out, directive := completeSubjects(cmd, args, toComplete)
-	if len(kinds) == 0 {
-		return out, directive
-	}
-	names, _ := c.completeThings(kinds...)(cmd, args, toComplete)
-	return append(out, names...), directive
 }
 
 // completeSubjects completes the subjects that are not named yet.

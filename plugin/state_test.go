@@ -92,7 +92,7 @@ func TestSubjectsOfASelection(t *testing.T) {
 		"leases --namespace=x": {view.SubjectLeases},
 	} {
 		t.Run(words, func(t *testing.T) {
-			root := newRoot(&cli{})
+			root := newRoot(&session{})
 			cmd, rest, err := root.Find(append([]string{"state"}, strings.Fields(words)...))
 			if err != nil {
 				t.Fatal(err)

@@ -26,7 +26,7 @@ func (f *runsFlag) add(cmd *cobra.Command) {
 
 // withWorkloads shows the subjects, and what leases run if that is asked for. Where the configuration alone asks for it, and
 // the user may not read it, a note says so and the rest is shown: who only looks at names needs no right to look at pods.
-func (f *stateFlags) withWorkloads(c *cli, cfg *config.ProviderConfig, show func([]view.Subject) error) error {
+func (f *stateFlags) withWorkloads(c *session, cfg *config.ProviderConfig, show func([]view.Subject) error) error {
 	wanted := f.workloads.asked || !f.workloads.given() && cfg.Workloads.Enabled
 	if !wanted || !slices.Contains(f.subjects, view.SubjectLeases) {
 		return show(f.subjects)

@@ -130,7 +130,7 @@ func missingThings(things []thing.Thing, isMissing func(thing.Thing) bool, forma
 }
 
 // completeThings offers what is held: leases, and with them the hosts and addresses.
-func (c *connection) completeThings(kinds ...thing.Kind) cobra.CompletionFunc {
+func (c *session) completeThings(kinds ...thing.Kind) cobra.CompletionFunc {
 	return c.complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
 		things, err := apply.HeldThings(ctx, cluster, cfg.LedgerNamespace)
 		for _, t := range things {

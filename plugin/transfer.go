@@ -10,6 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
 // transferFlags are the flags of transfer as they are typed.
@@ -29,7 +30,7 @@ type transferFlags struct {
 	ignoreMissing bool
 }
 
-func newTransfer(c *cli) *cobra.Command {
+func newTransfer(c *session) *cobra.Command {
 	f := &transferFlags{}
 	cmd := &cobra.Command{
 		Use:   "transfer (HOST|ADDRESS|ENDPOINT)... --to LEASE [-f FILE]",
@@ -78,7 +79,7 @@ func newTransfer(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) error {
+func (f *transferFlags) run(ctx context.Context, c *session, things []thing.Thing) error {
 	for _, check := range []error{checkDryRun(&f.dryRun), checkTarget(f.target), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
 		if check != nil {
 			return check
@@ -125,7 +126,7 @@ func (f *transferFlags) run(ctx context.Context, c *cli, things []thing.Thing) e
 	c.leases = 1
 	watch := watchMissing(events.report)
 	err = apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Prune: true, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version, Concurrency: f.concurrency, Report: watch.event, Progress: events.progress,
+		Config: cfg, DryRun: f.dryRun, Prune: true, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: watch.event, Progress: events.progress,
 	}).Transfer(ctx, *to, names, def)
 	if err != nil || f.ignoreMissing {
 		return err

@@ -23,7 +23,7 @@ type unreserveFlags struct {
 	ignoreMissing bool
 }
 
-func newUnreserve(c *cli) *cobra.Command {
+func newUnreserve(c *session) *cobra.Command {
 	f := &unreserveFlags{}
 	cmd := &cobra.Command{
 		Use:   "unreserve --order ORDER[,ORDER...]",
@@ -50,7 +50,7 @@ func newUnreserve(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (c *cli) unreserve(ctx context.Context, f *unreserveFlags) error {
+func (c *session) unreserve(ctx context.Context, f *unreserveFlags) error {
 	for _, check := range []error{checkDryRun(&f.dryRun), checkOutput(f.output)} {
 		if check != nil {
 			return check
@@ -93,7 +93,7 @@ func (c *cli) unreserve(ctx context.Context, f *unreserveFlags) error {
 }
 
 // completeOrders offers the orders that have reserved something.
-func (c *connection) completeOrders() cobra.CompletionFunc {
+func (c *session) completeOrders() cobra.CompletionFunc {
 	return c.complete(func(ctx context.Context, to *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
 		claims, err := reservation.New(to, cfg).List(ctx)
 		for _, claim := range claims {
