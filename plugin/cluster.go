@@ -46,8 +46,7 @@ func (c *session) addFlags(root *cobra.Command) {
 // begin notes what the command line asks for, and refuses flags that would be ignored.
 func (c *session) begin(cmd *cobra.Command, args []string) error {
 	dry := cmd.Flags().Lookup("dry-run") // of each command that writes
-	order := cmd.Flags().Lookup("order") // "release" undoes leases
-	claims := cmd.Name() == "apply" || cmd.Name() == "reserve" && (order == nil || order.Value.String() == "")
+	claims := cmd.Name() == "apply" || cmd.Name() == "reserve" && !cmd.Flags().Changed("order") // "release" undoes leases
 	c.console.begin(dry == nil || dry.Value.String() != "none", claims)
 	return c.checkScope(cmd, args)
 }

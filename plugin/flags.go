@@ -106,7 +106,6 @@ type crashedFlags struct {
 }
 
 const (
-	flagCrashedAfter  = "crashed-after"
 	flagAssumeCrashed = "assume-crashed"
 
 	// leastCrashedAfter is for how long a run that works may write nothing: a slow API server, or a
@@ -114,6 +113,10 @@ const (
 	leastCrashedAfter = time.Minute
 )
 
+// flagCrashedAfter names the flag of state and repair.
+const flagCrashedAfter = "crashed-after"
+
+// addCrashedAfter adds the flag that says which runs have crashed.
 func addCrashedAfter(cmd *cobra.Command, value *time.Duration) {
 	cmd.Flags().DurationVar(value, flagCrashedAfter, 2*time.Minute, "For how long a run may write nothing before it counts as crashed")
 }

@@ -26,7 +26,7 @@ func TestStatusIsPrinted(t *testing.T) {
 		"wide": {"SERVICE", "db        0/0", "web       1/2", "53:31000/UDP", "203.0.113.7 8080/TCP", "<none>"},
 	} {
 		var out bytes.Buffer
-		c := &console{IOStreams: genericiooptions.IOStreams{Out: &out}, people: &out}
+		c := newSession(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
 		if err := c.printStatus(l, l, output); err != nil {
 			t.Fatal(err)
 		}

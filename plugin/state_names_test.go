@@ -67,7 +67,7 @@ func TestStateNamesThatAreNotUnderstood(t *testing.T) {
 		"--problems host/a.b":             "--problems cannot be combined with a subject",
 	} {
 		line = strings.ReplaceAll(line, "OWNER", testOwner)
-		if code, _, errOut := main1(t, "", append([]string{"state"}, strings.Fields(line)...)...); code != exitUsage || !strings.Contains(errOut, want) {
+		if code, _, errOut := main1(t, "", append([]string{"state"}, strings.Fields(line)...)...); code != codeUsage || !strings.Contains(errOut, want) {
 			t.Errorf("state %s: exit code %d, %q; want 2 and %q", line, code, errOut, want)
 		}
 	}

@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"bytes"
-	"context"
 	"strings"
 	"testing"
 
@@ -12,39 +10,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
-
-// Wrong usage is told before any cluster is asked.
-func TestStateUsage(t *testing.T) {
-	t.Setenv("KUBECONFIG", "/nonexistent")
-	for words, want := range map[string]string{
-		"routes,pods":                        `no subject "pods"`,
-		"hosts --shard blue":                 "--shard is about routes",
-		"routes -f - --watch":                "look at a cluster, not at files",
-		"--problems -f -":                    "look at a cluster, not at files",
-		"routes -f - --shard blue":           `no shard "blue" (spec.shards: -)`,
-		"hosts,":                             `no subject ""`,
-		"-o xml":                             `unknown format "xml"`,
-		"-o custom-columns":                  "name the columns",
-		"-o custom-columns=HOST":             `"HOST" is not HEADER:PATH`,
-		"-o custom-columns=HOST:.host[":      "column HOST",
-		"-o jsonpath={.hosts":                "jsonpath",
-		"-o jsonpath=":                       "no template",
-		"-o jsonpath-file=/nonexistent/file": "/nonexistent/file",
-		"-l a=b=c":                           "--selector",
-		"--watch":                            "--watch shows one subject",
-		"hosts ips --watch":                  "--watch shows one subject",
-		"hosts --unknown":                    "unknown flag",
-	} {
-		t.Run(words, func(t *testing.T) {
-			var out, errOut bytes.Buffer
-			args := append([]string{"kubectl-akash_net", "state"}, strings.Fields(words)...)
-			code := Main(context.Background(), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
-			if code != exitUsage || out.Len() > 0 || !strings.Contains(errOut.String(), want) {
-				t.Errorf("code %d, stdout %q, stderr %q; want code %d and %q on stderr only", code, out.String(), errOut.String(), exitUsage, want)
-			}
-		})
-	}
-}
 
 func TestParseSubjects(t *testing.T) {
 	for words, want := range map[string][]view.Subject{
@@ -92,12 +57,10 @@ func TestSubjectsOfASelection(t *testing.T) {
 		"leases --namespace=x": {view.SubjectLeases},
 	} {
 		t.Run(words, func(t *testing.T) {
-			root := newRoot(&session{})
-			cmd, rest, err := root.Find(append([]string{"state"}, strings.Fields(words)...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.ParseFlags(rest); err != nil {
+			c := newSession(t.Context(), genericiooptions.IOStreams{})
+			cmd := newState(c)
+			c.addFlags(cmd)
+			if err := cmd.ParseFlags(strings.Fields(words)); err != nil {
 				t.Fatal(err)
 			}
 			f := &stateFlags{print: printing.NewFlags()}

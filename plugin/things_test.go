@@ -43,7 +43,7 @@ func TestNamesThatAreNotUnderstood(t *testing.T) {
 	} {
 		line = strings.NewReplacer("OWNER", testOwner, "LEASE", testLease).Replace(line)
 		want = strings.NewReplacer("OWNER/8", testOwner+"/8").Replace(want)
-		if code, _, errOut := main1(t, "", strings.Fields(line)...); code != exitUsage || !strings.Contains(errOut, want) {
+		if code, _, errOut := main1(t, "", strings.Fields(line)...); code != codeUsage || !strings.Contains(errOut, want) {
 			t.Errorf("%s: exit code %d, %q; want 2 and %q", line, code, errOut, want)
 		}
 	}
@@ -56,8 +56,8 @@ func TestPrintedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	c := &console{IOStreams: genericiooptions.IOStreams{Out: &out}, people: &out}
-	e := newEvents(c, outputName, "")
+	c := newSession(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+	e := newEvents(&c.console, outputName, "")
 	for _, hold := range []state.Hold{
 		state.HostWant{Host: "shop.example.com", Path: "/"}.Hold(id), state.HostWant{Host: "*.example.com", Path: "/"}.Hold(id),
 		state.EndpointWant{Name: "public", SharingKey: lease.SharingKey(id.Owner, "public")}.Hold(id, netip.MustParseAddr("2001:db8::7")),
@@ -102,12 +102,12 @@ func TestPrintedNames(t *testing.T) {
 				continue // a host is given up, and handed on, with all its paths
 			}
 			line = strings.NewReplacer("NAME", name, "LEASE", testLease).Replace(line)
-			if code, _, errOut := main1(t, "", strings.Fields(line)...); code != exitFailed || !strings.Contains(errOut, "no cluster is configured") {
+			if code, _, errOut := main1(t, "", strings.Fields(line)...); code != codeFailed || !strings.Contains(errOut, "no cluster is configured") {
 				t.Errorf("%s: exit code %d, %q; want it to ask for a cluster", line, code, errOut)
 			}
 		}
 	}
-	if code, _, errOut := main1(t, "", "migrate", "--to", "route", "lease/"+testLease); code != exitFailed || !strings.Contains(errOut, "no cluster") {
+	if code, _, errOut := main1(t, "", "migrate", "--to", "route", "lease/"+testLease); code != codeFailed || !strings.Contains(errOut, "no cluster") {
 		t.Errorf("exit code %d, %q", code, errOut)
 	}
 }
