@@ -189,7 +189,7 @@ func (f *diffFlags) run(ctx context.Context, c *session, in *inputOptions) error
 // applied says how what the leases run is compared; nil where it is not. What the ledger keeps of leases says nothing of it.
 func (f *diffFlags) applied(ctx context.Context, cfg *config.ProviderConfig, in *inputOptions) (*apply.Workloads, []byte, error) {
 	if in == nil {
-		if f.workloads.given() && f.workloads.workloads || f.workloads.scheduler != "" || f.adopt {
+		if f.workloads.asked() || f.adopt {
 			return nil, nil, usage.Errorf("the definition that the ledger keeps says nothing of what a LEASE runs: --workloads, --scheduler-params and --adopt go with -f")
 		}
 		return nil, nil, nil

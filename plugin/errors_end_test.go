@@ -105,7 +105,7 @@ func TestInterruptSaysHowToGoOn(t *testing.T) {
 		}
 		code := Main(ctx, args, streams)
 		text := out.String()
-		if code != exitInterrupted || !strings.Contains(text, "Interrupted.") || strings.Contains(text, again) != tt.again || strings.Contains(text, undo) != tt.undo {
+		if code != codeInterrupted || !strings.Contains(text, "Interrupted.") || strings.Contains(text, again) != tt.again || strings.Contains(text, undo) != tt.undo {
 			t.Errorf("%q: exit code %d\n%s", tt.args, code, text)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 
 // The exit codes, as docs/commands.md has them.
 const (
-	codeDone, codeFailed, codeUsage, codeInvalid, codeDiff = 0, 1, 2, 3, 6
+	codeDone, codeFailed, codeUsage, codeInvalid, codeDiff, codeInterrupted = 0, 1, 2, 3, 6, 130
 )
 
 const (

@@ -15,7 +15,8 @@ func TestParseStateArgs(t *testing.T) {
 		Subjects []view.Subject
 		Things   []string
 	}
-	lease := "lease/" + testLease
+	const typed = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/8438017/1/1/akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
+	lease := "lease/" + typed
 	for words, want := range map[string]parsed{
 		"hosts":                                {Subjects: []view.Subject{view.SubjectHosts}},
 		"hosts shop.example.com":               {[]view.Subject{view.SubjectHosts}, []string{"host/shop.example.com"}},
@@ -31,7 +32,7 @@ func TestParseStateArgs(t *testing.T) {
 		"ips address/203.0.113.5":              {[]view.Subject{view.SubjectIPs}, []string{"address/203.0.113.5"}},
 		"https://shop.example.com/x":           {[]view.Subject{view.SubjectHosts}, []string{"host/shop.example.com/x"}},
 	} {
-		subjects, things, err := parseStateArgs(strings.Fields(strings.ReplaceAll(words, "LEASE", testLease)))
+		subjects, things, err := parseStateArgs(strings.Fields(strings.ReplaceAll(words, "LEASE", typed)))
 		if err != nil {
 			t.Errorf("%q: %v", words, err)
 		}

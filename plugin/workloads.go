@@ -45,6 +45,9 @@ func (f *workloadFlags) enabled(cfg *config.ProviderConfig) bool {
 	return cfg.Workloads.Enabled
 }
 
+// asked is true where the command line asks for what leases run.
+func (f *workloadFlags) asked() bool { return f.given() && f.workloads || f.scheduler != "" }
+
 // options are those of the renderer; nil where what leases run is not rendered.
 func (f *workloadFlags) options(ctx context.Context, cfg *config.ProviderConfig) (*workload.Options, error) {
 	if !f.enabled(cfg) {
