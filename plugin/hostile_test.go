@@ -15,7 +15,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -173,16 +175,16 @@ func TestNothingIsObeyedByATerminal(t *testing.T) {
 func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 	const escape = "\x1b[2J\u009b\u202e\x07\r\n"
 	var out, errOut bytes.Buffer
-	c := newSession(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+	c := session.New(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
 	held := &apply.HeldError{Held: []apply.HeldThing{{Kind: state.Host, Thing: "shop" + escape, By: state.Holder{
 		Namespace: "n" + escape, Service: "web" + escape, Object: "o" + escape, Owner: "o" + escape, Reason: "r" + escape,
 	}}}}
-	c.end(context.Background(), held)
-	c.warn(lease.Problems{{At: lease.Place{File: "f" + escape}, Message: "m" + escape, Warning: true}})
-	for _, output := range []string{"", outputName} {
-		e := newEvents(&c.console, output, "")
+	c.End(context.Background(), held)
+	c.Warn(lease.Problems{{At: lease.Place{File: "f" + escape}, Message: "m" + escape, Warning: true}})
+	for _, output := range []string{"", console.OutputName} {
+		e := console.NewEvents(&c.Console, output, "")
 		for _, action := range []apply.Action{apply.Claimed, apply.Withheld, apply.Lacks, apply.Granted, apply.Unproved, apply.Left} {
-			e.report(apply.Event{Action: action, Kind: "host" + escape, Name: "shop" + escape, Message: "m" + escape, Next: "n" + escape})
+			e.Report(apply.Event{Action: action, Kind: "host" + escape, Name: "shop" + escape, Message: "m" + escape, Next: "n" + escape})
 		}
 	}
 	value := map[string]any{"a" + escape: "v" + escape}

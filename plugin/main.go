@@ -1,5 +1,4 @@
-// Package plugin is the command line: commands, their flags, and what they print. Nothing else in
-// the project knows cobra.
+// Package plugin is the command line: it puts the commands together and runs them.
 package plugin
 
 import (
@@ -11,6 +10,9 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
+
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 )
 
 // completionName begins the name under which kubectl asks a plugin for completions.
@@ -24,12 +26,12 @@ const completionName = "kubectl_complete-"
 // ends the process at once.
 func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) (code int) {
 	klog.SetLogger(logr.Discard()) // what client-go logs is told in errors
-	ctx, stop := notified(ctx)
+	ctx, stop := console.Notified(ctx)
 	defer stop()
-	c := newSession(ctx, streams)
+	c := session.New(ctx, streams)
 	defer func() {
 		if r := recover(); r != nil {
-			code = c.report(r)
+			code = c.Report(r)
 		}
 	}()
 	root := newRoot(c)
@@ -39,5 +41,5 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 		root.SetErr(io.Discard) // kubectl passes its stderr on to the terminal
 	}
 	root.SetArgs(arguments)
-	return c.end(ctx, root.ExecuteContext(ctx))
+	return c.End(ctx, root.ExecuteContext(ctx))
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 )
 
 // connectionFlags are those that say how a cluster is reached, and as whom.
@@ -74,7 +76,7 @@ func TestInheritedFlags(t *testing.T) {
 		line = strings.NewReplacer("LEASE", testLease, "GROUP", testOwner+"/8438017/1").Replace(line)
 		args := strings.Fields(line)
 		commands[args[0]] = true
-		newRoot(newSession(t.Context(), genericiooptions.IOStreams{})).PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		newRoot(session.New(t.Context(), genericiooptions.IOStreams{})).PersistentFlags().VisitAll(func(f *pflag.Flag) {
 			kind := f.Name
 			switch {
 			case slices.Contains(connectionFlags, f.Name):
@@ -97,7 +99,7 @@ func TestInheritedFlags(t *testing.T) {
 			}
 		})
 	}
-	for _, cmd := range newRoot(newSession(t.Context(), genericiooptions.IOStreams{})).Commands() {
+	for _, cmd := range newRoot(session.New(t.Context(), genericiooptions.IOStreams{})).Commands() {
 		if cmd.Name() != "help" && !commands[cmd.Name()] {
 			t.Errorf("%s is not in the table", cmd.Name())
 		}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -56,16 +58,16 @@ func TestPrintedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	c := newSession(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
-	e := newEvents(&c.console, outputName, "")
+	c := session.New(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+	e := console.NewEvents(&c.Console, console.OutputName, "")
 	for _, hold := range []state.Hold{
 		state.HostWant{Host: "shop.example.com", Path: "/"}.Hold(id), state.HostWant{Host: "*.example.com", Path: "/"}.Hold(id),
 		state.EndpointWant{Name: "public", SharingKey: lease.SharingKey(id.Owner, "public")}.Hold(id, netip.MustParseAddr("2001:db8::7")),
 	} {
-		e.report(apply.Event{Action: apply.Claimed, Kind: string(hold.Kind), Name: hold.Thing, Lease: id})
+		e.Report(apply.Event{Action: apply.Claimed, Kind: string(hold.Kind), Name: hold.Thing, Lease: id})
 	}
-	e.report(apply.Event{Action: apply.Left, Kind: "lease", Name: id.Group().String()})
-	e.report(apply.Event{Action: apply.Repaired, Kind: state.BlockedHost, Name: "bad.example.com"})
+	e.Report(apply.Event{Action: apply.Left, Kind: "lease", Name: id.Group().String()})
+	e.Report(apply.Event{Action: apply.Repaired, Kind: state.BlockedHost, Name: "bad.example.com"})
 	f := printing.NewFlags()
 	f.Output = "name"
 	subjects := []view.Subject{view.SubjectHosts, view.SubjectIPs, view.SubjectLeases, view.SubjectProblems}

@@ -9,6 +9,34 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
+// What is no name, or no name of what is listed, is exit code 2 with what to type, before a cluster is asked.
+func TestStateNamesThatAreNotUnderstood(t *testing.T) {
+	for line, want := range map[string]string{
+		"pods":                            `there is no subject "pods"; hosts, ips,`,
+		"hosts 8438017":                   "OWNER/DSEQ/GSEQ",
+		"hosts shop_example.com":          "is not a host name",
+		"ips 203.0.113.0/28":              "is a range of addresses",
+		"leases OWNER":                    "is an owner",
+		"hosts 203.0.113.5":               "address/203.0.113.5 does not name any of the hosts; they are named by a host",
+		"ips shop.example.com":            "host/shop.example.com does not name any of the ips",
+		"leases shop.example.com":         "they are named by a lease (OWNER/DSEQ/GSEQ)",
+		"pools akash":                     "they have no names to choose by",
+		"routes ingress/ns/a":             "is no host, address, endpoint or lease",
+		"hosts ips shop.example.com":      "no name is given for the ips; they are named by an address",
+		"shop.example.com public":         `"public": which subject?`,
+		"shop.example.com hosts":          "Subjects come before names",
+		"hosts a.b -l x=y":                "--selector chooses rows by their labels",
+		"hosts --ignore-not-found":        "--ignore-not-found is about names",
+		"--problems problem/StrayRoute/a": "is no host, address, endpoint or lease",
+		"--problems host/a.b":             "--problems cannot be combined with a subject",
+	} {
+		line = strings.ReplaceAll(line, "OWNER", testOwner)
+		if code, _, errOut := main1(t, "", append([]string{"state"}, strings.Fields(line)...)...); code != codeUsage || !strings.Contains(errOut, want) {
+			t.Errorf("state %s: exit code %d, %q; want 2 and %q", line, code, errOut, want)
+		}
+	}
+}
+
 // Wrong usage is told before any cluster is asked.
 func TestStateUsage(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/nonexistent")

@@ -6,11 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
-func newVersion(c *session) *cobra.Command {
+func newVersion(c *session.Session) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -31,6 +33,6 @@ func newVersion(c *session) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'yaml' or 'json'")
-	completeFlag(cmd, "output", "json", "yaml")
-	return c.setScope(cmd, scope{offline: never, unconfigured: true})
+	flags.Complete(cmd, "output", "json", "yaml")
+	return c.SetScope(cmd, session.Scope{Offline: session.Never, Unconfigured: true})
 }
