@@ -45,6 +45,7 @@ type applyOptions struct {
 	input *flags.Inputs
 }
 
+// NewApply claims and configures what leases define.
 func NewApply(c *session.Session) *cobra.Command {
 	f := &applyFlags{}
 	cmd := &cobra.Command{

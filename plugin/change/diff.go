@@ -37,6 +37,7 @@ type diffFlags struct {
 	kept []thing.Thing
 }
 
+// NewDiff shows what apply would change.
 func NewDiff(c *session.Session) *cobra.Command {
 	f := &diffFlags{}
 	cmd := &cobra.Command{

@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
+// NewInstall brings a cluster what the ledger needs.
 func NewInstall(c *session.Session) *cobra.Command {
 	var dryRun, guard string
 	var workloads bool
@@ -85,6 +86,7 @@ func runInstall(ctx context.Context, c *session.Session, dryRun string, guard in
 	return install.Refused((&install.Installer{Cluster: cluster.DryRun(dryRun), Config: cfg, Version: version.Version, Workloads: workloads, Report: events.Report}).Install(ctx, document, guard))
 }
 
+// NewUninstall removes what install brought.
 func NewUninstall(c *session.Session) *cobra.Command {
 	var dryRun string
 	var force bool

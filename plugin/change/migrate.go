@@ -41,6 +41,7 @@ type migrateFlags struct {
 	namespace string
 }
 
+// NewMigrate moves routes to another kind.
 func NewMigrate(c *session.Session) *cobra.Command {
 	f := &migrateFlags{}
 	cmd := &cobra.Command{

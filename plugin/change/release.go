@@ -45,6 +45,7 @@ type releaseFlags struct {
 	namespace string
 }
 
+// NewRelease gives up what leases hold.
 func NewRelease(c *session.Session) *cobra.Command {
 	f := &releaseFlags{}
 	cmd := &cobra.Command{

@@ -36,6 +36,7 @@ type repairFlags struct {
 	concurrency   int
 }
 
+// NewRepair mends what "state --problems" shows.
 func NewRepair(c *session.Session) *cobra.Command {
 	f := &repairFlags{}
 	cmd := &cobra.Command{

@@ -51,6 +51,7 @@ func (f *reserveFlags) add(cmd *cobra.Command) {
 	addAssumeCrashed(cmd, &f.assumeCrashed)
 }
 
+// NewReserve claims host names and addresses, or what a bid promises.
 func NewReserve(c *session.Session) *cobra.Command {
 	f := &reserveFlags{}
 	cmd := &cobra.Command{
@@ -108,6 +109,7 @@ func NewReserve(c *session.Session) *cobra.Command {
 	return cmd
 }
 
+// NewCheck tells whether things can be reserved.
 func NewCheck(c *session.Session) *cobra.Command {
 	f := &reserveFlags{dryRun: apply.DryRunClient, check: true}
 	cmd := &cobra.Command{

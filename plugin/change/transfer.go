@@ -33,6 +33,7 @@ type transferFlags struct {
 	ignoreMissing bool
 }
 
+// NewTransfer hands host names and addresses to another lease.
 func NewTransfer(c *session.Session) *cobra.Command {
 	f := &transferFlags{}
 	cmd := &cobra.Command{

@@ -22,6 +22,7 @@ type unreserveFlags struct {
 	ignoreMissing bool
 }
 
+// NewUnreserve gives up what orders have reserved.
 func NewUnreserve(c *session.Session) *cobra.Command {
 	f := &unreserveFlags{}
 	cmd := &cobra.Command{

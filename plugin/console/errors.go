@@ -191,6 +191,7 @@ func (c *Console) printProblems(problems lease.Problems) {
 	}
 }
 
+// Warn prints warnings, a line each.
 func (c *Console) Warn(problems lease.Problems) {
 	told := 0
 	for _, p := range problems.Warnings() {

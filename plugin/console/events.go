@@ -32,6 +32,7 @@ const (
 	OutputName   = "name"
 )
 
+// NewEvents prints on the console as --output and --dry-run ask for.
 func NewEvents(c *Console, output, dryRun string) *Events {
 	e := &Events{c: c, output: output}
 	switch dryRun {
@@ -74,6 +75,7 @@ type line struct {
 // eventSchema is the version of the lines; a change that is not additive counts it up.
 const eventSchema = "net.akash.network/events/v1"
 
+// Report prints an event.
 func (e *Events) Report(event apply.Event) {
 	switch e.output {
 	case OutputEvents:

@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
+// NewConvert turns an SDL or a manifest into a lease definition.
 func NewConvert(c *session.Session) *cobra.Command {
 	var in flags.Input
 	var output string

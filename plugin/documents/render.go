@@ -42,6 +42,7 @@ type renderOptions struct {
 	input *flags.Inputs
 }
 
+// NewRender prints the objects that leases need.
 func NewRender(c *session.Session) *cobra.Command {
 	f := &renderFlags{}
 	cmd := &cobra.Command{

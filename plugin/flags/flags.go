@@ -10,11 +10,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
+// AddTarget adds the flag that names a kind of route.
 func AddTarget(cmd *cobra.Command, value *string) {
 	cmd.Flags().StringVar(value, "target", "", "The kind of route: ingress, httproute or route (OpenShift). The provider's configuration says which where it is not given")
 	Complete(cmd, "target", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute)
 }
 
+// CheckTarget refuses a kind of route that is not known.
 func CheckTarget(value string) error {
 	switch value {
 	case "", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute:

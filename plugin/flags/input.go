@@ -29,6 +29,7 @@ type Input struct {
 	FromCluster bool
 }
 
+// Add adds the flags.
 func (f *Input) Add(cmd *cobra.Command) {
 	f.Flags.Add(cmd, "Files, or folders with files, that hold lease definitions, SDLs or manifests; - is standard input")
 	cmd.Flags().StringVar(&f.Lease, "lease", "", "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER: the lease of an input that names none (an SDL, a manifest)")
@@ -43,6 +44,7 @@ type Inputs struct {
 	Workloads bool
 }
 
+// ToOptions checks the flags, and reads the lease that they name.
 func (f *Input) ToOptions(c *console.Console) (*Inputs, error) {
 	o := &Inputs{Input: *f}
 	if len(f.Files) == 0 && !f.FromCluster {

@@ -43,6 +43,7 @@ func ParseThings(args []string, kinds ...thing.Kind) ([]thing.Thing, error) {
 	return things, nil
 }
 
+// KindsText tells how things of the kinds are typed.
 func KindsText(kinds []thing.Kind) string {
 	words := map[thing.Kind]string{
 		thing.Host: "a host (host/shop.example.com)", thing.Address: "an address (address/203.0.113.7)",

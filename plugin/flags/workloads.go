@@ -71,6 +71,7 @@ func (f *Workloads) params(ctx context.Context) (params map[uint32]*lease.Schedu
 // maxScheduler is how long a file with scheduler params may be, in bytes.
 const maxScheduler = 4 << 20
 
+// ReadParams reads scheduler params: what a reservation chose for a lease.
 func ReadParams(text []byte, name string) (map[uint32]*lease.SchedulerParams, error) {
 	if len(text) > maxScheduler {
 		return nil, lease.Problems{{At: lease.Place{File: name, Line: 1, Column: 1}, Message: "scheduler params are longer than 4 MiB"}}

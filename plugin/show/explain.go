@@ -18,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 )
 
+// NewExplain tells who holds a thing, and whether it is live.
 func NewExplain(c *session.Session) *cobra.Command {
 	var output string
 	var ignoreMissing bool

@@ -31,6 +31,7 @@ type fitFlags struct {
 	output string
 }
 
+// NewFit tells whether groups of resources fit a cluster.
 func NewFit(c *session.Session) *cobra.Command {
 	f := &fitFlags{}
 	cmd := &cobra.Command{

@@ -22,6 +22,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
+// NewLeaseEvents shows the events of a lease's namespace.
 func NewLeaseEvents(c *session.Session) *cobra.Command {
 	var service, output string
 	var watch, noHeaders bool

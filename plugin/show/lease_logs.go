@@ -31,6 +31,7 @@ type logFlags struct {
 	sinceTime                    string
 }
 
+// NewLogs prints what the containers of a lease print.
 func NewLogs(c *session.Session) *cobra.Command {
 	f := &logFlags{}
 	cmd := &cobra.Command{

@@ -24,6 +24,7 @@ import (
 	state "github.com/akash-net/kubectl-akash-net/state/status"
 )
 
+// NewLeaseStatus prints the status of a lease as Akash's gateway does.
 func NewLeaseStatus(c *session.Session) *cobra.Command {
 	output := "json"
 	cmd := &cobra.Command{

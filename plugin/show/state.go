@@ -48,6 +48,7 @@ type stateFlags struct {
 	workloads    runsFlag
 }
 
+// NewState shows who holds what.
 func NewState(c *session.Session) *cobra.Command {
 	f := &stateFlags{print: printing.NewFlags()}
 	cmd := &cobra.Command{
