@@ -3,7 +3,7 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 
 VERSION ?= $(or $(shell git describe --tags --match 'v*' --dirty 2>/dev/null),v0.0.0-$(or $(shell git rev-parse --short HEAD 2>/dev/null),unknown))
-LDFLAGS := -s -w -X github.com/akash-net/kubectl-akash-net/plugin.version=$(VERSION)
+LDFLAGS := -s -w -X github.com/akash-net/kubectl-akash-net/plugin/version.Version=$(VERSION)
 FUZZTIME ?= 30s
 SOAK ?= 10m
 

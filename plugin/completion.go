@@ -1,19 +1,16 @@
 package plugin
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 )
 
-func newCompletion(c *cli) *cobra.Command {
+func newCompletion(c *session.Session) *cobra.Command {
 	var install bool
 	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell | completion --install",
@@ -38,7 +35,7 @@ func newCompletion(c *cli) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if install {
-				return c.installCompletion()
+				return installCompletion(c)
 			}
 			root := cmd.Root()
 			root.Annotations = nil // the script completes the program, not kubectl
@@ -54,10 +51,10 @@ func newCompletion(c *cli) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&install, "install", false, "Make the link by which kubectl finds the completions, beside this program")
-	return c.setScope(cmd, scope{offline: never, unconfigured: true})
+	return c.SetScope(cmd, session.Scope{Offline: session.Never, Unconfigured: true})
 }
 
-func (c *cli) installCompletion() error {
+func installCompletion(c *session.Session) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -72,21 +69,4 @@ func (c *cli) installCompletion() error {
 	}
 	fmt.Fprintf(c.Out, "%s created\n", link)
 	return nil
-}
-
-// complete offers what the cluster tells within a second; nothing where it does not.
-func (c *connection) complete(offer func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error)) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
-		defer cancel()
-		cluster, cfg, err := c.open(ctx, stateRequests)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		out, err := offer(ctx, cluster, cfg, toComplete)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return out, cobra.ShellCompDirectiveNoFileComp
-	}
 }

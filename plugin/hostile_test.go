@@ -15,10 +15,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
-	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"github.com/akash-net/kubectl-akash-net/state/diagnose"
+)
+
+// The exit codes, as docs/commands.md has them.
+const (
+	codeDone, codeFailed, codeUsage, codeInvalid, codeDiff, codeInterrupted = 0, 1, 2, 3, 6, 130
 )
 
 const (
@@ -149,10 +154,10 @@ func TestNothingIsObeyedByATerminal(t *testing.T) {
 			text := fmt.Sprintf(input, payload, inJSON)
 			for _, args := range commands {
 				code, out, errOut := main1(t, text, args...)
-				if code == exitFailed && strings.Contains(errOut, "fault of kubectl") {
+				if code == codeFailed && strings.Contains(errOut, "fault of kubectl") {
 					t.Errorf("%s: %v panics:\n%s\n%s", name, args, text, errOut)
 				}
-				if isData := code == exitDone && (args[0] == "render" || args[0] == "convert"); isData {
+				if isData := code == codeDone && (args[0] == "render" || args[0] == "convert"); isData {
 					out = ""
 				}
 				if r, found := obeys(out + errOut); found {
@@ -170,19 +175,18 @@ func TestNothingIsObeyedByATerminal(t *testing.T) {
 func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 	const escape = "\x1b[2J\u009b\u202e\x07\r\n"
 	var out, errOut bytes.Buffer
-	c := &console{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &terminal.People{Out: &errOut}}, people: &terminal.People{Out: &out}, running: true}
+	c := session.New(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
 	held := &apply.HeldError{Held: []apply.HeldThing{{Kind: state.Host, Thing: "shop" + escape, By: state.Holder{
 		Namespace: "n" + escape, Service: "web" + escape, Object: "o" + escape, Owner: "o" + escape, Reason: "r" + escape,
 	}}}}
-	c.end(context.Background(), held)
-	c.warn(lease.Problems{{At: lease.Place{File: "f" + escape}, Message: "m" + escape, Warning: true}})
-	for _, output := range []string{"", outputName} {
-		e := newEvents(c, output, "")
+	c.End(context.Background(), held)
+	c.Warn(lease.Problems{{At: lease.Place{File: "f" + escape}, Message: "m" + escape, Warning: true}})
+	for _, output := range []string{"", console.OutputName} {
+		e := console.NewEvents(&c.Console, output, "")
 		for _, action := range []apply.Action{apply.Claimed, apply.Withheld, apply.Lacks, apply.Granted, apply.Unproved, apply.Left} {
-			e.report(apply.Event{Action: action, Kind: "host" + escape, Name: "shop" + escape, Message: "m" + escape, Next: "n" + escape})
+			e.Report(apply.Event{Action: action, Kind: "host" + escape, Name: "shop" + escape, Message: "m" + escape, Next: "n" + escape})
 		}
 	}
-	c.printExplanation(diagnose.Explanation{Summary: "s" + escape, Facts: []string{"f" + escape}, Next: []string{"n" + escape}})
 	value := map[string]any{"a" + escape: "v" + escape}
 	out.Write(printing.PlanText(plan.New(plan.Settings{}, []plan.Lease{{Lease: "l" + escape, Refused: "r" + escape, Changes: []plan.Change{
 		{Action: plan.Claim, Kind: "k" + escape, Name: "n" + escape, After: value},
@@ -213,7 +217,7 @@ func TestFunctionInputs(t *testing.T) {
 		list + "items: [{apiVersion: v1, kind: [A], metadata: {name: a}}]": "items[0].kind: expected a text, found a list",
 	} {
 		code, out, errOut := main1(t, input, "render")
-		if code != exitInvalid || out != "" || !strings.Contains(errOut, want) || !strings.HasPrefix(errOut, "-:3:") {
+		if code != codeInvalid || out != "" || !strings.Contains(errOut, want) || !strings.HasPrefix(errOut, "-:3:") {
 			t.Errorf("%q: exit code %d, output %q, errors\n%s\nwant %q", input, code, out, errOut, want)
 		}
 	}
@@ -230,7 +234,7 @@ func FuzzFunction(f *testing.F) {
 		f.Add(list + "items:\n- " + strings.ReplaceAll(strings.ReplaceAll(input, "%[1]s", ""), "\n", "\n  "))
 	}
 	f.Fuzz(func(t *testing.T, input string) {
-		if code, _, errOut := main1(t, input, "render"); code == exitFailed {
+		if code, _, errOut := main1(t, input, "render"); code == codeFailed {
 			t.Errorf("exit code %d: %s", code, errOut)
 		}
 	})
@@ -261,7 +265,7 @@ func FuzzFiles(f *testing.F) {
 			{"convert", "-f", folder}, {"render", "-f", folder, "--config", filepath.Join(folder, "a.yaml")},
 		} {
 			code, out, errOut := main1(t, "", args...)
-			if code == exitFailed && args[0] != "diff" || code == exitDiff || strings.Contains(errOut, "fault of kubectl") {
+			if code == codeFailed && args[0] != "diff" || code == codeDiff || strings.Contains(errOut, "fault of kubectl") {
 				t.Errorf("%v: exit code %d: %s", args, code, errOut)
 			}
 			if args[0] == "state" || args[0] == "diff" {

@@ -5,21 +5,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
-	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/kubectl/pkg/util/templates"
+
+	"github.com/akash-net/kubectl-akash-net/plugin/change"
+	"github.com/akash-net/kubectl-akash-net/plugin/documents"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/show"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 )
 
-// cli is what all commands share.
-type cli struct {
-	connection
-	// scopes say of each command what the flags mean to it that all commands take.
-	scopes map[*cobra.Command]scope
-}
-
-func newRoot(c *cli) *cobra.Command {
+func newRoot(c *session.Session) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-akash_net",
 		Short: "Give the leases of an Akash provider their host names and addresses",
@@ -29,32 +25,20 @@ func newRoot(c *cli) *cobra.Command {
 
 			Who holds what is recorded in the cluster itself: each host name and each address that is
 			taken is one object of kind Lease, whose name is the thing taken.`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl akash-net"},
-		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			c.running = true
-			dry := cmd.Flags().Lookup("dry-run") // of each command that writes
-			c.keepsNothing = dry == nil || dry.Value.String() != "none"
-			if !c.keepsNothing {
-				terminal.OutliveReaders()
-			}
-			c.claims = cmd.Name() == "apply" || cmd.Name() == "reserve"
-			return c.checkScope(cmd, args)
-		},
-		Run: func(cmd *cobra.Command, _ []string) { _ = cmd.Help() },
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl akash-net"},
+		PersistentPreRunE: c.Begin,
+		Run:               func(cmd *cobra.Command, _ []string) { _ = cmd.Help() },
 	}
 	root.SetIn(c.In)
 	root.SetOut(c.Out)
 	root.SetErr(c.ErrOut)
-	c.flags = genericclioptions.NewConfigFlags(true).WithWarningPrinter(c.IOStreams)
-	c.flags.CacheDir = nil // nothing is cached
-	c.flags.AddFlags(root.PersistentFlags())
-	root.PersistentFlags().StringVar(&c.configFile, "config", "", "File with the provider's configuration, instead of the cluster's ConfigMap")
+	c.AddFlags(root)
 	groups := templates.CommandGroups{
-		{Message: "Documents:", Commands: []*cobra.Command{newRender(c), newConvert(c)}},
-		{Message: "Leases in the cluster:", Commands: []*cobra.Command{newApply(c), newDiff(c), newCheck(c), newReserve(c), newUnreserve(c), newTransfer(c), newMigrate(c), newRelease(c), newState(c), newLeases(c), newExplain(c), newLeaseStatus(c), newLogs(c), newLeaseEvents(c), newRepair(c), newFit(c)}},
-		{Message: "The cluster:", Commands: []*cobra.Command{newInstall(c), newUninstall(c)}},
+		{Message: "Documents:", Commands: []*cobra.Command{documents.NewRender(c), documents.NewConvert(c)}},
+		{Message: "Leases in the cluster:", Commands: []*cobra.Command{change.NewApply(c), change.NewDiff(c), change.NewCheck(c), change.NewReserve(c), change.NewUnreserve(c), change.NewTransfer(c), change.NewMigrate(c), change.NewRelease(c), show.NewState(c), show.NewLeases(c), show.NewExplain(c), show.NewLeaseStatus(c), show.NewLogs(c), show.NewLeaseEvents(c), change.NewRepair(c), show.NewFit(c)}},
+		{Message: "The cluster:", Commands: []*cobra.Command{change.NewInstall(c), change.NewUninstall(c)}},
 		{Message: "The plugin:", Commands: []*cobra.Command{newCompletion(c), newVersion(c)}},
 	}
 	groups.Add(root)
@@ -85,7 +69,7 @@ func asPlugin(usage func(*cobra.Command) error) func(*cobra.Command) error {
 }
 
 // newOptions shows the flags that all commands take, as kubectl does.
-func newOptions(c *cli) *cobra.Command {
+func newOptions(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "options",
 		Short: "List the flags that all commands take",
@@ -95,5 +79,5 @@ func newOptions(c *cli) *cobra.Command {
 	cmd.SetOut(c.Out)
 	cmd.SetErr(c.Out)
 	templates.UseOptionsTemplates(cmd)
-	return c.setScope(cmd, scope{offline: never, unconfigured: true})
+	return c.SetScope(cmd, session.Scope{Offline: session.Never, Unconfigured: true})
 }

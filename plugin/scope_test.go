@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 )
 
 // connectionFlags are those that say how a cluster is reached, and as whom.
@@ -73,7 +76,7 @@ func TestInheritedFlags(t *testing.T) {
 		line = strings.NewReplacer("LEASE", testLease, "GROUP", testOwner+"/8438017/1").Replace(line)
 		args := strings.Fields(line)
 		commands[args[0]] = true
-		newRoot(&cli{}).PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		newRoot(session.New(t.Context(), genericiooptions.IOStreams{})).PersistentFlags().VisitAll(func(f *pflag.Flag) {
 			kind := f.Name
 			switch {
 			case slices.Contains(connectionFlags, f.Name):
@@ -86,8 +89,8 @@ func TestInheritedFlags(t *testing.T) {
 				value = "1s"
 			}
 			code, _, errOut := main1(t, "", append(slices.Clone(args), "--"+f.Name+"="+value)...)
-			refused := code == exitUsage && strings.HasPrefix(errOut, "Error: --"+f.Name+":") || code == exitUsage && strings.HasPrefix(errOut, "Error: --"+f.Name+" is about a connection") ||
-				code == exitUsage && strings.HasPrefix(errOut, "Error: --"+f.Name+" does not limit") || code == exitUsage && strings.Contains(errOut, "--namespace and --selector do not choose")
+			refused := code == codeUsage && strings.HasPrefix(errOut, "Error: --"+f.Name+":") || code == codeUsage && strings.HasPrefix(errOut, "Error: --"+f.Name+" is about a connection") ||
+				code == codeUsage && strings.HasPrefix(errOut, "Error: --"+f.Name+" does not limit") || code == codeUsage && strings.Contains(errOut, "--namespace and --selector do not choose")
 			if f.Name == "config" {
 				refused = refused && !strings.Contains(errOut, "no such file")
 			}
@@ -96,7 +99,7 @@ func TestInheritedFlags(t *testing.T) {
 			}
 		})
 	}
-	for _, cmd := range newRoot(&cli{}).Commands() {
+	for _, cmd := range newRoot(session.New(t.Context(), genericiooptions.IOStreams{})).Commands() {
 		if cmd.Name() != "help" && !commands[cmd.Name()] {
 			t.Errorf("%s is not in the table", cmd.Name())
 		}
@@ -129,7 +132,7 @@ func TestChoosingFlags(t *testing.T) {
 		"version -n x":                    "does not limit version",
 	} {
 		line = strings.NewReplacer("LEASE", testLease, "GROUP", testOwner+"/8438017/1").Replace(line)
-		if code, _, errOut := main1(t, "", strings.Fields(line)...); code != exitUsage || !strings.Contains(errOut, want) {
+		if code, _, errOut := main1(t, "", strings.Fields(line)...); code != codeUsage || !strings.Contains(errOut, want) {
 			t.Errorf("%s: exit code %d, %q; want 2 and %q", line, code, errOut, want)
 		}
 	}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
@@ -43,7 +45,7 @@ func TestNamesThatAreNotUnderstood(t *testing.T) {
 	} {
 		line = strings.NewReplacer("OWNER", testOwner, "LEASE", testLease).Replace(line)
 		want = strings.NewReplacer("OWNER/8", testOwner+"/8").Replace(want)
-		if code, _, errOut := main1(t, "", strings.Fields(line)...); code != exitUsage || !strings.Contains(errOut, want) {
+		if code, _, errOut := main1(t, "", strings.Fields(line)...); code != codeUsage || !strings.Contains(errOut, want) {
 			t.Errorf("%s: exit code %d, %q; want 2 and %q", line, code, errOut, want)
 		}
 	}
@@ -56,16 +58,16 @@ func TestPrintedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	c := &console{IOStreams: genericiooptions.IOStreams{Out: &out}, people: &out}
-	e := newEvents(c, outputName, "")
+	c := session.New(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+	e := console.NewEvents(&c.Console, console.OutputName, "")
 	for _, hold := range []state.Hold{
 		state.HostWant{Host: "shop.example.com", Path: "/"}.Hold(id), state.HostWant{Host: "*.example.com", Path: "/"}.Hold(id),
 		state.EndpointWant{Name: "public", SharingKey: lease.SharingKey(id.Owner, "public")}.Hold(id, netip.MustParseAddr("2001:db8::7")),
 	} {
-		e.report(apply.Event{Action: apply.Claimed, Kind: string(hold.Kind), Name: hold.Thing, Lease: id})
+		e.Report(apply.Event{Action: apply.Claimed, Kind: string(hold.Kind), Name: hold.Thing, Lease: id})
 	}
-	e.report(apply.Event{Action: apply.Left, Kind: "lease", Name: id.Group().String()})
-	e.report(apply.Event{Action: apply.Repaired, Kind: state.BlockedHost, Name: "bad.example.com"})
+	e.Report(apply.Event{Action: apply.Left, Kind: "lease", Name: id.Group().String()})
+	e.Report(apply.Event{Action: apply.Repaired, Kind: state.BlockedHost, Name: "bad.example.com"})
 	f := printing.NewFlags()
 	f.Output = "name"
 	subjects := []view.Subject{view.SubjectHosts, view.SubjectIPs, view.SubjectLeases, view.SubjectProblems}
@@ -102,12 +104,12 @@ func TestPrintedNames(t *testing.T) {
 				continue // a host is given up, and handed on, with all its paths
 			}
 			line = strings.NewReplacer("NAME", name, "LEASE", testLease).Replace(line)
-			if code, _, errOut := main1(t, "", strings.Fields(line)...); code != exitFailed || !strings.Contains(errOut, "no cluster is configured") {
+			if code, _, errOut := main1(t, "", strings.Fields(line)...); code != codeFailed || !strings.Contains(errOut, "no cluster is configured") {
 				t.Errorf("%s: exit code %d, %q; want it to ask for a cluster", line, code, errOut)
 			}
 		}
 	}
-	if code, _, errOut := main1(t, "", "migrate", "--to", "route", "lease/"+testLease); code != exitFailed || !strings.Contains(errOut, "no cluster") {
+	if code, _, errOut := main1(t, "", "migrate", "--to", "route", "lease/"+testLease); code != codeFailed || !strings.Contains(errOut, "no cluster") {
 		t.Errorf("exit code %d, %q", code, errOut)
 	}
 }

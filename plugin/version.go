@@ -2,57 +2,24 @@ package plugin
 
 import (
 	"fmt"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
-// version is set by the linker; a build without it says what the module system knows.
-var version string
-
-// buildInfo is what `version -o json` prints.
-type buildInfo struct {
-	Version    string `json:"version"`
-	Commit     string `json:"gitCommit,omitempty"`
-	GoVersion  string `json:"goVersion"`
-	Platform   string `json:"platform"`
-	Kubernetes string `json:"clientGoVersion,omitempty"`
-}
-
-func versionOf() buildInfo {
-	info := buildInfo{Version: version, GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	build, ok := debug.ReadBuildInfo()
-	if !ok {
-		return info
-	}
-	if info.Version == "" {
-		info.Version = build.Main.Version
-	}
-	for _, s := range build.Settings {
-		if s.Key == "vcs.revision" {
-			info.Commit = s.Value
-		}
-	}
-	for _, dep := range build.Deps {
-		if dep.Path == "k8s.io/client-go" {
-			info.Kubernetes = dep.Version
-		}
-	}
-	return info
-}
-
-func newVersion(c *cli) *cobra.Command {
+func newVersion(c *session.Session) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of the plugin",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			info := versionOf()
+			info := version.Of()
 			switch output {
 			case "":
 				_, err := fmt.Fprintf(c.Out, "kubectl akash-net %s\n", info.Version)
@@ -66,11 +33,6 @@ func newVersion(c *cli) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'yaml' or 'json'")
-	completeFlag(cmd, "output", "json", "yaml")
-	return c.setScope(cmd, scope{offline: never, unconfigured: true})
-}
-
-// completeFlag gives a flag its possible values.
-func completeFlag(cmd *cobra.Command, flag string, values ...string) {
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
+	flags.Complete(cmd, "output", "json", "yaml")
+	return c.SetScope(cmd, session.Scope{Offline: session.Never, Unconfigured: true})
 }

@@ -91,7 +91,7 @@ func compile(ctx context.Context, root, version string, platform Platform) ([]by
 	defer os.RemoveAll(dir) //nolint:errcheck // a leftover folder is harmless
 	path := filepath.Join(dir, platform.Bin())
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", //nolint:gosec // our own program
-		"-ldflags", "-s -w -X github.com/akash-net/kubectl-akash-net/plugin.version="+version,
+		"-ldflags", "-s -w -X github.com/akash-net/kubectl-akash-net/plugin/version.Version="+version,
 		"-o", path, "./cmd/"+Program)
 	build.Dir = root
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+platform.OS, "GOARCH="+platform.Arch)

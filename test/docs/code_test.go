@@ -27,9 +27,9 @@ func TestReferenceIsUpToDate(t *testing.T) {
 
 func TestExitCodesAreDocumented(t *testing.T) {
 	text := read(t, "docs/commands.md")
-	codes := constants(t, "plugin/errors.go", func(name string) bool { return strings.HasPrefix(name, "exit") })
+	codes := constants(t, "plugin/console/errors.go", func(name string) bool { return strings.HasPrefix(name, "exit") })
 	if len(codes) == 0 {
-		t.Fatal("plugin/errors.go has no exit codes")
+		t.Fatal("plugin/console/errors.go has no exit codes")
 	}
 	for name, code := range codes {
 		if !strings.Contains(text, "\n| "+code+" | ") {
@@ -78,9 +78,9 @@ var key = regexp.MustCompile("json:\"([a-zA-Z]+)")
 
 func TestKeysOfEventsAreDocumented(t *testing.T) {
 	text := read(t, "docs/commands.md")
-	_, after, ok := strings.Cut(read(t, "plugin/events.go"), "type line struct {")
+	_, after, ok := strings.Cut(read(t, "plugin/console/events.go"), "type line struct {")
 	if !ok {
-		t.Fatal("plugin/events.go has no type line")
+		t.Fatal("plugin/console/events.go has no type line")
 	}
 	fields, _, _ := strings.Cut(after, "\n}")
 	for _, m := range key.FindAllStringSubmatch(fields, -1) {

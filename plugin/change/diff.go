@@ -1,0 +1,264 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// diffFlags are the flags of diff as they are typed.
+type diffFlags struct {
+	input         flags.Input
+	workloads     flags.Workloads
+	adopt         bool
+	target        string
+	output        string
+	ledger        string
+	operators     string
+	assumeServing bool
+	prune         bool
+	allowEmpty    bool
+	concurrency   int
+	// kept are the leases that are compared with the definitions that the ledger keeps.
+	kept []thing.Thing
+}
+
+// NewDiff shows what apply would change.
+func NewDiff(c *session.Session) *cobra.Command {
+	f := &diffFlags{}
+	cmd := &cobra.Command{
+		Use:   "diff (-f FILE [--lease LEASE] | LEASE...)",
+		Short: "Show what apply would change",
+		Long: `
+			Show what "apply" would change: the host names and addresses that it would claim or give up, and
+			of each object the fields that would change, with both values and the field manager that owns the
+			one that is there. Nothing is written.
+
+			Leases that are named in place of a file are compared with the definition that each was last applied
+			with, as the ledger keeps it. What a lease has given up of it since is shown, and not claimed anew.
+
+			A field that another manager owns is marked with "!": apply would not overwrite it. What another
+			owner holds, so that apply would refuse the lease, is a difference too.
+
+			With --workloads what the leases run is compared too, and what of their orders' reservations becomes
+			theirs. What Secrets hold, and passwords, is never shown.
+
+			KUBECTL_EXTERNAL_DIFF names a program that compares two folders, as for "kubectl diff": the
+			objects as they are, and as they would be. Its words may have parameters of letters, digits, "-"
+			and "=".
+
+			With --ledger FOLDER the objects of files are compared in place of the cluster's: what
+			"kubectl get -o yaml --show-managed-fields" wrote, or what "render" printed. No cluster is asked.
+
+			Exit code 0: nothing would change. 1: something would. 6: the difference could not be found out.`,
+		Example: `
+			kubectl akash-net diff -f shop.yaml
+
+			# The plan as data, to carry out exactly that
+			kubectl akash-net diff -f shop.yaml -o json > plan.json
+			kubectl akash-net apply --plan plan.json
+
+			# What has become of a lease since it was applied
+			kubectl akash-net diff akash1…/8438017/1
+
+			# With a folder of exported objects in place of the cluster
+			kubectl akash-net diff -f shop.yaml --ledger exported/
+
+			# With colours and the context that your own program shows
+			KUBECTL_EXTERNAL_DIFF="colordiff -N -u" kubectl akash-net diff -f shop.yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := f.toOptions(c, args)
+			if err != nil {
+				return err
+			}
+			return diffFailure(f.run(cmd.Context(), c, in))
+		},
+		ValidArgsFunction: completeLeases(c),
+	}
+	f.input.Add(cmd)
+	f.workloads.Add(cmd, "Compare")
+	addAdopt(cmd, &f.adopt)
+	flags.AddTarget(cmd, &f.target)
+	addOperators(cmd, &f.operators)
+	addAssumeServing(cmd, &f.assumeServing)
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'json' and 'yaml': the plan as data")
+	flags.Complete(cmd, "output", "json", "yaml")
+	cmd.Flags().StringVar(&f.ledger, "ledger", flags.LedgerCluster, "What to compare with: 'cluster', or a folder with a cluster's objects as YAML")
+	cmd.Flags().BoolVar(&f.prune, "prune", true, "Show what would be removed because the lease no longer defines it")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it would remove all that the lease has")
+	addConcurrency(cmd, &f.concurrency)
+	return c.SetScope(cmd, session.Scope{Offline: f.offline})
+}
+
+// toOptions says where the definitions come from: the input of the flags, nil for the leases that are named.
+func (f *diffFlags) toOptions(c *session.Session, args []string) (*flags.Inputs, error) {
+	for _, check := range []error{flags.CheckTarget(f.target), checkOperators(f.operators), f.checkOutput(), checkConcurrency(f.concurrency)} {
+		if check != nil {
+			return nil, check
+		}
+	}
+	switch {
+	case f.offline() && f.input.FromCluster:
+		return nil, usage.Errorf("--from-cluster and --ledger FOLDER cannot be used together")
+	case len(args) == 0 && len(f.input.Files) == 0 && !f.input.FromCluster:
+		return nil, usage.Errorf("must specify one of -f, --from-cluster and LEASE")
+	case len(args) == 0:
+		return f.input.ToOptions(&c.Console)
+	case len(f.input.Files) > 0 || f.input.FromCluster || f.input.Lease != "" || f.allowEmpty:
+		return nil, usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and --allow-empty do not go with it")
+	}
+	var err error
+	f.kept, err = flags.ParseThings(args, thing.Lease)
+	return nil, err
+}
+
+// offline is true for a diff that asks no cluster.
+func (f *diffFlags) offline() bool { return f.ledger != flags.LedgerCluster }
+
+func (f *diffFlags) checkOutput() error {
+	if !slices.Contains([]string{"", "json", "yaml"}, f.output) {
+		return usage.Errorf("--output must be 'json' or 'yaml', not %q", f.output)
+	}
+	return nil
+}
+
+// diffFailure tells a failed diff from one that found differences.
+func diffFailure(err error) error {
+	if _, ok := errors.AsType[*console.ToldError](err); err == nil || ok {
+		return err
+	}
+	if _, ok := errors.AsType[lease.Problems](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*usage.Error](err); ok {
+		return err
+	}
+	return &console.DiffError{Err: err}
+}
+
+func (f *diffFlags) run(ctx context.Context, c *session.Session, in *flags.Inputs) error {
+	cluster, cfg, err := f.observed(ctx, c)
+	if err != nil {
+		return err
+	}
+	if f.target != "" {
+		cfg.Target = f.target
+	}
+	workloads, params, err := f.applied(ctx, cfg, in)
+	if err != nil {
+		return err
+	}
+	defs, err := f.definitions(ctx, c, cluster, cfg, in)
+	if err != nil {
+		return err
+	}
+	if err := checkOne(workloads, defs); err != nil {
+		return err
+	}
+	for _, def := range defs {
+		c.Warn(render.Warnings(def, cfg))
+	}
+	c.Leases = len(defs)
+	planOf := apply.Plan
+	if in == nil {
+		planOf = apply.PlanKept
+	}
+	plan, err := planOf(ctx, cluster, apply.Options{
+		Config: cfg, Prune: f.prune, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency,
+		Workloads: workloads, Adopt: f.adopt,
+	}, defs)
+	if err != nil {
+		return err
+	}
+	if plan, err = withDefinitions(plan, defs, params); err != nil {
+		return err
+	}
+	return f.show(ctx, c, plan)
+}
+
+// applied says how what the leases run is compared; nil where it is not. What the ledger keeps of leases says nothing of it.
+func (f *diffFlags) applied(ctx context.Context, cfg *config.ProviderConfig, in *flags.Inputs) (*apply.Workloads, []byte, error) {
+	if in == nil {
+		if f.workloads.Asked() || f.adopt {
+			return nil, nil, usage.Errorf("the definition that the ledger keeps says nothing of what a LEASE runs: --workloads, --scheduler-params and --adopt go with -f")
+		}
+		return nil, nil, nil
+	}
+	w, params, err := f.workloads.Applied(ctx, cfg)
+	in.Workloads = w != nil
+	return w, params, err
+}
+
+// definitions are what the cluster is compared with: those of the input, or those that the ledger keeps of the leases
+// that are named. A kept one that defines nothing was applied so.
+func (f *diffFlags) definitions(ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig, in *flags.Inputs) ([]*lease.Definition, error) {
+	if in == nil {
+		return f.keptDefinitions(ctx, from, cfg)
+	}
+	defs, err := in.Collect(ctx, &c.Console, from, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return defs, notEmpty(defs, f.allowEmpty)
+}
+
+// keptDefinitions are the definitions of the leases that are named, each once.
+func (f *diffFlags) keptDefinitions(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
+	var groups []lease.Group
+	var leases []thing.Thing
+	for _, t := range f.kept {
+		if !slices.Contains(groups, t.Group) {
+			groups, leases = append(groups, t.Group), append(leases, t)
+		}
+	}
+	defs, err := apply.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
+	if err != nil {
+		return nil, err
+	}
+	return defs, flags.MissingThings(leases, func(t thing.Thing) bool {
+		return !slices.ContainsFunc(defs, func(d *lease.Definition) bool { return d.Lease.Group() == t.Group })
+	}, "no definition of %s is kept in namespace %s: the next apply of the lease keeps it (kubectl akash-net apply -f FILE); until then compare with a file (kubectl akash-net diff -f FILE)", cfg.LedgerNamespace)
+}
+
+// observed is what the definitions are compared with, and the configuration.
+func (f *diffFlags) observed(ctx context.Context, c *session.Session) (*cluster.Cluster, *config.ProviderConfig, error) {
+	if f.offline() {
+		return clusterOfFolder(ctx, c, f.ledger)
+	}
+	from, cfg, err := c.Open(ctx, f.concurrency)
+	return from, cfg, err
+}
+
+// show prints the plan, and says by its error whether there is anything in it.
+func (f *diffFlags) show(ctx context.Context, c *session.Session, p plan.Plan) error {
+	if f.output == "" {
+		program, err := externalDiff()
+		if err != nil {
+			return err
+		}
+		if len(program) > 0 {
+			return runExternalDiff(ctx, &c.Console, program, p)
+		}
+	}
+	if err := printPlan(&c.Console, p, f.output); err != nil {
+		return err
+	}
+	if p.Differs() {
+		return &console.ToldError{What: "there are differences"}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package change
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+)
+
+func addAdopt(cmd *cobra.Command, value *bool) {
+	cmd.Flags().BoolVar(value, "adopt", false, "Take over what objects of the lease's own owner use without a claim, and with --workloads what Akash's provider has deployed of the lease")
+}
+
+func addOperators(cmd *cobra.Command, value *string) {
+	cmd.Flags().StringVar(value, "operators", apply.OperatorsAuto, "Whether Akash's hostname and IP operators make routes and Services: one of 'auto' (where their Deployments are in namespace akash-services), 'on' and 'off'")
+	flags.Complete(cmd, "operators", apply.OperatorsAuto, apply.OperatorsOn, apply.OperatorsOff)
+}
+
+func addAssumeServing(cmd *cobra.Command, value *bool) {
+	cmd.Flags().BoolVar(value, "assume-serving", false, "Where a route takes the place of another one, remove the old one although no controller has said that the new one serves")
+}
+
+func checkOperators(value string) error {
+	switch value {
+	case apply.OperatorsAuto, apply.OperatorsOn, apply.OperatorsOff:
+		return nil
+	}
+	return usage.Errorf("--operators must be 'auto', 'on' or 'off', not %q", value)
+}
+
+func addOutput(cmd *cobra.Command, value *string) {
+	cmd.Flags().StringVarP(value, "output", "o", "", "One of 'events' (a JSON object a line) or 'name'")
+	flags.Complete(cmd, "output", console.OutputEvents, console.OutputName)
+}
+
+func checkOutput(value string) error {
+	if value != "" && value != console.OutputEvents && value != console.OutputName {
+		return usage.Errorf("--output must be 'events' or 'name', not %q", value)
+	}
+	return nil
+}
+
+func addWait(cmd *cobra.Command, wait *bool, timeout *time.Duration, what string) {
+	cmd.Flags().BoolVar(wait, "wait", true, "Wait "+what)
+	cmd.Flags().DurationVar(timeout, "timeout", time.Minute, "How long to wait; exit code 5 tells that it was not enough")
+}
+
+func addConcurrency(cmd *cobra.Command, value *int) {
+	cmd.Flags().IntVar(value, "concurrency", 8, "How many requests are under way at a time, at most")
+}
+
+// addAssumeCrashed adds the flag by which a command does not wait for another one.
+func addAssumeCrashed(cmd *cobra.Command, value *bool) {
+	cmd.Flags().BoolVar(value, flagAssumeCrashed, false, "Take another command that is at work on the same leases for crashed, without waiting until its announcement is over")
+}
+
+func checkConcurrency(value int) error {
+	if value < 1 {
+		return usage.Errorf("--concurrency must be at least 1")
+	}
+	return nil
+}
+
+// addDryRun adds kubectl's flag; without a value it means client, as it long did there.
+func addDryRun(cmd *cobra.Command, value *string) {
+	cmd.Flags().StringVar(value, "dry-run", "none", `Must be "none", "server", or "client". With client nothing is sent, only told; with server each write is sent and not kept`)
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
+	flags.Complete(cmd, "dry-run", "none", "client", "server")
+}
+
+func checkDryRun(value *string) error {
+	switch *value {
+	case "none":
+		*value = ""
+	case "", apply.DryRunClient, apply.DryRunServer:
+	default:
+		return usage.Errorf(`--dry-run must be "none", "server", or "client", not %q`, *value)
+	}
+	return nil
+}
+
+// crashedFlags say which runs count as crashed.
+type crashedFlags struct {
+	after  time.Duration
+	assume bool
+}
+
+const (
+	flagAssumeCrashed = "assume-crashed"
+
+	// leastCrashedAfter is for how long a run that works may write nothing: a slow API server, or a
+	// laptop that was closed for a moment, keeps it from writing.
+	leastCrashedAfter = time.Minute
+)
+
+func (f *crashedFlags) add(cmd *cobra.Command) {
+	flags.AddCrashedAfter(cmd, &f.after)
+	cmd.Flags().BoolVar(&f.assume, flagAssumeCrashed, false, "Allow --crashed-after below 1m: a run that only works slowly counts as crashed too, and loses what it has taken")
+}
+
+func (f *crashedFlags) check() error {
+	if f.after < leastCrashedAfter && !f.assume {
+		return usage.Errorf("--crashed-after must be at least %s, not %s: a run may work and write nothing for that long, and would lose what it has taken. If no run is under way, add --assume-crashed", "1m", f.after)
+	}
+	return nil
+}

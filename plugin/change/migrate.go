@@ -1,0 +1,183 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
+)
+
+// migrateFlags are the flags of migrate as they are typed.
+type migrateFlags struct {
+	to            string
+	output        string
+	dryRun        string
+	operators     string
+	assumeServing bool
+	wait          bool
+	timeout       time.Duration
+	overlap       time.Duration
+	settle        time.Duration
+	keepOld       bool
+	concurrency   int
+	assumeCrashed bool
+	selector      string
+	all, yes      bool
+	// namespace is that of the leases to migrate, empty for all.
+	namespace string
+}
+
+// NewMigrate moves routes to another kind.
+func NewMigrate(c *session.Session) *cobra.Command {
+	f := &migrateFlags{}
+	cmd := &cobra.Command{
+		Use:   "migrate --to KIND (LEASE... | -l SELECTOR | --all)",
+		Short: "Move routes to another kind: Ingress, HTTPRoute or OpenShift Route",
+		Long: `
+			Move the routes of leases to another kind, without a moment in which a host has none: each route
+			is read from the cluster and written in its new form; when a router has accepted that, the DNS
+			records of its host are led to it; when no resolver can have the old answer any more, the old
+			route goes. Routes that Akash's provider wrote move too. Claims and ProviderHosts stay as they are.
+
+			What only tunes a route, and the new kind does not have, is named and left out. A route that
+			would let other requests through is named and stays, with exit code 1. A run that ends early is
+			completed by running it again, and taken back with the old kind for --to.`,
+		Example: `
+			# What would be done, and what the new routes would lack
+			kubectl akash-net migrate --to httproute --all --dry-run=server
+
+			# One lease
+			kubectl akash-net migrate --to httproute akash1…/8438017/1
+
+			# First the new routes of all leases; when those are tested, DNS and the end of the old ones
+			kubectl akash-net migrate --to httproute --all --keep-old
+			kubectl akash-net migrate --to httproute --all --timeout 10m`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(args); err != nil {
+				return err
+			}
+			f.namespace = session.GivenNamespace(cmd)
+			return f.run(cmd.Context(), c, args)
+		},
+		ValidArgsFunction: completeLeases(c),
+	}
+	cmd.Flags().StringVar(&f.to, "to", "", "The kind of route to move to: ingress, httproute or route (OpenShift)")
+	flags.Complete(cmd, "to", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute)
+	addDryRun(cmd, &f.dryRun)
+	addOutput(cmd, &f.output)
+	addOperators(cmd, &f.operators)
+	addAssumeServing(cmd, &f.assumeServing)
+	addWait(cmd, &f.wait, &f.timeout, "for the new routes to be accepted, where routers say so, and for DNS to lead to them, before the old ones go")
+	cmd.Flags().DurationVar(&f.overlap, "overlap", apply.Overlap, "How long both routes stay once the new ones are accepted: routers need a moment to load them")
+	cmd.Flags().DurationVar(&f.settle, "dns-settle", apply.ForTTL, "How long the old routes stay once DNS leads to the new ones; if negative, for the TTL of the records that led to them")
+	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Leave the old routes, and the DNS records that lead to them; the same command without it goes on")
+	addConcurrency(cmd, &f.concurrency)
+	addAssumeCrashed(cmd, &f.assumeCrashed)
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Migrate the leases whose labels (Akash's, akash.network/lease.id.…) match")
+	cmd.Flags().BoolVar(&f.all, "all", false, "Migrate all leases, after a question")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
+	return c.SetScope(cmd, session.Scope{Namespace: session.OnlyChosen})
+}
+
+func (f *migrateFlags) check(args []string) error {
+	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
+		if check != nil {
+			return check
+		}
+	}
+	if err := flags.CheckTarget(f.to); err != nil || f.to == "" {
+		return usage.Errorf("--to must be 'ingress', 'httproute' or 'route', not %q", f.to)
+	}
+	if err := oneOf(len(args) > 0, f.selector != "", f.all); err != nil {
+		return err
+	}
+	if _, err := labels.Parse(f.selector); err != nil {
+		return usage.Errorf("--selector: %w", err)
+	}
+	if f.overlap < 0 {
+		return usage.Errorf("--overlap must not be negative")
+	}
+	if !f.wait {
+		f.timeout = 0
+	}
+	return nil
+}
+
+func oneOf(ways ...bool) error {
+	n := 0
+	for _, given := range ways {
+		if given {
+			n++
+		}
+	}
+	if n != 1 {
+		return usage.Errorf("name the leases to migrate (OWNER/DSEQ/GSEQ), or use one of -l and --all")
+	}
+	return nil
+}
+
+// chosen says which leases are meant.
+func (f *migrateFlags) chosen(args []string) (func(lease.ID) bool, error) {
+	groups := make([]lease.Group, len(args))
+	for i, arg := range args {
+		var err error
+		if groups[i], err = lease.ParseGroup(flags.LeaseArgument(arg)); err != nil {
+			return nil, usage.Wrap(err)
+		}
+	}
+	selector, err := labels.Parse(f.selector)
+	if err != nil {
+		return nil, err
+	}
+	return func(id lease.ID) bool {
+		return selector.Matches(labels.Set(id.Labels())) && (f.namespace == "" || id.Namespace() == f.namespace) && (len(groups) == 0 || slices.Contains(groups, id.Group()))
+	}, nil
+}
+
+func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []string) error {
+	chosen, err := f.chosen(args)
+	if err != nil {
+		return err
+	}
+	cluster, cfg, err := c.Open(ctx, f.concurrency)
+	if err != nil {
+		return err
+	}
+	configured := cfg.Target
+	cfg.Target = f.to
+	events := console.NewEvents(&c.Console, f.output, f.dryRun)
+	migration, err := apply.New(cluster, apply.Options{
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
+	}).PlanMigration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
+	if err != nil {
+		return err
+	}
+	if len(migration.Leases()) == 0 {
+		fmt.Fprintln(c.ErrOut, "No lease has a route.")
+		return nil
+	}
+	if f.all && !f.yes && f.dryRun == "" && migration.Routes() > 0 &&
+		!ask(&c.Console, fmt.Sprintf("Migrate %s of %s?", terminal.Count(migration.Routes(), "route"), terminal.Count(len(migration.Leases()), "lease"))) {
+		return errors.New("nothing was migrated; -y answers the question")
+	}
+	c.Leases = len(migration.Leases())
+	err = migration.Run(ctx)
+	if configured != f.to {
+		fmt.Fprintf(c.ErrOut, "Note: the provider's configuration says \"target: %s\", and the next apply writes that kind again. Write \"target: %s\" there.\n", configured, f.to)
+	}
+	return err
+}

@@ -1,0 +1,209 @@
+package change
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
+)
+
+// flagPlan names a plan to carry out.
+const flagPlan = "plan"
+
+// maxPlan is how large a plan may be, in bytes.
+const maxPlan = 256 << 20
+
+// byPlan are the flags of apply that say something to the carrying out of a plan; the plan decides the others.
+var byPlan = map[string]bool{flagPlan: true, "wait": true, "timeout": true, "concurrency": true, flagAssumeCrashed: true, "output": true}
+
+// checkPlanFlags refuses flags that a plan decides.
+func checkPlanFlags(cmd *cobra.Command) (err error) {
+	own := cmd.LocalNonPersistentFlags()
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if err == nil && own.Lookup(f.Name) != nil && !byPlan[f.Name] {
+			err = usage.Errorf("--%s cannot be used with --plan: the plan decides it", f.Name)
+		}
+	})
+	return err
+}
+
+// refusals is the error of a plan with leases that are refused; nil where there is none.
+func refusals(p plan.Plan) error {
+	var texts []string
+	for _, l := range p.Leases {
+		if l.Refused != "" {
+			texts = append(texts, "lease "+l.Lease+" is refused: "+l.Refused)
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return &console.RefusedError{Err: errors.New(strings.Join(texts, "; "))}
+}
+
+// withDefinitions adds to each lease of a plan the definition that it was made of, and to the plan what a reservation
+// chose.
+func withDefinitions(p plan.Plan, defs []*lease.Definition, params []byte) (plan.Plan, error) {
+	if params != nil {
+		text, err := yaml.YAMLToJSON(params)
+		if err != nil {
+			return p, err
+		}
+		p.Settings.Scheduler = text
+	}
+	for i, def := range defs {
+		text, err := json.Marshal(input.Encode(def))
+		if err != nil {
+			return p, err
+		}
+		p.Leases[i].Definition = text
+	}
+	return p, nil
+}
+
+// planned is the plan of an apply, with the definitions that it is made of.
+func planned(ctx context.Context, c *cluster.Cluster, opts apply.Options, defs []*lease.Definition, params []byte) (plan.Plan, error) {
+	p, err := apply.Plan(ctx, c, opts, defs)
+	if err != nil {
+		return p, err
+	}
+	return withDefinitions(p, defs, params)
+}
+
+// printPlan prints a plan as JSON, as YAML, or as text.
+func printPlan(c *console.Console, p plan.Plan, output string) (err error) {
+	var data []byte
+	switch output {
+	case "json":
+		data, err = json.MarshalIndent(p, "", "    ")
+		data = append(data, '\n')
+	case "yaml":
+		data, err = yaml.Marshal(p)
+	default:
+		data = printing.PlanText(p, printing.Colours(c.Out))
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := c.Out.Write(data); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return nil
+}
+
+// carryOut makes the changes of a saved plan, and no others.
+func (f *applyFlags) carryOut(ctx context.Context, c *session.Session) error {
+	var p plan.Plan
+	named := files.Flags{Files: []string{f.plan}}
+	err := named.Each(ctx, c.In, maxPlan, func(r io.Reader, name string) error {
+		text, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		return readPlan(text, name, &p)
+	})
+	if err != nil {
+		return err
+	}
+	cluster, cfg, err := c.Open(ctx, f.concurrency)
+	if err != nil {
+		return err
+	}
+	defs, err := definitionsOf(ctx, p, f.plan, cfg)
+	if err != nil {
+		return err
+	}
+	var workloads *apply.Workloads
+	if p.Settings.Workloads {
+		workloads = &apply.Workloads{}
+		if len(p.Settings.Scheduler) > 0 {
+			if workloads.Scheduler, err = flags.ReadParams(p.Settings.Scheduler, f.plan+": settings.scheduler"); err != nil {
+				return err
+			}
+		}
+	}
+	cfg.Target = p.Settings.Target
+	events := console.NewEvents(&c.Console, f.output, "")
+	c.Leases = len(defs)
+	return f.apply(cluster, cfg, p, workloads, events).CarryOut(ctx, p, defs)
+}
+
+// apply is what carries out a plan with the settings that it was made with.
+func (f *applyFlags) apply(c *cluster.Cluster, cfg *config.ProviderConfig, p plan.Plan, workloads *apply.Workloads, events *console.Events) *apply.Applier {
+	opts := apply.Options{
+		Config: cfg, Prune: p.Settings.Prune, Operators: p.Settings.Operators, AssumeServing: p.Settings.AssumeServing,
+		Workloads: workloads, Adopt: p.Settings.Adopt,
+		AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
+	}
+	if f.wait {
+		opts.Wait = f.timeout
+	}
+	return apply.New(c, opts)
+}
+
+// readPlan reads a plan as diff has printed it, in JSON or in YAML.
+func readPlan(text []byte, name string, p *plan.Plan) error {
+	invalid := func(err error) error {
+		return lease.Problems{{At: lease.Place{File: name, Line: 1, Column: 1}, Message: fmt.Sprintf("not a plan as diff -o json prints it: %v", err)}}
+	}
+	if err := yaml.UnmarshalStrict(text, p); err != nil {
+		return invalid(err)
+	}
+	if p.APIVersion != plan.APIVersion || p.Kind != plan.Kind {
+		return invalid(fmt.Errorf("it is %q of %q, not %q of %q", p.Kind, p.APIVersion, plan.Kind, plan.APIVersion))
+	}
+	for _, check := range []error{flags.CheckTarget(p.Settings.Target), checkOperators(p.Settings.Operators)} {
+		if check != nil {
+			return invalid(check)
+		}
+	}
+	if len(p.Leases) == 0 {
+		return invalid(errors.New("it has no leases"))
+	}
+	return nil
+}
+
+// definitionsOf are the definitions of a plan, in the order of its leases.
+func definitionsOf(ctx context.Context, p plan.Plan, name string, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
+	defs := make([]*lease.Definition, 0, len(p.Leases))
+	for i, l := range p.Leases {
+		at := fmt.Sprintf("%s: leases[%d].definition", name, i)
+		var found []*lease.Definition
+		problems, err := input.Read(ctx, bytes.NewReader(l.Definition), at, input.Options{DocumentSize: cfg.Limits.DocumentSize, Workloads: p.Settings.Workloads}, func(def *lease.Definition) error {
+			found = append(found, def)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if errs := problems.Errors(); len(errs) > 0 {
+			return nil, errs
+		}
+		if len(found) != 1 || found[0].Lease.String() != l.Lease {
+			return nil, lease.Problems{{Message: fmt.Sprintf("%s: it must be the definition of lease %s", at, l.Lease)}}
+		}
+		defs = append(defs, found[0])
+	}
+	return defs, nil
+}

@@ -1,0 +1,71 @@
+package change
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+)
+
+// preview prints what an apply would do: kubectl's line for each object, and below it what diff shows of the change. It
+// ends as the apply would.
+func preview(ctx context.Context, c *console.Console, from *cluster.Cluster, opts apply.Options, defs []*lease.Definition) error {
+	var told []apply.Event
+	opts.Report = func(e apply.Event) { told = append(told, e) }
+	p, err := apply.Preview(ctx, from, opts, defs)
+	if _, unwritten := c.Out.Write(previewText(p, told, printing.Colours(c.Out), c.Terminal)); unwritten != nil {
+		return fmt.Errorf("standard output: %w", unwritten)
+	}
+	return err
+}
+
+// done are the actions that events tell of a change, the usual one first.
+var done = map[plan.Action][]apply.Action{
+	plan.Claim: {apply.Claimed}, plan.Withhold: {apply.Withheld}, plan.Leave: {apply.Left}, plan.Create: {apply.Created},
+	plan.Update: {apply.Configured}, plan.Delete: {apply.Pruned, apply.Replaced, apply.Deleted}, plan.GiveUp: {apply.Pruned},
+}
+
+// previewText is a plan with what a dry run tells: a block an object, and then what it tells beside. Brief leaves out what is
+// unchanged, as on a terminal.
+func previewText(p plan.Plan, told []apply.Event, coloured, brief bool) []byte {
+	t := printing.PlanWriter{Coloured: coloured}
+	for _, l := range p.Leases {
+		events := slices.DeleteFunc(slices.Clone(told), func(e apply.Event) bool {
+			return e.Lease.String() != l.Lease || e.Action == apply.Failed || brief && e.Action == apply.Unchanged
+		})
+		if len(p.Leases) > 1 && (len(events) > 0 || l.Differs()) {
+			t.Line(' ', "lease/"+l.Lease)
+		}
+		for _, c := range l.Changes {
+			e := eventOf(&events, c)
+			t.Line(' ', console.EventLine(e))
+			t.Values(c)
+		}
+		for _, e := range events {
+			t.Line(' ', console.EventLine(e))
+		}
+		if l.Refused != "" {
+			t.Line('!', "  refused: "+l.Refused)
+		}
+	}
+	return t.Text()
+}
+
+// eventOf takes the event that tells of a change out of others; a change of which nothing is told gets one.
+func eventOf(events *[]apply.Event, c plan.Change) apply.Event {
+	i := slices.IndexFunc(*events, func(e apply.Event) bool {
+		return e.Kind == c.Kind && e.Namespace == c.Namespace && e.Name == c.Name && slices.Contains(done[c.Action], e.Action)
+	})
+	if i < 0 {
+		return apply.Event{Action: done[c.Action][0], Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, Message: c.Why}
+	}
+	e := (*events)[i]
+	*events = slices.Delete(*events, i, i+1)
+	return e
+}

@@ -1,0 +1,56 @@
+package change
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+)
+
+// Each change stands below the line that tells of it; what else is told follows, lease by lease. A terminal leaves out what
+// is unchanged, and obeys nothing that stands in a value.
+func TestPreviewText(t *testing.T) {
+	one, two := lease.ID{Owner: "akash1one", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "p"}, lease.ID{Owner: "akash1two", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "p"}
+	event := func(id lease.ID, action apply.Action, kind, name, message string) apply.Event {
+		return apply.Event{Lease: id, Action: action, Kind: kind, Name: name, Message: message}
+	}
+	p := plan.New(plan.Settings{}, []plan.Lease{
+		{Lease: one.String(), Changes: []plan.Change{
+			{Action: plan.Claim, Kind: "host", Name: "a.example.com", After: map[string]any{"/": "web:80"}},
+			{Action: plan.Claim, Kind: "wildcard", Name: "*.example.com", Before: map[string]any{"/": "old:80"}, After: map[string]any{"/": "web:80"}},
+			{Action: plan.Delete, Kind: "dnsrecord", Name: "a.example.com"},
+			{Action: plan.Update, Kind: "ingress", Name: "a.example.com", Fields: []plan.Field{{Path: plan.Path{"spec", "x"}, Before: "1", After: "2\x1b[2J"}}},
+		}},
+		{Lease: two.String(), Refused: "host b.example.com is held"},
+	})
+	told := []apply.Event{
+		event(two, apply.Failed, "lease", two.String(), ""),
+		event(one, apply.Claimed, "host", "a.example.com", ""),
+		event(one, apply.Left, "definition", "", "too long"),
+		event(one, apply.Replaced, "dnsrecord", "a.example.com", "by another"),
+		event(one, apply.Configured, "ingress", "a.example.com", ""),
+		event(one, apply.Unchanged, "namespace", "ns", ""),
+	}
+	const before = `lease/akash1one/1/1/1/p
+host/a.example.com claimed (dry run)
++   / -> web:80
+host/*.example.com claimed (dry run)
+-   / -> old:80
++   / -> web:80
+dnsrecord/a.example.com replaced (by another) (dry run)
+ingress/a.example.com configured (dry run)
+  spec
+-     x: "1"
++     x: "2\e[2J"
+definition/ left (too long) (dry run)
+`
+	const after = "lease/akash1two/1/1/1/p\n!   refused: host b.example.com is held\n"
+	for brief, want := range map[bool]string{true: before + after, false: before + "namespace/ns unchanged (dry run)\n" + after} {
+		if diff := cmp.Diff(want, string(previewText(p, told, false, brief))); diff != "" {
+			t.Errorf("brief %v (-want +got):\n%s", brief, diff)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package change
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
+)
+
+// releaseFlags are the flags of release as they are typed.
+type releaseFlags struct {
+	output        string
+	dryRun        string
+	operators     string
+	wait          bool
+	timeout       time.Duration
+	concurrency   int
+	assumeCrashed bool
+	selector      string
+	all, yes      bool
+	// ignoreMissing takes what the lease does not hold for released.
+	ignoreMissing bool
+	// deleteNamespace deletes the leases' namespaces too.
+	deleteNamespace bool
+	// namespace is that of the leases to release, empty for all.
+	namespace string
+}
+
+// NewRelease gives up what leases hold.
+func NewRelease(c *session.Session) *cobra.Command {
+	f := &releaseFlags{}
+	cmd := &cobra.Command{
+		Use:   "release (LEASE [HOST|ADDRESS|ENDPOINT...] | LEASE... | -l SELECTOR | --all)",
+		Short: "Give up what a lease holds",
+		Long: `
+			Give up what leases hold, all of it or the hosts and addresses that are named: first what serves
+			traffic goes, then the claims, so that no name is free while it is still served. A lease is named
+			OWNER/DSEQ/GSEQ; an order and a provider may follow and do not matter.
+
+			--all and -l also find leases whose claims are gone and whose objects are left.
+
+			Releasing a lease that holds nothing does nothing and says so; a thing that is named and that the
+			lease does not hold is exit code 1. Objects that Akash's provider wrote are left.
+
+			The lease's namespace stays, and a line says so where "apply" made it. With --delete-namespace it is
+			deleted last, if "apply" made it and nothing else is in it; otherwise a line says what is in it.
+			This needs the rights to delete namespaces and to list every kind, which no role of this program has.`,
+		Example: `
+			kubectl akash-net release akash1…/8438017/1
+
+			# A lease, and its namespace
+			kubectl akash-net release akash1…/8438017/1 --delete-namespace
+
+			# One host of a lease
+			kubectl akash-net release akash1…/8438017/1 blue.example.com
+
+			# All leases of an owner
+			kubectl akash-net release -l akash.network/lease.id.owner=akash1…`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(args); err != nil {
+				return err
+			}
+			f.namespace = session.GivenNamespace(cmd)
+			return f.run(cmd.Context(), c, args)
+		},
+		ValidArgsFunction: completeRelease(c),
+	}
+	addDryRun(cmd, &f.dryRun)
+	addOutput(cmd, &f.output)
+	addOperators(cmd, &f.operators)
+	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, before their claims are given up; and for namespaces to be gone")
+	addConcurrency(cmd, &f.concurrency)
+	addAssumeCrashed(cmd, &f.assumeCrashed)
+	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Release the leases whose labels (Akash's, akash.network/lease.id.…) match")
+	cmd.Flags().BoolVar(&f.all, "all", false, "Release all leases, after a question")
+	cmd.Flags().BoolVar(&f.deleteNamespace, "delete-namespace", false, "Delete the leases' namespaces too, if \"apply\" made them and nothing else is in them")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
+	return c.SetScope(cmd, session.Scope{Namespace: session.OnlyChosen})
+}
+
+func (f *releaseFlags) check(args []string) error {
+	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
+		if check != nil {
+			return check
+		}
+	}
+	ways := 0
+	for _, given := range []bool{len(args) > 0, f.selector != "", f.all} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return usage.Errorf("name the leases to release (OWNER/DSEQ/GSEQ), or use one of -l and --all")
+	}
+	if _, err := labels.Parse(f.selector); err != nil {
+		return usage.Errorf("--selector: %w", err)
+	}
+	if !f.wait {
+		f.timeout = 0
+	}
+	return nil
+}
+
+// parseRelease takes the arguments apart: leases, or one lease and things that it holds.
+func parseRelease(args []string) (groups []lease.Group, things []thing.Thing, err error) {
+	parsed, err := flags.ParseThings(args, thing.Lease, thing.Host, thing.Address, thing.Endpoint)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, t := range parsed {
+		switch {
+		case t.Kind == thing.Lease && len(things) == 0:
+			groups = append(groups, t.Group)
+		case t.Kind == thing.Lease:
+			return nil, nil, usage.Errorf("%s: name the lease first, and then what it gives up", args[i])
+		case len(groups) == 0:
+			return nil, nil, usage.Errorf("%s: name the lease (OWNER/DSEQ/GSEQ) first, and then what it gives up", args[i])
+		case len(groups) > 1:
+			return nil, nil, usage.Errorf("%s: things of one lease are released at a time", args[i])
+		default:
+			things = append(things, t)
+		}
+	}
+	return groups, things, nil
+}
+
+func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []string) error {
+	groups, things, err := parseRelease(args)
+	if err != nil {
+		return err
+	}
+	if f.deleteNamespace && len(things) > 0 {
+		return usage.Errorf("--delete-namespace goes with whole leases, not with %s", things[0])
+	}
+	names, err := whole(things, "release")
+	if err != nil {
+		return err
+	}
+	cluster, cfg, err := c.Open(ctx, f.concurrency)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		if groups, err = f.choose(ctx, cluster, cfg); err != nil {
+			return err
+		}
+		if len(groups) == 0 {
+			fmt.Fprintln(c.ErrOut, "No lease holds anything.")
+			return nil
+		}
+	}
+	if f.all && !f.yes && f.dryRun == "" && !ask(&c.Console, fmt.Sprintf("Release everything held by %s?", terminal.Count(len(groups), "lease"))) {
+		return errors.New("nothing was released; -y answers the question")
+	}
+	events := console.NewEvents(&c.Console, f.output, f.dryRun)
+	c.Leases = len(groups)
+	watch := watchMissing(events.Report)
+	err = apply.New(cluster, apply.Options{
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: watch.event, Progress: events.Progress,
+		DeleteNamespace: f.deleteNamespace,
+	}).Release(ctx, groups, names...)
+	if err != nil || f.ignoreMissing {
+		return err
+	}
+	return flags.MissingThings(things, watch.notReleased, "%s is not held by lease %s", groups[0])
+}
+
+// choose lists the deployment groups that the selector and the namespace match, with claims or with
+// objects that are left without one.
+func (f *releaseFlags) choose(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig) ([]lease.Group, error) {
+	held, err := apply.Releasable(ctx, cluster, cfg)
+	if err != nil {
+		return nil, err
+	}
+	selector, err := labels.Parse(f.selector)
+	if err != nil {
+		return nil, err
+	}
+	var groups []lease.Group
+	for g, holding := range held {
+		set := labels.Set{
+			lease.LabelManaged: "true", lease.LabelOwner: g.Owner,
+			lease.LabelDSeq: strconv.FormatUint(g.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(g.GSeq), 10),
+		}
+		if selector.Matches(set) && (f.namespace == "" || holding.Namespaces[f.namespace]) {
+			groups = append(groups, g)
+		}
+	}
+	slices.SortFunc(groups, lease.Group.Compare)
+	return groups, nil
+}
+
+// ask puts a question; only yes is a yes.
+func ask(c *console.Console, question string) bool {
+	fmt.Fprintf(c.ErrOut, "%s [y/N] ", question)
+	line, _ := bufio.NewReader(c.In).ReadString('\n') // no answer is no
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes"
+}
+
+// completeRelease offers leases, and after one what is held.
+func completeRelease(c *session.Session) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return completeLeases(c)(cmd, args, toComplete)
+		}
+		return flags.CompleteThings(c, thing.Host, thing.Address, thing.Lease)(cmd, args, toComplete)
+	}
+}
+
+// completeLeases offers the deployment groups that hold claims.
+func completeLeases(c *session.Session) cobra.CompletionFunc {
+	return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
+		groups, err := apply.Groups(ctx, cluster, cfg.LedgerNamespace)
+		for g, holding := range groups {
+			out = append(out, fmt.Sprintf("%s\t%s", g, terminal.Count(holding.Claims, "claim")))
+		}
+		return out, err
+	})
+}

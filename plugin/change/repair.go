@@ -1,0 +1,188 @@
+package change
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// repairFlags are the flags of repair as they are typed.
+type repairFlags struct {
+	// namespace is that of the leases whose problems are mended, empty for all.
+	namespace     string
+	input         flags.Input
+	dryRun        string
+	output        string
+	operators     string
+	assumeServing bool
+	crashed       crashedFlags
+	wait          bool
+	timeout       time.Duration
+	concurrency   int
+}
+
+// NewRepair mends what "state --problems" shows.
+func NewRepair(c *session.Session) *cobra.Command {
+	f := &repairFlags{}
+	cmd := &cobra.Command{
+		Use:   "repair [PROBLEM/THING...] [-f FILE]",
+		Short: "Mend what \"state --problems\" shows",
+		Long: `
+			Mend what "state --problems" shows, a line each: end runs that crashed, give up holds that are
+			over, claim what is served without a claim, delete routes that were left behind, make pools that
+			are missing, and write what is missing of a lease by the definition that the ledger keeps. Nothing
+			that belongs to a live claim is touched.
+
+			What needs an explicit decision is left, and its line ends with the command that makes it; exit code 1
+			tells that there is such. Problems can be named: then those are repaired, and no others. For
+			others -f gives the definitions of leases, as "apply" takes them: a lease whose problem its
+			definition mends is applied again. The other definitions are not applied.`,
+		Example: `
+			# What is wrong, and what would be done
+			kubectl akash-net repair --dry-run
+
+			kubectl akash-net repair
+
+			# With the definitions of all leases, as they stand in Git
+			kubectl akash-net repair -f leases/ -R
+
+			# A host that is blocked is given up, whoever holds it
+			kubectl akash-net repair BlockedHost/bad.example.com`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := f.check(c, args)
+			if err != nil {
+				return err
+			}
+			f.namespace = session.GivenNamespace(cmd)
+			return f.run(cmd.Context(), c, in, args)
+		},
+		ValidArgsFunction: completeProblems(c),
+	}
+	f.input.Add(cmd)
+	addDryRun(cmd, &f.dryRun)
+	addOutput(cmd, &f.output)
+	addOperators(cmd, &f.operators)
+	addAssumeServing(cmd, &f.assumeServing)
+	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, and for what is applied again as apply does")
+	addConcurrency(cmd, &f.concurrency)
+	f.crashed.add(cmd)
+	return c.SetScope(cmd, session.Scope{Namespace: f.namespaceUse})
+}
+
+// namespaceUse says why --namespace cannot be used with named problems.
+func (f *repairFlags) namespaceUse(names []string) string {
+	if len(names) > 0 {
+		return "it chooses among all problems: leave it out where problems are named"
+	}
+	return ""
+}
+
+// check judges the flags, and the form of the problems that are named. The answer is nil where no
+// input is given.
+func (f *repairFlags) check(c *session.Session, names []string) (*flags.Inputs, error) {
+	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency), f.crashed.check()} {
+		if check != nil {
+			return nil, check
+		}
+	}
+	if f.dryRun == apply.DryRunServer {
+		return nil, usage.Errorf(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
+	}
+	for i, name := range names {
+		name = strings.TrimPrefix(name, console.ProblemPrefix)
+		names[i] = problemName(name)
+		switch kind, thing, _ := strings.Cut(name, "/"); {
+		case !slices.Contains(state.ProblemKinds, kind):
+			return nil, usage.Errorf("%s: there is no problem %q; %s are known", name, kind, strings.Join(state.ProblemKinds, ", "))
+		case thing == "":
+			return nil, usage.Errorf("%s: of which thing? A problem is named PROBLEM/THING", name)
+		}
+	}
+	if !f.wait {
+		f.timeout = 0
+	}
+	if len(f.input.Files) == 0 && !f.input.FromCluster {
+		if f.input.Lease != "" || f.input.Recursive {
+			return nil, usage.Errorf("--lease and -R go with -f or --from-cluster")
+		}
+		return nil, nil //nolint:nilnil // no input is an answer
+	}
+	return f.input.ToOptions(&c.Console)
+}
+
+func (f *repairFlags) run(ctx context.Context, c *session.Session, in *flags.Inputs, names []string) error {
+	cluster, cfg, err := c.Open(ctx, f.concurrency)
+	if err != nil {
+		return err
+	}
+	opts := apply.RepairOptions{CrashedAfter: f.crashed.after, Problems: names, Namespace: f.namespace, ConfigFile: c.ConfigFile}
+	if in != nil {
+		if opts.Definitions, err = in.Collect(ctx, &c.Console, cluster, cfg); err != nil {
+			return err
+		}
+		if err := notEmpty(opts.Definitions, false); err != nil {
+			return err
+		}
+	}
+	events := console.NewEvents(&c.Console, f.output, f.dryRun)
+	var found atomic.Bool
+	err = apply.New(cluster, apply.Options{
+		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Version: version.Version, Concurrency: f.concurrency,
+		Progress: events.Progress,
+		Report: func(e apply.Event) {
+			found.Store(true)
+			events.Report(e)
+		},
+	}).Repair(ctx, opts)
+	if err == nil && !found.Load() && f.output == "" {
+		c.NoProblems()
+	}
+	return err
+}
+
+// problemName is PROBLEM/THING with the thing as problems name it, whatever way it was typed.
+func problemName(name string) string {
+	kind, text, _ := strings.Cut(name, "/")
+	t, err := thing.Parse(text)
+	switch {
+	case err != nil:
+		return name
+	case t.Kind == thing.Order: // problems name them with the word
+		return kind + "/" + t.String()
+	}
+	return kind + "/" + t.Name()
+}
+
+// completeProblems offers the problems that there are.
+func completeProblems(c *session.Session) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
+			crashedAfter, err := cmd.Flags().GetDuration(flags.FlagCrashedAfter)
+			if err != nil {
+				return nil, err
+			}
+			problems, err := apply.Problems(ctx, cluster, cfg, crashedAfter, "")
+			for _, p := range problems {
+				if !slices.Contains(args, p.Name()) {
+					out = append(out, p.Name()+"\t"+p.Message)
+				}
+			}
+			return out, err
+		})(cmd, args, toComplete)
+	}
+}

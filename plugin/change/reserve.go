@@ -1,0 +1,240 @@
+package change
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// reserveFlags are the flags of reserve and check as they are typed.
+type reserveFlags struct {
+	input         flags.Input
+	proof         proofFlags
+	addresses     []string
+	endpoint      string
+	output        string
+	dryRun        string
+	operators     string
+	expires       time.Duration
+	prune         bool
+	adopt         bool
+	concurrency   int
+	assumeCrashed bool
+	check         bool
+	order         string
+}
+
+func (f *reserveFlags) add(cmd *cobra.Command) {
+	f.input.Add(cmd)
+	cmd.Flags().StringSliceVar(&f.addresses, "address", nil, "An address to hold, or 'auto' for the next free one of each family")
+	cmd.Flags().StringVar(&f.endpoint, "endpoint", "public", "The IP endpoint that the addresses of --address are for")
+	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "Take over what objects of the lease's own owner use without a claim")
+	addOperators(cmd, &f.operators)
+	addOutput(cmd, &f.output)
+	addConcurrency(cmd, &f.concurrency)
+	addAssumeCrashed(cmd, &f.assumeCrashed)
+}
+
+// NewReserve claims host names and addresses, or what a bid promises.
+func NewReserve(c *session.Session) *cobra.Command {
+	f := &reserveFlags{}
+	cmd := &cobra.Command{
+		Use:   "reserve (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS] | --order ORDER -f FILE)",
+		Short: "Claim host names and addresses, or what a bid promises, and write no routes",
+		Long: `
+			Claim host names, paths, wildcards and addresses for a lease, and write no routes: for a bid that
+			may become a lease, or before a pipeline delivers the routes.
+
+			The lease gets all that is named, or nothing is changed. What is named is all that it is to hold:
+			other things that it holds and that nothing serves are given up, unless --prune=false. With
+			--expires it is a hold that ends by itself, by the API server's clock, unless "apply" or another
+			"reserve" makes it a claim before. With --require-dns-proof nothing is claimed unless DNS proves
+			that the hosts are the tenant's, as "check --dns" tells.
+
+			With --order it holds what a bid promises: the CPU, memory, storage, GPUs and the number of leased
+			addresses that the order's group asks for. An SDL is enough; gseq chooses its group. All of it is
+			held on nodes that have room, or nothing is, and exit code 4 and the message say what is missing. The
+			same command keeps what it holds, with a new end; with another group it holds the old one until it
+			has the new one. "unreserve" gives it up. This needs the ClusterRole akash-net-capacity too.`,
+		Example: `
+			# What a definition asks for
+			kubectl akash-net reserve -f shop.yaml
+
+			# A host, and all paths below another's /api, for five minutes
+			kubectl akash-net reserve shop.example.com api.example.com/v2 --lease akash1…/8438017/1/1/akash1… --expires 5m
+
+			# The next free address
+			kubectl akash-net reserve --address auto --lease akash1…/8438017/1/1/akash1…
+
+			# What a bid promises, until the order is won or lost
+			kubectl akash-net reserve --order akash1…/8438017/1/1 -f deploy.yaml --expires 5m`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("order") {
+				return reserve(cmd.Context(), c, f, args)
+			}
+			if err := f.checkOrder(cmd, args); err != nil {
+				return err
+			}
+			order, err := parseOrder(&c.Console, f.order, "--order: ")
+			if err != nil {
+				return err
+			}
+			return reserveOrder(cmd.Context(), c, f, order)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.order, "order", "", "OWNER/DSEQ/GSEQ/OSEQ: the order to reserve resources for")
+	_ = cmd.RegisterFlagCompletionFunc("order", flags.CompleteOrders(c))
+	cmd.Flags().Lookup("output").Usage += "; with --order also 'json' or 'yaml'"
+	f.proof.add(cmd, flagRequireProof, proofUsage)
+	addDryRun(cmd, &f.dryRun)
+	cmd.Flags().DurationVar(&f.expires, "expires", 0, "Hold for this long only; 0 holds until it is given up")
+	cmd.Flags().BoolVar(&f.prune, "prune", true, "Give up what the lease holds, is not named, and nothing serves")
+	return cmd
+}
+
+// NewCheck tells whether things can be reserved.
+func NewCheck(c *session.Session) *cobra.Command {
+	f := &reserveFlags{dryRun: apply.DryRunClient, check: true}
+	cmd := &cobra.Command{
+		Use:   "check (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
+		Short: "Tell whether host names and addresses may be reserved",
+		Long: `
+			Tell whether host names, paths, wildcards and addresses may be reserved for a lease. Nothing is
+			written. Exit code 0 says that all may be, 4 that something is held by another owner, or that no
+			address is left. What another deployment of the same owner holds is named and does not count.
+
+			With --dns each host is looked up as well, for proof that it is the tenant's: a TXT
+			record _akash-challenge.HOST that holds the owner's address, or a CNAME of the host into the
+			provider's ingress domain. Exit code 3 says that a host is not proved.`,
+		Example: `
+			kubectl akash-net check -f shop.yaml
+
+			kubectl akash-net check shop.example.com --lease akash1…/8438017/1/1/akash1…
+
+			# Does the tenant own the domain? A public name server is asked
+			kubectl akash-net check -f shop.yaml --dns --resolver 9.9.9.9`,
+		RunE: func(cmd *cobra.Command, args []string) error { return reserve(cmd.Context(), c, f, args) },
+	}
+	f.add(cmd)
+	f.proof.add(cmd, flagDNS, "Tell also whether DNS proves that the hosts are the tenant's")
+	return cmd
+}
+
+// named takes the arguments apart: hosts, with their paths, and addresses, which --address names too.
+func (f *reserveFlags) named(args []string) (hosts []string, err error) {
+	things, err := flags.ParseThings(args, thing.Host, thing.Address)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range f.addresses {
+		f.addresses[i] = strings.TrimPrefix(strings.TrimPrefix(a, "address/"), "ip/")
+	}
+	for _, t := range things {
+		if t.Kind == thing.Address {
+			f.addresses = append(f.addresses, t.Name())
+		} else {
+			hosts = append(hosts, t.Name())
+		}
+	}
+	return hosts, nil
+}
+
+func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []string) error {
+	args, err := f.named(args)
+	if err != nil {
+		return err
+	}
+	named := len(args) > 0 || len(f.addresses) > 0
+	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency), f.proof.check()} {
+		if check != nil {
+			return check
+		}
+	}
+	files := len(f.input.Files) > 0 || f.input.FromCluster
+	switch {
+	case named && files:
+		return usage.Errorf("hosts and addresses are named as arguments or in files, not both")
+	case !named && !files && f.input.Lease == "":
+		return usage.Errorf("name hosts, or use one of -f, --from-cluster and --address")
+	case !files && f.input.Lease == "":
+		return usage.Errorf("--lease names the lease to reserve for")
+	case f.expires < 0:
+		return usage.Errorf("--expires must not be negative")
+	}
+	cluster, cfg, err := c.Open(ctx, f.concurrency)
+	if err != nil {
+		return err
+	}
+	requests, kinds, err := f.requests(ctx, c, cluster, cfg, args, files)
+	if err != nil {
+		return err
+	}
+	prove, err := f.proof.prove(cfg)
+	if err != nil {
+		return err
+	}
+	events := console.NewEvents(&c.Console, f.output, f.dryRun)
+	if f.check {
+		events = console.NewEvents(&c.Console, f.output, "")
+		events.Check = true
+	}
+	c.Leases = len(requests)
+	return apply.New(cluster, apply.Options{
+		Config: cfg, DryRun: f.dryRun, Operators: f.operators, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check,
+		Prove: prove, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
+	}).Reserve(ctx, requests, kinds...)
+}
+
+// requests are what the files or the arguments ask for, with the kinds of object that definitions are
+// rendered to.
+func (f *reserveFlags) requests(ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, args []string, files bool) ([]state.Request, [][]kinds.Kind, error) {
+	if !files {
+		id, err := flags.NamedLease(ctx, c, cluster, cfg, "--lease", f.input.Lease)
+		if err != nil {
+			return nil, nil, err
+		}
+		request, problems := state.NamedRequest(*id, args, f.addresses, f.endpoint, cfg)
+		if problems.Failed() {
+			return nil, nil, problems
+		}
+		return []state.Request{request}, nil, nil
+	}
+	in, err := f.input.ToOptions(&c.Console)
+	if err != nil {
+		return nil, nil, err
+	}
+	defs, err := in.Collect(ctx, &c.Console, cluster, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	var requests []state.Request
+	var kinds [][]kinds.Kind
+	var problems lease.Problems
+	for _, def := range defs {
+		c.Warn(lease.Warnings(def))
+		request, found := state.NewRequest(def, cfg)
+		requests, problems = append(requests, request), append(problems, found...)
+		kinds = append(kinds, render.Kinds(def, cfg))
+	}
+	if problems.Failed() {
+		return nil, nil, problems
+	}
+	return requests, kinds, nil
+}

@@ -1,0 +1,139 @@
+package change
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
+)
+
+// transferFlags are the flags of transfer as they are typed.
+type transferFlags struct {
+	input         flags.Input
+	to            string
+	target        string
+	output        string
+	dryRun        string
+	operators     string
+	assumeServing bool
+	wait          bool
+	timeout       time.Duration
+	concurrency   int
+	assumeCrashed bool
+	// ignoreMissing leaves out what nobody holds.
+	ignoreMissing bool
+}
+
+// NewTransfer hands host names and addresses to another lease.
+func NewTransfer(c *session.Session) *cobra.Command {
+	f := &transferFlags{}
+	cmd := &cobra.Command{
+		Use:   "transfer (HOST|ADDRESS|ENDPOINT)... --to LEASE [-f FILE]",
+		Short: "Hand host names and addresses to another lease of the same owner",
+		Long: `
+			Hand host names and addresses from whatever deployments of an owner hold them to a lease of the
+			same owner: all of them, or none. At no moment could anybody else take them. On the Gateway API the
+			old route stays until a controller has accepted the new one.
+
+			What the lease was last applied with says how it serves them: the ledger keeps that definition, and
+			its routes are written at once, with all their options. So is what the lease has asked for otherwise
+			and was withheld. Other things are routed by its next apply, or by this command when -f gives another
+			definition, which is then applied as a whole; until then the old routes serve.`,
+		Example: `
+			kubectl akash-net transfer blue.example.com --to akash1…/8438020/1/1/akash1…`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return usage.Errorf("name the hosts or addresses to transfer")
+			case f.to == "":
+				return usage.Errorf("--to is missing: the lease that is to hold them")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			things, err := flags.ParseThings(args, thing.Host, thing.Address, thing.Endpoint)
+			if err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), c, things)
+		},
+		ValidArgsFunction: flags.CompleteThings(c, thing.Host, thing.Address),
+	}
+	cmd.Flags().StringVar(&f.to, "to", "", "OWNER/DSEQ/GSEQ[/OSEQ[/PROVIDER]]: the lease that is to hold them; in full where the cluster does not know it")
+	_ = cmd.RegisterFlagCompletionFunc("to", flags.CompleteThings(c, thing.Lease))
+	cmd.Flags().StringSliceVarP(&f.input.Files, "filename", "f", nil, "The definition of that lease, to apply with the transfer")
+	flags.AddTarget(cmd, &f.target)
+	addDryRun(cmd, &f.dryRun)
+	addOutput(cmd, &f.output)
+	addOperators(cmd, &f.operators)
+	addAssumeServing(cmd, &f.assumeServing)
+	addWait(cmd, &f.wait, &f.timeout, "for the new routes to serve, where the old ones stay until then")
+	addConcurrency(cmd, &f.concurrency)
+	addAssumeCrashed(cmd, &f.assumeCrashed)
+	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
+	return cmd
+}
+
+func (f *transferFlags) run(ctx context.Context, c *session.Session, things []thing.Thing) error {
+	for _, check := range []error{checkDryRun(&f.dryRun), flags.CheckTarget(f.target), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
+		if check != nil {
+			return check
+		}
+	}
+	if !f.wait {
+		f.timeout = 0
+	}
+	names, err := whole(things, "transfer")
+	if err != nil {
+		return err
+	}
+	if _, err := lease.ParseGroup(flags.LeaseArgument(f.to)); err != nil {
+		return usage.Errorf("--to: %w", err)
+	}
+	cluster, cfg, err := c.Open(ctx, f.concurrency)
+	if err != nil {
+		return err
+	}
+	to, err := flags.NamedLease(ctx, c, cluster, cfg, "--to", f.to)
+	if err != nil {
+		return err
+	}
+	f.input.Lease = to.String()
+	if f.target != "" {
+		cfg.Target = f.target
+	}
+	var def *lease.Definition
+	if len(f.input.Files) > 0 {
+		in, err := f.input.ToOptions(&c.Console)
+		if err != nil {
+			return err
+		}
+		defs, err := in.Collect(ctx, &c.Console, cluster, cfg)
+		if err != nil {
+			return err
+		}
+		if len(defs) != 1 || defs[0].Lease != *to {
+			return lease.Problems{{Message: "-f must hold the definition of the lease that --to names, and no other"}}
+		}
+		def = defs[0]
+	}
+	events := console.NewEvents(&c.Console, f.output, f.dryRun)
+	c.Leases = 1
+	watch := watchMissing(events.Report)
+	err = apply.New(cluster, apply.Options{
+		Config: cfg, DryRun: f.dryRun, Prune: true, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: watch.event, Progress: events.Progress,
+	}).Transfer(ctx, *to, names, def)
+	if err != nil || f.ignoreMissing {
+		return err
+	}
+	return flags.MissingThings(things, watch.notFound, "%s is held by nobody")
+}

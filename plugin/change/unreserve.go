@@ -1,0 +1,93 @@
+package change
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/reservation"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+)
+
+// unreserveFlags are the flags of unreserve as they are typed.
+type unreserveFlags struct {
+	orders        []string
+	output        string
+	dryRun        string
+	ignoreMissing bool
+}
+
+// NewUnreserve gives up what orders have reserved.
+func NewUnreserve(c *session.Session) *cobra.Command {
+	f := &unreserveFlags{}
+	cmd := &cobra.Command{
+		Use:   "unreserve --order ORDER[,ORDER...]",
+		Short: "Give up what \"reserve --order\" holds",
+		Long: `
+			Give up what orders have reserved: bids that were lost. Each is deleted as it was read; what has
+			changed meanwhile is read again. The reservation of a lease is given up too, while what the lease
+			runs stays and counts by what its pods request.
+
+			Exit code 1 tells that an order has reserved nothing; with --ignore-not-found that is no error.`,
+		Example: `
+			kubectl akash-net unreserve --order akash1…/8438017/1/1
+
+			# Several
+			kubectl akash-net unreserve --order akash1…/8438017/1/1,akash1…/8438018/1/1`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return unreserve(cmd.Context(), c, f) },
+	}
+	cmd.Flags().StringSliceVar(&f.orders, "order", nil, "OWNER/DSEQ/GSEQ/OSEQ: an order that gives up what it has reserved; may be given several times")
+	_ = cmd.RegisterFlagCompletionFunc("order", flags.CompleteOrders(c))
+	addDryRun(cmd, &f.dryRun)
+	addOutput(cmd, &f.output)
+	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
+	return cmd
+}
+
+func unreserve(ctx context.Context, c *session.Session, f *unreserveFlags) error {
+	for _, check := range []error{checkDryRun(&f.dryRun), checkOutput(f.output)} {
+		if check != nil {
+			return check
+		}
+	}
+	var orders []lease.Order
+	for _, text := range f.orders {
+		order, err := parseOrder(&c.Console, text, "--order: ")
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(orders, order) {
+			orders = append(orders, order)
+		}
+	}
+	if len(orders) == 0 {
+		return usage.Errorf("must specify --order")
+	}
+	to, cfg, err := c.Open(ctx, session.Requests)
+	if err != nil {
+		return err
+	}
+	told, from := newOrderEvents(&c.Console, f.output, f.dryRun), reservation.New(to.DryRun(f.dryRun), cfg)
+	var missing []string
+	for _, order := range orders {
+		found, err := from.Unreserve(ctx, order)
+		switch {
+		case err != nil:
+			return err
+		case found:
+			told.tell(order, apply.Released, "")
+		default:
+			missing = append(missing, "order "+order.String()+" has reserved nothing")
+		}
+	}
+	if len(missing) > 0 && !f.ignoreMissing {
+		return &flags.MissingError{What: missing}
+	}
+	return nil
+}

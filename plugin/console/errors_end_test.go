@@ -1,0 +1,136 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// What an interrupt has left undone is said in numbers, unless it ended the command before any lease.
+func TestInterruptCountsLeases(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{apply.Failures{fmt.Errorf("lease 1: %w", ctx.Err()), fmt.Errorf("lease 2: %w", ctx.Err()), errors.New("lease 3")}, "It ended the work on 2 of 12 leases; 9 were done.\n"},
+		{apply.Failures{fmt.Errorf("lease 1: %w", ctx.Err())}, "It ended the work on 1 of 12 leases; 11 were done.\n"},
+		{fmt.Errorf("the claims: %w", ctx.Err()), ""},
+	} {
+		var out bytes.Buffer
+		command := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 12}
+		command.End(ctx, c.err)
+		if text := out.String(); !strings.Contains(text, c.want) || strings.Contains(text, "It ended") != (c.want != "") {
+			t.Errorf("%v: want %q, got\n%s", c.err, c.want, text)
+		}
+	}
+}
+
+// A command says that it was interrupted, and not that its context was. What else went wrong, and what became of each lease, is
+// said.
+func TestInterruptIsNoError(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		err    error
+		writes bool
+		want   string
+	}{
+		{ctx.Err(), false, "Interrupted.\n"},
+		{fmt.Errorf("Get https://cluster: %w", ctx.Err()), false, "Interrupted.\n"},
+		{&DiffError{Err: ctx.Err()}, false, "Interrupted.\n"},
+		{ctx.Err(), true, "Interrupted. The same command, run again, finishes the work.\n"},
+		{errors.Join(ctx.Err(), errors.New("the hold stays")), true, "Error: context canceled\nthe hold stays\nInterrupted. The same command, run again, finishes the work.\n"},
+		{errors.New("forbidden"), false, "Error: forbidden\nInterrupted.\n"},
+		{apply.Failures{ofLease(1, ctx.Err())}, false, "Interrupted.\nIt ended the work on 1 of 2 leases; 1 were done.\n"},
+	} {
+		var out bytes.Buffer
+		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 2, keepsNothing: !tt.writes}
+		if code := c.End(ctx, tt.err); code != exitInterrupted || out.String() != tt.want {
+			t.Errorf("%v: exit code %d, and\n%swant\n%s", tt.err, code, out.String(), tt.want)
+		}
+	}
+}
+
+// An interrupt is said once, of however many leases, and has the exit code of the interrupt.
+func TestInterruptIsOneError(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var out bytes.Buffer
+	c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true}
+	failures := apply.Failures{errors.New("another error")}
+	for i := range 9 {
+		failures = append(failures, fmt.Errorf("lease %d: %w", i, context.Canceled))
+	}
+	code := c.End(ctx, failures)
+	if text := out.String(); code != exitInterrupted || strings.Contains(text, "context canceled") || !strings.Contains(text, "another error") || !strings.Contains(text, "ended the work on 9 leases") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+}
+
+// ofLease is an error of one of many leases.
+func ofLease(dseq uint64, err error, done ...string) error {
+	return &apply.LeaseError{Lease: lease.Group{Owner: "akash1owner", DSeq: dseq, GSeq: 1}, Err: err, Done: done}
+}
+
+// A server that went away is one error, of however many leases and steps, with all that had been done.
+func TestServerAwayIsOneError(t *testing.T) {
+	away := func(unchanged bool) error {
+		return &cluster.AwayError{Host: "https://cluster", After: 30e9, Err: errors.New("connection refused"), Unchanged: unchanged}
+	}
+	failures := apply.Failures{ofLease(1, away(true)), ofLease(2, away(false), "host/a.example.com claimed"), ofLease(3, away(false), "host/b.example.com claimed")}
+	failures = append(failures, ofLease(2, away(false), "host/a.example.com claimed")) // the next step of that lease
+	for dseq := range uint64(197) {
+		failures = append(failures, ofLease(dseq+4, away(false)))
+	}
+	var out bytes.Buffer
+	c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 210}
+	code := c.End(t.Context(), failures)
+	want := `Error: the API server at https://cluster has stopped answering, for 30s now: connection refused
+Done until then, and kept: host/a.example.com claimed, host/b.example.com claimed.
+The same command, run again, finishes the work.
+It ended the work on 200 of 210 leases; 10 were done.
+`
+	if out.String() != want || code != exitFailed {
+		t.Errorf("exit code %d, and\n%swant\n%s", code, out.String(), want)
+	}
+
+	out.Reset()
+	c.keepsNothing = true // a dry run
+	c.End(t.Context(), failures)
+	if text := out.String(); strings.Contains(text, "kept") || strings.Contains(text, "run again") || !strings.Contains(text, "Nothing was changed.") {
+		t.Errorf("a dry run says\n%s", text)
+	}
+}
+
+// Each failure names its lease where there are several. What could not be taken back is said of each lease,
+// whatever ended the work.
+func TestFailuresNameTheirLeases(t *testing.T) {
+	half := func(dseq uint64) error {
+		return &apply.HalfError{Lease: lease.ID{Owner: "akash1owner", DSeq: dseq, GSeq: 1}, Why: context.Canceled, Left: fmt.Errorf("host %d.example.com could not be given back", dseq)}
+	}
+	failures := apply.Failures{ofLease(1, errors.New("forbidden")), ofLease(2, half(2)), ofLease(3, half(3))}
+	for leases, want := range map[int][]string{
+		1: {"Error: forbidden\n"},
+		3: {"Error: lease akash1owner/1/1: forbidden\n", "host 2.example.com could not be", "release akash1owner/2/1", "host 3.example.com could not be"},
+	} {
+		var out bytes.Buffer
+		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: leases}
+		c.End(t.Context(), failures[:leases])
+		for _, text := range want {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("of %d leases: no %q in\n%s", leases, text, out.String())
+			}
+		}
+	}
+}

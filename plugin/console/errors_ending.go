@@ -1,0 +1,108 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+)
+
+// ending is the one error that an interrupt, or a server that went away, is to all leases on which it has
+// ended the work.
+type ending struct {
+	err error
+	// works is on how many leases it ended the work, failed how many leases are not done, for whatever reason.
+	works, failed int
+	// done is what the work had changed until then; unchanged is true where nothing was sent.
+	done      []string
+	unchanged bool
+}
+
+// endingOf finds the ending among the errors of leases, and leaves the others.
+func endingOf(failures apply.Failures) (rest []error, end ending) {
+	end.unchanged = true
+	ended, failed := map[any]bool{}, map[any]bool{}
+	for i, err := range failures {
+		var of *apply.LeaseError
+		key := any(i)
+		if errors.As(err, &of) {
+			key = of.Lease
+		}
+		failed[key] = true
+		switch {
+		case !isEnding(err):
+			rest = append(rest, err)
+		case !ended[key]: // a later step of the lease fails for the same reason
+			ended[key] = true
+			end.add(err, of)
+		}
+	}
+	end.works, end.failed = len(ended), len(failed)
+	return rest, end
+}
+
+// isEnding is true for an error that says nothing of its lease. What could not be taken back is said of each.
+func isEnding(err error) bool {
+	_, ok := errors.AsType[*apply.HalfError](err)
+	return (errors.Is(err, context.Canceled) || cluster.IsAway(err)) && !ok
+}
+
+// isInterrupt is true for an error that says no more than that the command was interrupted.
+func isInterrupt(err error) bool {
+	several, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](err)
+	return errors.Is(err, context.Canceled) && (!ok || len(several.Unwrap()) == 1)
+}
+
+func (e *ending) add(err error, of *apply.LeaseError) {
+	if of != nil {
+		e.done, err = append(e.done, of.Done...), of.Err
+	}
+	away := (*cluster.AwayError)(nil)
+	isAway := errors.As(err, &away)
+	e.unchanged = e.unchanged && isAway && away.Unchanged
+	if e.err == nil || isAway && !cluster.IsAway(e.err) {
+		e.err = err
+	}
+}
+
+// printWorks says on how many leases the work was ended. Each is true where leases failed each for itself.
+func (c *Console) printWorks(end ending, each bool) {
+	switch {
+	case end.works > 0 && each && c.Leases > 1:
+		fmt.Fprintf(c.ErrOut, "It ended the work on %d of %s; %d were done.\n", end.works, terminal.Count(c.Leases, "lease"), max(c.Leases-end.failed, 0))
+	case end.works > 1:
+		fmt.Fprintf(c.ErrOut, "It ended the work on %s.\n", terminal.Count(end.works, "lease"))
+	}
+}
+
+// printEnding writes the error. Of a server that went away it says what had been done, and how to go on.
+func (c *Console) printEnding(end ending) int {
+	const shown = 10
+	if !cluster.IsAway(end.err) {
+		return c.print(end.err)
+	}
+	fmt.Fprintf(c.ErrOut, "Error: %v\n", end.err)
+	if c.keepsNothing {
+		end.done, end.unchanged = nil, true
+	}
+	if len(end.done) > 0 {
+		fmt.Fprintf(c.ErrOut, "Done until then, and kept: %s", strings.Join(end.done[:min(len(end.done), shown)], ", "))
+		if more := len(end.done) - shown; more > 0 {
+			fmt.Fprintf(c.ErrOut, " and %d more", more)
+		}
+		fmt.Fprintln(c.ErrOut, ".")
+	}
+	if end.unchanged && len(end.done) == 0 {
+		fmt.Fprintln(c.ErrOut, "Nothing was changed.")
+		return exitFailed
+	}
+	fmt.Fprintln(c.ErrOut, "The same command, run again, finishes the work.")
+	return exitFailed
+}

@@ -1,0 +1,51 @@
+package console
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+)
+
+// A run that could not finish, or not take back, what it had begun ends with exit code 1, whatever the
+// reason, and says what there is and how to go on.
+func TestUnfinishedRuns(t *testing.T) {
+	held := &apply.HeldError{Held: []apply.HeldThing{{Kind: "host", Thing: "b.example.com"}}}
+	var done []string
+	for range 12 {
+		done = append(done, "host/a.example.com claimed")
+	}
+	tests := map[string]struct {
+		err  error
+		code int
+		want []string
+	}{
+		"held": {held, exitHeld, []string{"Nothing was changed"}},
+		"held, and not all given back": {&apply.HalfError{Why: held, Left: errors.New("host a.example.com could not be given back: forbidden")}, exitFailed,
+			[]string{"b.example.com is held by", "could not be given back: forbidden", "The same command, run again", "release"}},
+		"the server is away": {&apply.LeaseError{Err: &cluster.AwayError{Host: "https://cluster", After: 30e9, Err: errors.New("connection refused")}, Done: done}, exitFailed,
+			[]string{"https://cluster has stopped answering, for 30s now: connection refused", "kept: host/a.example.com claimed, ", " and 2 more.", "The same command, run again, finishes the work"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true}
+			if code := c.End(t.Context(), tt.err); code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("no %q in:\n%s", want, out.String())
+				}
+			}
+			if tt.code == exitFailed && strings.Contains(out.String(), "Nothing was changed") {
+				t.Errorf("it claims that nothing was changed:\n%s", out.String())
+			}
+		})
+	}
+}

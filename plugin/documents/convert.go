@@ -1,0 +1,106 @@
+package documents
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+)
+
+// NewConvert turns an SDL or a manifest into a lease definition.
+func NewConvert(c *session.Session) *cobra.Command {
+	var in flags.Input
+	var output string
+	var workloads, showSecrets bool
+	cmd := &cobra.Command{
+		Use:   "convert -f FILE [--lease LEASE]",
+		Short: "Turn an SDL or a manifest into a lease definition",
+		Long: `
+			Turn an Akash SDL, a manifest (as JSON or as an object of kind Manifest) or a lease definition
+			into lease definitions. Of an SDL's groups the one with the lease's gseq is taken. With --workloads they
+			say what the leases run too.`,
+		Example: `
+			# An SDL, as the lease that was made of it
+			kubectl akash-net convert -f deploy.yaml --lease akash1…/8438017/1/1/akash1…
+
+			# All leases that Akash's provider has in the cluster
+			kubectl akash-net convert --from-cluster`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := in.ToOptions(&c.Console)
+			if err != nil {
+				return err
+			}
+			if output != "yaml" && output != "json" {
+				return usage.Errorf("--output must be 'yaml' or 'json', not %q", output)
+			}
+			if showSecrets && !workloads {
+				return usage.Errorf("--show-secrets goes with --workloads")
+			}
+			o.Workloads = workloads
+			return convert(cmd.Context(), c, o, output, showSecrets)
+		},
+	}
+	in.Add(cmd)
+	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "One of 'yaml' or 'json'")
+	flags.Complete(cmd, "output", "json", "yaml")
+	cmd.Flags().BoolVar(&workloads, "workloads", false, "Write what the leases run too")
+	addShowSecrets(cmd, &showSecrets)
+	return c.SetScope(cmd, session.Scope{Offline: func() bool { return !in.FromCluster }})
+}
+
+func convert(ctx context.Context, c *session.Session, o *flags.Inputs, output string, secrets bool) error {
+	var cluster *cluster.Cluster
+	if o.FromCluster {
+		var err error
+		if cluster, err = c.Connect(1); err != nil {
+			return err
+		}
+	}
+	cfg, err := c.Configuration(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	defs, err := o.Collect(ctx, &c.Console, cluster, cfg)
+	if err != nil {
+		return err
+	}
+	for _, def := range defs {
+		c.Warn(lease.Warnings(def))
+		if !secrets {
+			c.Warn(leftPasswords(def))
+		}
+	}
+	encode := input.Encode
+	if secrets {
+		encode = input.EncodeSecrets
+	}
+	var out bytes.Buffer
+	if err := printing.Definitions(&out, defs, encode, output); err != nil {
+		return err
+	}
+	_, err = out.WriteTo(c.Out)
+	return err
+}
+
+// leftPasswords names the passwords that are not written.
+func leftPasswords(def *lease.Definition) lease.Problems {
+	var left lease.Problems
+	if def.Workloads == nil {
+		return nil
+	}
+	for _, w := range def.Workloads.Services {
+		if w.Credentials != nil && w.Credentials.Password != "" {
+			left.Warn(w.Credentials.At, "the password of service %q's registry is left out: --show-secrets writes it", w.Name)
+		}
+	}
+	return left
+}

@@ -1,0 +1,133 @@
+package documents
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+)
+
+// resourceListOnStdin is true when standard input is read and holds a ResourceList, as KRM
+// functions get it. What was looked at is still there to be read.
+func resourceListOnStdin(c *console.Console, files []string) bool {
+	if len(files) > 1 || len(files) == 1 && files[0] != "-" || len(files) == 0 && terminal.IsTerminal(c.Stdin) {
+		return false
+	}
+	in := bufio.NewReaderSize(c.In, 1<<16)
+	c.In = in
+	head, _ := in.Peek(4096) // an error is for whoever reads
+	return bytes.Contains(head, []byte("ResourceList")) && bytes.Contains(head, []byte("config.kubernetes.io/v1"))
+}
+
+// readResourceList reads the ResourceList of a KRM function, all of it: the answer repeats it.
+func readResourceList(in io.Reader, list *kio.ByteReadWriter, limits config.Limits) ([]*kyaml.RNode, error) {
+	text, err := io.ReadAll(files.Bound(in, "-", limits.InputSize))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkResourceList(text, limits.InputSize); err != nil {
+		return nil, err
+	}
+	list.Reader = bytes.NewReader(text)
+	items, err := readNodes(list.Read)
+	if err != nil {
+		return nil, lease.Problems{{At: lease.Place{File: "-"}, Message: err.Error()}}
+	}
+	return items, nil
+}
+
+// readNodes guards against panics of the YAML library: an input must never end the program.
+func readNodes(read func() ([]*kyaml.RNode, error)) (nodes []*kyaml.RNode, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			nodes, err = nil, fmt.Errorf("the objects cannot be read: %v", r)
+		}
+	}()
+	return read()
+}
+
+// checkResourceList judges what the library that reads it takes for granted: that objects are objects.
+func checkResourceList(text []byte, size int64) error {
+	var problems lease.Problems
+	for doc, err := range documents(text, size) {
+		if err != nil {
+			return err
+		}
+		checkResources(doc.Root())
+		problems = append(problems, doc.Problems.Errors()...)
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	return nil
+}
+
+func documents(text []byte, size int64) func(func(*document.Document, error) bool) {
+	return func(yield func(*document.Document, error) bool) {
+		for text, err := range document.Texts(bytes.NewReader(text), "-", size) {
+			if found, ok := errors.AsType[lease.Problems](err); ok {
+				yield(nil, found)
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for doc := range text.Documents() {
+				if !yield(doc, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func checkResources(c document.Cursor) {
+	root := c.AnyMapping()
+	if !root.Present() {
+		return
+	}
+	root.Get("metadata").AnyMapping()
+	if given := root.Get("functionConfig"); !given.IsNull() {
+		checkResource(given)
+	}
+	for item := range root.Get("items").List() {
+		if item.IsNull() {
+			item.Errorf("expected an object, found nothing")
+			continue
+		}
+		checkResource(item)
+	}
+	for item := range root.Get("results").List() {
+		item.AnyMapping()
+	}
+}
+
+// checkResource judges what every object has.
+func checkResource(c document.Cursor) {
+	o := c.AnyMapping()
+	if !o.Present() {
+		return
+	}
+	o.Get("apiVersion").Word()
+	o.Get("kind").Word()
+	metadata := o.Get("metadata").AnyMapping()
+	metadata.Get("name").Word()
+	metadata.Get("namespace").Word()
+	for _, key := range []string{"labels", "annotations"} {
+		for _, value := range metadata.Get(key).AnyMapping().Entries() {
+			value.Word()
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package documents
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// readLedger reads the claims, Services and pools in the files of a folder: a Git repository, or what kubectl
+// get -o yaml wrote, is a ledger too.
+func readLedger(ctx context.Context, folder string, limits config.Limits) (*apply.Known, error) {
+	var found addressLedger
+	if err := files.OfFolder(ctx, folder, limits, false, found.add); err != nil {
+		return nil, err
+	}
+	return &apply.Known{Addresses: state.NewAddresses(found.claims, found.uses), Pools: found.pools}, nil
+}
+
+// addressLedger collects what addresses are decided by: claims, Services that use addresses, and pools.
+type addressLedger struct {
+	claims []*state.Claim
+	uses   []state.Use
+	pools  []state.PoolObject
+}
+
+func (l *addressLedger) add(o *unstructured.Unstructured) {
+	switch o.GetAPIVersion() + "/" + o.GetKind() {
+	case "coordination.k8s.io/v1/Lease":
+		meta := metav1.ObjectMeta{
+			Name: o.GetName(), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
+			UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), CreationTimestamp: o.GetCreationTimestamp(),
+		}
+		if claim, ok := state.ReadClaim(&meta); ok { // what carries the mark of a command is not free, whether that has ended or not
+			l.claims = append(l.claims, &claim)
+		}
+	case "v1/Service":
+		l.uses = append(l.uses, state.ServiceUses(o)...)
+	case "metallb.io/v1beta1/IPAddressPool":
+		l.pools = append(l.pools, state.PoolObjectOf(o))
+	}
+}
+
+// ledgerIn is the ledger among the items of a ResourceList.
+func ledgerIn(nodes []*kyaml.RNode) (*addressLedger, error) {
+	found := &addressLedger{}
+	for _, n := range nodes {
+		objects, err := objectsOf(n)
+		if err != nil {
+			return nil, lease.Problems{{At: lease.Place{File: "-"}, Message: err.Error()}}
+		}
+		for i := range objects {
+			found.add(&objects[i])
+		}
+	}
+	return found, nil
+}
+
+// objectsOf is the object, or the items of the List that kubectl get -o yaml writes.
+func objectsOf(n *kyaml.RNode) ([]unstructured.Unstructured, error) {
+	m, err := n.Map()
+	if err != nil {
+		return nil, err
+	}
+	o := unstructured.Unstructured{Object: m}
+	if !o.IsList() {
+		return []unstructured.Unstructured{o}, nil
+	}
+	list, err := o.ToList()
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}

@@ -1,0 +1,299 @@
+// Package documents has the commands that turn files into files: render, convert, and render as a KRM function.
+package documents
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// renderFlags are the flags of render as they are typed.
+type renderFlags struct {
+	input      flags.Input
+	target     string
+	output     string
+	ledger     string
+	allowEmpty bool
+	// withNamespace prints each lease's namespace before its objects.
+	withNamespace bool
+	workloads     flags.Workloads
+	// pools prints the pools of addresses in place of the objects of leases.
+	pools bool
+}
+
+// renderOptions are what render works by.
+type renderOptions struct {
+	renderFlags
+	input *flags.Inputs
+}
+
+// NewRender prints the objects that leases need.
+func NewRender(c *session.Session) *cobra.Command {
+	f := &renderFlags{}
+	cmd := &cobra.Command{
+		Use:   "render (-f FILE [--lease LEASE] | pools [-f FILE])",
+		Short: "Print the objects that a lease needs",
+		Long: `
+			Print the objects that give leases their host names and addresses. The same input gives the same
+			bytes: no cluster and no clock is looked at. Nothing is printed when anything is wrong.
+
+			An IP endpoint needs an address: from the definition, or with --ledger from the cluster or from a
+			folder of YAML files, which give a lease the address that it has, or propose a free one. What is
+			printed claims nothing; "apply" does.
+
+			A lease's namespace is not among its objects either: Akash's provider makes it, or "apply" does. Where
+			neither does, --with-namespace prints it before them.
+
+			MetalLB's pools belong to all leases, so they are not among a lease's objects: whoever deletes one
+			tenant's objects must not take away everybody's addresses. "render pools" prints them: those of all
+			of ip.ranges, or with --filename those that the leases need. An address never moves between pools: when
+			ranges have been widened, or the mode has changed, --ledger tells which pools there are, and what is
+			printed is what apply leaves beside them. Without it each range is printed whole.
+
+			With a ResourceList on standard input it is a KRM function: lease definitions among the items
+			are joined by their objects, functionConfig may be the provider's configuration, and claims among
+			the items are the ledger.`,
+		Example: `
+			# The objects of an SDL and the lease's namespace, for kubectl
+			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… --with-namespace | kubectl apply --server-side -f -
+
+			# All that a lease is, its Deployments and Services too
+			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… --workloads --show-secrets
+
+			# All leases of a folder, for the Gateway API
+			kubectl akash-net render -R -f leases/ --target httproute
+
+			# MetalLB's pools, which all leases share
+			kubectl akash-net render pools --config provider.yaml | kubectl apply --server-side -f -`,
+		ValidArgs: []string{poolsArgument},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args) == 1 && args[0] == poolsArgument {
+				return nil
+			}
+			return usage.Errorf("render takes files with -f, and %q as its only argument, not %q", poolsArgument, strings.Join(args, " "))
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.pools = len(args) == 1; f.pools && f.withNamespace {
+				return usage.Errorf("--with-namespace goes with the objects of leases, not with %q", poolsArgument)
+			}
+			if f.pools && f.workloads.Given() {
+				return usage.Errorf("--workloads goes with the objects of leases, not with %q", poolsArgument)
+			}
+			if f.pools && len(f.input.Files) == 0 && !f.input.FromCluster {
+				return renderRangePools(cmd.Context(), c, f)
+			}
+			if !f.pools && resourceListOnStdin(&c.Console, f.input.Files) {
+				if f.withNamespace {
+					return usage.Errorf("--with-namespace is not for a KRM function")
+				}
+				return function(cmd.Context(), c, f)
+			}
+			o, err := f.toOptions(c)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), c)
+		},
+	}
+	f.input.Add(cmd)
+	f.workloads.Add(cmd, "Print")
+	addShowSecrets(cmd, &f.workloads.ShowSecrets)
+	flags.AddTarget(cmd, &f.target)
+	cmd.Flags().StringVarP(&f.output, "output", "o", emit.YAML, "One of 'yaml', 'json' or 'kyaml'")
+	flags.Complete(cmd, "output", emit.YAML, emit.JSON, emit.KYAML)
+	cmd.Flags().StringVar(&f.ledger, "ledger", "", "Where addresses come from: 'cluster', or a folder with the cluster's objects as YAML")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, when the leases need no object")
+	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false, "Print the leases' namespaces too, each before the objects of its lease")
+	return c.SetScope(cmd, session.Scope{Offline: func() bool { return f.ledger != flags.LedgerCluster && !f.input.FromCluster }})
+}
+
+func (f *renderFlags) toOptions(c *session.Session) (*renderOptions, error) {
+	in, err := f.input.ToOptions(&c.Console)
+	if err == nil {
+		err = f.checkOutput()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &renderOptions{renderFlags: *f, input: in}, flags.CheckTarget(f.target)
+}
+
+func (f *renderFlags) checkOutput() error {
+	switch f.output {
+	case emit.YAML, emit.JSON, emit.KYAML:
+		return nil
+	}
+	return usage.Errorf("--output must be 'yaml', 'json' or 'kyaml', not %q", f.output)
+}
+
+// run renders to a spool and copies it when nothing was wrong: an error leaves no bytes behind.
+func (o *renderOptions) run(ctx context.Context, c *session.Session) error {
+	r, err := o.renderer(ctx, c)
+	if err != nil {
+		return err
+	}
+	return o.emitAll(&c.Console, func(emit func([]render.Object) error) error {
+		return o.renderLeases(ctx, c, r, emit)
+	})
+}
+
+// renderLeases hands over the objects of each lease, or the pools that all of them need.
+func (o *renderOptions) renderLeases(ctx context.Context, c *session.Session, r *renderer, emit func([]render.Object) error) error {
+	err := o.each(ctx, c, r, func(def *lease.Definition) error {
+		objects, err := r.lease(def)
+		if err != nil || len(r.problems) > 0 {
+			return err
+		}
+		if o.pools {
+			return nil
+		}
+		c.Warn(r.warnings(def))
+		if o.withNamespace && len(objects) > 0 && r.workloads == nil {
+			objects = slices.Insert(objects, 0, apply.NamespaceOf(def.Lease))
+		}
+		return emit(objects)
+	})
+	if err := joinProblems(err, r.problems); err != nil || !o.pools {
+		return err
+	}
+	pools, err := r.pools()
+	if err != nil {
+		return err
+	}
+	return emit(pools)
+}
+
+// emitAll prints what is emitted when nothing was wrong.
+func (f *renderFlags) emitAll(c *console.Console, do func(emit func([]render.Object) error) error) error {
+	spool := &spool{}
+	defer spool.close()
+	encoder, err := emit.NewEncoder(spool, f.output)
+	if err != nil {
+		return err
+	}
+	count := 0
+	err = do(func(objects []render.Object) error {
+		for _, object := range objects {
+			count++
+			if err := encoder.Encode(object.Config); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if count == 0 && !f.allowEmpty {
+		what := "objects"
+		if f.pools {
+			what = "pools"
+		}
+		return lease.Problems{{Message: "the input needs no " + what + "; whoever applies an empty output with pruning deletes everything (--allow-empty prints it all the same)"}}
+	}
+	if err := encoder.Close(); err != nil {
+		return err
+	}
+	return spool.copyTo(c.Out)
+}
+
+// each hands over one definition after the other, as it is read. Where addresses are picked all are
+// read first: what one asks for by name is not proposed to another.
+func (o *renderOptions) each(ctx context.Context, c *session.Session, r *renderer, do func(*lease.Definition) error) error {
+	if r.picker == nil {
+		return o.input.Read(ctx, &c.Console, r.cluster, r.cfg, 0, do)
+	}
+	var defs []*lease.Definition
+	err := o.input.Read(ctx, &c.Console, r.cluster, r.cfg, r.cfg.Limits.InputSize, func(def *lease.Definition) error {
+		defs = append(defs, def)
+		request, _ := state.NewRequest(def, r.cfg) // its problems are found when it is rendered
+		r.picker.Name(request)
+		return nil
+	})
+	for _, def := range defs {
+		if failed := do(def); failed != nil {
+			return failed
+		}
+	}
+	return err
+}
+
+func (o *renderOptions) renderer(ctx context.Context, c *session.Session) (*renderer, error) {
+	var cluster *cluster.Cluster
+	if o.ledger == flags.LedgerCluster || o.input.FromCluster {
+		var err error
+		if cluster, err = c.Connect(8); err != nil {
+			return nil, err
+		}
+	}
+	r := newRenderer(nil)
+	r.cluster = cluster
+	configuredBy := cluster
+	if o.ledger != flags.LedgerCluster {
+		configuredBy = nil
+	}
+	var err error
+	if r.cfg, err = c.Configuration(ctx, configuredBy); err != nil {
+		return nil, err
+	}
+	if o.target != "" {
+		r.cfg.Target = o.target
+	}
+	if !o.pools {
+		if r.workloads, err = o.workloads.Options(ctx, r.cfg); err != nil {
+			return nil, err
+		}
+		o.input.Workloads = r.workloads != nil
+	}
+	if r.known, err = o.known(ctx, cluster, r.cfg); err != nil {
+		return nil, err
+	}
+	if r.known != nil {
+		r.picker = state.NewPicker(r.known.Addresses)
+	}
+	return r, nil
+}
+
+// sortByPlace sorts problems by line, file by file.
+func sortByPlace(problems lease.Problems) lease.Problems {
+	rank := map[string]int{}
+	for _, p := range problems {
+		if _, known := rank[p.At.File]; !known {
+			rank[p.At.File] = len(rank)
+		}
+	}
+	slices.SortStableFunc(problems, func(a, b lease.Problem) int {
+		return cmp.Or(cmp.Compare(rank[a.At.File], rank[b.At.File]), cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
+	})
+	return problems
+}
+
+// joinProblems adds the problems of rendering to those of reading.
+func joinProblems(err error, problems lease.Problems) error {
+	if len(problems) == 0 {
+		return err
+	}
+	if read, ok := err.(lease.Problems); ok || err == nil { //nolint:errorlint // made by our own reader, never wrapped
+		return sortByPlace(append(read, problems...))
+	}
+	return fmt.Errorf("%w (and %d errors in the input)", err, len(problems))
+}
+
+func addShowSecrets(cmd *cobra.Command, into *bool) {
+	cmd.Flags().BoolVar(into, "show-secrets", false, "Print the passwords of registries; without it they are left out, and named on standard error")
+}

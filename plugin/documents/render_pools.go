@@ -1,0 +1,66 @@
+package documents
+
+import (
+	"context"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/render"
+)
+
+// poolsArgument is the argument of render that asks for MetalLB's pools.
+const poolsArgument = "pools"
+
+// renderRangePools prints the pools of all ranges of the configuration, whatever the leases. With a ledger
+// they are as apply leaves them beside the pools that it has.
+func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) error {
+	if err := f.checkOutput(); err != nil {
+		return err
+	}
+	var from *cluster.Cluster
+	if f.ledger == flags.LedgerCluster {
+		var err error
+		if from, err = c.Connect(8); err != nil {
+			return err
+		}
+	}
+	cfg, err := c.Configuration(ctx, from)
+	if err != nil {
+		return err
+	}
+	switch cfg.IP.Mode {
+	case config.ModeDedicated:
+		return usage.Errorf("with ip.mode dedicated each leased address has a pool of its own: name the leases with -f")
+	case config.ModePool:
+		return f.emitAll(&c.Console, func(func([]render.Object) error) error { return nil })
+	}
+	known, err := f.known(ctx, from, cfg)
+	if err != nil {
+		return err
+	}
+	return f.emitAll(&c.Console, func(emit func([]render.Object) error) error {
+		pools, err := render.RangePools(cfg)
+		if known != nil {
+			pools, err = apply.RangePoolsBeside(cfg, known)
+		}
+		if err != nil {
+			return err
+		}
+		return emit(pools)
+	})
+}
+
+// known is what the ledger that is named says of addresses and of pools; nil where none is.
+func (f *renderFlags) known(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig) (*apply.Known, error) {
+	switch f.ledger {
+	case "":
+		return nil, nil
+	case flags.LedgerCluster:
+		return apply.KnownOf(ctx, from, cfg.LedgerNamespace, f.pools)
+	}
+	return readLedger(ctx, f.ledger, cfg.Limits)
+}

@@ -1,0 +1,133 @@
+package show
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/state/diagnose"
+)
+
+// NewExplain tells who holds a thing, and whether it is live.
+func NewExplain(c *session.Session) *cobra.Command {
+	var output string
+	var ignoreMissing bool
+	cmd := &cobra.Command{
+		Use:   "explain (HOST|ADDRESS|ENDPOINT|LEASE|ORDER)...",
+		Short: "Tell who holds a thing, whether it is live, and if not why",
+		Long: `
+			Tell of host names, paths of them, addresses, IP endpoints and leases who holds them since when (the
+			API server's time), what routes to them, whether they are live, and if not why and what to do.
+
+			Of orders it tells what they have reserved, of which nodes, for a bid or a lease, until when, which
+			run is at work on it, and what of it the lease uses (which asks for the role akash-net-capacity).
+
+			Each is named as it is printed: host/shop.example.com, address/203.0.113.7, endpoint/public,
+			lease/OWNER/DSEQ/GSEQ, order/OWNER/DSEQ/GSEQ/OSEQ. The word before the slash may be left out, but of
+			an order, and a URL names its host. Exit code 1 tells that there is no such lease, endpoint or
+			address, or that an order has reserved nothing.`,
+		Example: `
+			kubectl akash-net explain shop.example.com
+
+			kubectl akash-net explain 203.0.113.7 akash1…/8438017/1
+
+			kubectl akash-net explain order/akash1…/8438017/1/1`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage.Errorf("name a host, an address, an IP endpoint (endpoint/NAME), a lease (OWNER/DSEQ/GSEQ), or an order (order/OWNER/DSEQ/GSEQ/OSEQ)")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "" && output != "json" && output != "yaml" {
+				return usage.Errorf("--output must be 'yaml' or 'json', not %q", output)
+			}
+			things, err := flags.ParseThings(args, thing.Host, thing.Address, thing.Endpoint, thing.Lease, thing.Order)
+			if err != nil {
+				return err
+			}
+			return explain(cmd.Context(), c, things, output, ignoreMissing)
+		},
+		ValidArgsFunction: completeExplained(c),
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'yaml' or 'json'")
+	flags.Complete(cmd, "output", "json", "yaml")
+	flags.AddIgnoreMissing(cmd, &ignoreMissing)
+	return cmd
+}
+
+// completeExplained offers what is held, and orders once the word before them is typed.
+func completeExplained(c *session.Session) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		prefix := string(thing.Order) + "/"
+		order, isOrder := strings.CutPrefix(toComplete, prefix)
+		if !isOrder {
+			return flags.CompleteThings(c, thing.Host, thing.Address, thing.Lease)(cmd, args, toComplete)
+		}
+		names, directive := flags.CompleteOrders(c)(cmd, args, order)
+		for i, name := range names {
+			names[i] = prefix + name
+		}
+		return names, directive
+	}
+}
+
+func explain(ctx context.Context, c *session.Session, things []thing.Thing, output string, ignoreMissing bool) error {
+	cluster, cfg, err := c.Open(ctx, 8)
+	if err != nil {
+		return err
+	}
+	explanations, err := apply.Explain(ctx, cluster, cfg, things)
+	if err != nil {
+		return err
+	}
+	if err := printExplanations(&c.Console, explanations, output); err != nil {
+		return err
+	}
+	var what []string
+	for _, x := range explanations {
+		if x.Missing && !ignoreMissing {
+			what = append(what, x.Summary)
+		}
+	}
+	if len(what) > 0 {
+		return &flags.MissingError{What: what}
+	}
+	return nil
+}
+
+func printExplanations(c *console.Console, explanations []diagnose.Explanation, output string) error {
+	switch output {
+	case "json":
+		return emit.WriteJSON(c.Out, explanations)
+	case "yaml":
+		return emit.WriteYAML(c.Out, explanations)
+	}
+	for i, x := range explanations {
+		if i > 0 {
+			fmt.Fprintln(c.People)
+		}
+		printExplanation(c, x)
+	}
+	return nil
+}
+
+func printExplanation(c *console.Console, x diagnose.Explanation) {
+	fmt.Fprintln(c.People, terminal.OneLine(x.Summary, terminal.MaxCell))
+	for _, f := range x.Facts {
+		fmt.Fprintf(c.People, "  %s\n", terminal.OneLine(f, terminal.MaxCell))
+	}
+	for _, n := range x.Next {
+		fmt.Fprintf(c.People, "  -> %s\n", terminal.OneLine(n, terminal.MaxCell))
+	}
+}

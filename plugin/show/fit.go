@@ -1,0 +1,185 @@
+package show
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/state/inventory/cases"
+)
+
+// fitFlags are the flags of fit.
+type fitFlags struct {
+	files  files.Flags
+	output string
+}
+
+// NewFit tells whether groups of resources fit a cluster.
+func NewFit(c *session.Session) *cobra.Command {
+	f := &fitFlags{}
+	cmd := &cobra.Command{
+		Use:   "fit -f FILE",
+		Short: "Tell whether a group of resources fits a cluster",
+		Long: `
+			Tell whether groups of resources fit a cluster, on which nodes, what is left, and what is missing
+			where one does not fit. The answers are those of the inventory of Akash's provider, node for node.
+
+			An SDL, a manifest or a lease definition is compared with what the cluster has left: what could still
+			be sold. Its groups are placed one after the other; nothing is reserved.
+
+			A file of cases, as JSON lines, brings its own cluster, and no other is read: each line has nodes, what
+			is reserved of them, and the groups that are asked for one after the other. It is answered with a
+			line of JSON.
+
+			Exit code 4 tells that something does not fit.`,
+		Example: `
+			# Whether a deployment fits the cluster, and where it would run
+			kubectl akash-net fit -f deploy.yaml
+
+			# Cases of a file, and why something does not fit
+			kubectl akash-net fit -f cases.jsonl
+			kubectl akash-net fit -f cases.jsonl -o text`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(f.files.Files) == 0 {
+				return usage.Errorf("must specify -f")
+			}
+			if f.output != "" && f.output != "json" && f.output != "text" {
+				return usage.Errorf("--output must be 'json' or 'text', not %q", f.output)
+			}
+			return fit(cmd.Context(), c, f)
+		},
+	}
+	f.files.Add(cmd, "Files, or folders with files, of SDLs, manifests or lease definitions, or of cases, a JSON object a line; - is standard input")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'json', a line for each case, or 'text', a line for each group; by default text for documents and json for cases")
+	flags.Complete(cmd, "output", "json", "text")
+	return c.SetScope(cmd, session.Scope{Offline: f.onlyCases})
+}
+
+// fit answers cases as soon as they are read, and documents when all have been.
+func fit(ctx context.Context, c *session.Session, f *fitFlags) error {
+	run := fitRun{Session: c, output: f.output}
+	var documents []source
+	err := f.files.Each(ctx, c.In, 0, func(r io.Reader, name string) error {
+		in := bufio.NewReaderSize(r, peekSize)
+		if isCases(in) {
+			return run.cases(ctx, in, name)
+		}
+		text, err := io.ReadAll(files.Bound(in, name, document.DefaultSize))
+		documents = append(documents, source{name, text})
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(documents) > 0 && run.read > 0:
+		return usage.Errorf("cases bring their own cluster: give them and documents one after the other")
+	case len(documents) > 0:
+		if err := run.documents(ctx, documents); err != nil {
+			return err
+		}
+	}
+	if run.refused > 0 {
+		return &console.RefusedError{Err: fmt.Errorf("of %s %d cannot be placed; the answers say why", terminal.Count(run.requests, "request"), run.refused)}
+	}
+	return nil
+}
+
+// source is an input that was read.
+type source struct {
+	name string
+	text []byte
+}
+
+// peekSize is how much of an input is looked at to tell cases from documents.
+const peekSize = 1 << 16
+
+// documentKeys are keys of documents that no case has.
+var documentKeys = regexp.MustCompile(`"(apiVersion|services|deployment)"\s*:`)
+
+// isCases is true for an input that begins with a JSON object which is no document.
+func isCases(in *bufio.Reader) bool {
+	head, _ := in.Peek(peekSize)
+	head = bytes.TrimSpace(head)
+	return len(head) > 0 && head[0] == '{' && !documentKeys.Match(head)
+}
+
+// onlyCases is true where all inputs are files of cases.
+func (f *fitFlags) onlyCases() bool {
+	return len(f.files.Files) > 0 && !slices.ContainsFunc(f.files.Files, func(name string) bool {
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			return true
+		}
+		file, err := os.Open(name)
+		if err != nil {
+			return true
+		}
+		defer file.Close() //nolint:errcheck // only read
+		return !isCases(bufio.NewReaderSize(file, peekSize))
+	})
+}
+
+// fitRun answers questions.
+type fitRun struct {
+	*session.Session
+	output string
+	// read counts cases, requests what they ask for, refused what of that does not fit.
+	read, requests, refused int
+}
+
+func (r *fitRun) cases(ctx context.Context, in io.Reader, name string) error {
+	if r.ConfigFile != "" {
+		return usage.Errorf("--config: fit does not look at the provider's configuration where cases bring their commit levels")
+	}
+	for question, err := range cases.Read(in, name, document.DefaultSize) {
+		if err != nil {
+			return err
+		}
+		answer, err := parallel.Abandonable(ctx, func() (cases.Answer, error) { return question.Answer(), nil })
+		if err != nil {
+			return err
+		}
+		if err := r.answer(question, answer, r.output == "text"); err != nil {
+			return err
+		}
+		r.read++
+	}
+	if r.read == 0 {
+		return lease.Problems{{At: lease.Place{File: name}, Message: "the input has no cases"}}
+	}
+	return nil
+}
+
+// answer writes an answer, as a line of JSON or for people.
+func (r *fitRun) answer(question cases.Case, answer cases.Answer, text bool) error {
+	r.requests += len(answer.Results)
+	r.refused += answer.Refused()
+	if text {
+		for _, line := range answer.Lines(question) {
+			if _, err := fmt.Fprintln(r.People, terminal.OneLine(line, terminal.MaxCell)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	e := json.NewEncoder(r.Out)
+	e.SetEscapeHTML(false)
+	return e.Encode(answer)
+}

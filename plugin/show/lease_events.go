@@ -1,0 +1,160 @@
+package show
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/akash-net/kubectl-akash-net/apply/leaseevents"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+)
+
+// NewLeaseEvents shows the events of a lease's namespace.
+func NewLeaseEvents(c *session.Session) *cobra.Command {
+	var service, output string
+	var watch, noHeaders bool
+	cmd := &cobra.Command{
+		Use:   "events LEASE",
+		Short: "Show what Kubernetes has noted about a lease",
+		Long: `
+			Show what Kubernetes has noted about the objects of a lease, the newest last: the events of its
+			namespace, which an API server keeps for an hour. With --watch those that are noted from now on follow.`,
+		Example: `
+			kubectl akash-net events akash1…/8438017/1
+
+			# Of one service, as they are noted
+			kubectl akash-net events akash1…/8438017/1 --service web --watch`,
+		Args: oneLease,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			show, err := eventPrinter(&c.Console, output, noHeaders, watch)
+			if err != nil {
+				return err
+			}
+			return leaseEvents(cmd.Context(), c, args[0], service, watch, show)
+		},
+		ValidArgsFunction: flags.CompleteThings(c, thing.Lease),
+	}
+	addService(c, cmd, &service)
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "After the events that are there, show each that is noted")
+	cmd.Flags().BoolVar(&noHeaders, "no-headers", false, "Print the table without its header")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'json', 'yaml', 'name' or 'wide'")
+	flags.Complete(cmd, "output", "json", "yaml", "name", "wide")
+	return c.SetScope(cmd, session.Scope{Unconfigured: true})
+}
+
+func leaseEvents(ctx context.Context, c *session.Session, typed, service string, watch bool, show func([]leaseevents.Event) error) error {
+	from, id, err := openLease(ctx, c, typed, service)
+	if err != nil {
+		return err
+	}
+	if watch {
+		return leaseevents.Watch(ctx, from, id, service, show)
+	}
+	events, err := leaseevents.Read(ctx, from, id, service)
+	if err != nil {
+		return err
+	}
+	if len(events) == 0 {
+		fmt.Fprintf(c.ErrOut, "No events are kept of lease %s.\n", id)
+	}
+	return show(events)
+}
+
+// eventPrinter prints events: a table, under one header in a watch, or the objects, of which each is a document in a watch.
+func eventPrinter(c *console.Console, output string, noHeaders, watch bool) (func([]leaseevents.Event) error, error) {
+	switch output {
+	case "", "wide":
+		t := &eventTable{out: printers.GetNewTabWriter(c.People), wide: output == "wide"}
+		t.printer = printers.NewTablePrinter(printers.PrintOptions{NoHeaders: noHeaders, Wide: t.wide})
+		return t.print, nil
+	case "name":
+		return func(events []leaseevents.Event) error {
+			var names strings.Builder
+			for _, e := range events {
+				fmt.Fprintf(&names, "event/%s\n", e.Object.GetName())
+			}
+			_, err := io.WriteString(c.People, names.String())
+			return err
+		}, nil
+	case "json", "yaml":
+		var p printers.ResourcePrinter = &printers.JSONPrinter{}
+		if output == "yaml" {
+			p = &printers.YAMLPrinter{}
+		}
+		p = &printers.OmitManagedFieldsPrinter{Delegate: p}
+		return func(events []leaseevents.Event) error {
+			list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
+			for _, e := range events {
+				if watch {
+					if err := p.PrintObj(e.Object, c.Out); err != nil {
+						return err
+					}
+				}
+				list.Items = append(list.Items, *e.Object)
+			}
+			if watch {
+				return nil
+			}
+			return p.PrintObj(list, c.Out)
+		}, nil
+	}
+	return nil, usage.Errorf("--output must be 'json', 'yaml', 'name' or 'wide', not %q", output)
+}
+
+// eventTable prints events as kubectl does.
+type eventTable struct {
+	out interface {
+		io.Writer
+		Flush() error
+	}
+	wide    bool
+	printer printers.ResourcePrinter
+}
+
+func (t *eventTable) print(events []leaseevents.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	table := printing.NewTable("Last Seen", "Type", "Reason", "Object", "Message").Wide("Source", "First Seen", "Count", "Name")
+	now := time.Now()
+	for _, e := range events {
+		source := e.Source.Component
+		if source == "" {
+			source = e.ReportingController
+		}
+		table.Row("", seen(now, e), terminal.Dash(e.Type), terminal.Dash(e.Reason), strings.ToLower(e.InvolvedObject.Kind)+"/"+e.InvolvedObject.Name,
+			terminal.OneLine(strings.TrimSpace(e.Message), terminal.MaxCell), terminal.Dash(source), since(now, e.First), e.Times, e.Name)
+	}
+	if err := t.printer.PrintObj(table.Done(), t.out); err != nil {
+		return err
+	}
+	return t.out.Flush()
+}
+
+// seen is how long ago an event was noted last, and how often since when.
+func seen(now time.Time, e leaseevents.Event) string {
+	if e.Times > 1 {
+		return fmt.Sprintf("%s (x%d over %s)", since(now, e.Last), e.Times, since(now, e.First))
+	}
+	return since(now, e.Last)
+}
+
+func since(now, at time.Time) string {
+	if at.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(now.Sub(at))
+}

@@ -1,0 +1,180 @@
+package show
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/leaselogs"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+)
+
+// logFlags are the flags of logs as they are typed; they mean what kubectl's of the same names do.
+type logFlags struct {
+	leaselogs.Options
+	previous, timestamps, prefix bool
+	tail                         int64
+	since                        time.Duration
+	sinceTime                    string
+}
+
+// NewLogs prints what the containers of a lease print.
+func NewLogs(c *session.Session) *cobra.Command {
+	f := &logFlags{}
+	cmd := &cobra.Command{
+		Use:   "logs LEASE",
+		Short: "Print what the containers of a lease print",
+		Long: `
+			Print what the containers of a lease print, of all its pods, as "kubectl logs" does for a selector: the
+			last ten lines of each, unless --tail says otherwise. Where there are several containers, lines begin
+			with theirs.
+
+			With --follow the logs of pods that start later, and of containers that start again, are printed too,
+			until the command is interrupted.
+
+			What containers print is printed as it is, escapes for a terminal too.`,
+		Example: `
+			kubectl akash-net logs akash1…/8438017/1
+
+			# One service, from now on
+			kubectl akash-net logs akash1…/8438017/1 --service web -f --tail 0
+
+			# All that was printed in the last hour, with the time of each line
+			kubectl akash-net logs akash1…/8438017/1 --since 1h --tail -1 --timestamps
+
+			# What the containers printed before they were restarted
+			kubectl akash-net logs akash1…/8438017/1 --previous`,
+		Args: oneLease,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.complete(cmd); err != nil {
+				return err
+			}
+			return logs(cmd.Context(), c, args[0], f)
+		},
+		ValidArgsFunction: flags.CompleteThings(c, thing.Lease),
+	}
+	flags := cmd.Flags()
+	addService(c, cmd, &f.Service)
+	flags.BoolVarP(&f.Follow, "follow", "f", false, "Go on with what is printed from now on, and with pods that start later")
+	flags.Int64Var(&f.tail, "tail", 10, "Lines of each container; -1 for all")
+	flags.DurationVar(&f.since, "since", 0, "What is newer than a duration, such as 5s, 2m or 3h")
+	flags.StringVar(&f.sinceTime, "since-time", "", "What is newer than a time (RFC 3339)")
+	flags.BoolVar(&f.timestamps, "timestamps", false, "Begin each line with its time")
+	flags.BoolVarP(&f.previous, "previous", "p", false, "What containers printed before they were restarted")
+	flags.BoolVar(&f.prefix, "prefix", false, "Begin each line with its pod and container (default: where there are several containers)")
+	flags.IntVar(&f.Streams, "max-log-requests", 5, "How many containers are followed at a time")
+	return c.SetScope(cmd, session.Scope{Unconfigured: true})
+}
+
+// oneLease is for commands whose argument is a lease.
+func oneLease(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage.Errorf("name one lease (OWNER/DSEQ/GSEQ)")
+	}
+	return nil
+}
+
+// addService adds the flag that names a service of the lease.
+func addService(c *session.Session, cmd *cobra.Command, into *string) {
+	cmd.Flags().StringVar(into, "service", "", "One service of the lease, and not all")
+	_ = cmd.RegisterFlagCompletionFunc("service", func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return completeServices(c, args[0])(cmd, args, toComplete)
+	})
+}
+
+// complete makes options of the flags.
+func (f *logFlags) complete(cmd *cobra.Command) error {
+	f.Log = corev1.PodLogOptions{Previous: f.previous, Timestamps: f.timestamps}
+	switch {
+	case f.since != 0 && f.sinceTime != "":
+		return usage.Errorf("use one of --since and --since-time")
+	case f.since < 0:
+		return usage.Errorf("--since is how long ago, and not %s", f.since)
+	case f.tail < -1:
+		return usage.Errorf("--tail is a number of lines, or -1 for all")
+	case f.Streams < 1 || f.Streams > math.MaxInt16:
+		return usage.Errorf("--max-log-requests is a number of containers, from 1 to %d", math.MaxInt16)
+	case f.previous && f.Follow:
+		return usage.Errorf("--previous is about what has ended, which cannot be followed")
+	}
+	if f.since != 0 {
+		seconds := int64(math.Ceil(f.since.Seconds()))
+		f.Log.SinceSeconds = &seconds
+	}
+	if f.sinceTime != "" {
+		at, err := time.Parse(time.RFC3339, f.sinceTime)
+		if err != nil {
+			return usage.Errorf("--since-time: %q is no time such as 2026-01-31T12:00:00Z", f.sinceTime)
+		}
+		since := metav1.NewTime(at)
+		f.Log.SinceTime = &since
+	}
+	if f.tail >= 0 {
+		f.Log.TailLines = &f.tail
+	}
+	if cmd.Flags().Changed("prefix") {
+		f.Prefix = &f.prefix
+	}
+	return nil
+}
+
+func logs(ctx context.Context, c *session.Session, typed string, f *logFlags) error {
+	from, id, err := openLease(ctx, c, typed, f.Service)
+	if err != nil {
+		return err
+	}
+	err = leaselogs.Stream(ctx, from, id, f.Options, c.Out, func(note string) { fmt.Fprintln(c.ErrOut, terminal.OneLine(note, terminal.MaxCell)) })
+	if _, many := errors.AsType[*leaselogs.TooManyError](err); many {
+		return usage.Wrap(err)
+	}
+	if errors.Is(err, leaselogs.ErrNoPods) {
+		return noPods(id, f.Service)
+	}
+	if unknown, ok := errors.AsType[*leaselogs.UnknownServiceError](err); ok {
+		return fmt.Errorf("lease %s: %w", id, unknown)
+	}
+	return err
+}
+
+// openLease connects to the cluster and finds a lease that is typed in full or not, of which one service may be named. The
+// configuration does not matter.
+func openLease(ctx context.Context, c *session.Session, typed, service string) (*cluster.Cluster, lease.ID, error) {
+	typed = flags.LeaseArgument(typed)
+	group, err := lease.ParseGroup(typed)
+	if err != nil {
+		return nil, lease.ID{}, usage.Wrap(err)
+	}
+	if wrong := validation.IsValidLabelValue(service); len(wrong) > 0 {
+		return nil, lease.ID{}, usage.Errorf("--service: %q is no name of a service", lease.Clip(service))
+	}
+	from, err := c.Connect(8)
+	if err != nil {
+		return nil, lease.ID{}, err
+	}
+	id, err := flags.FindLease(ctx, from, typed, group)
+	return from, id, err
+}
+
+// noPods says that nothing runs of what was asked for.
+func noPods(id lease.ID, service string) error {
+	if service != "" {
+		return fmt.Errorf("service %s of lease %s has no pods", service, id)
+	}
+	return fmt.Errorf("lease %s has no pods", id)
+}

@@ -1,0 +1,167 @@
+package show
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
+	"github.com/akash-net/kubectl-akash-net/emit"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	state "github.com/akash-net/kubectl-akash-net/state/status"
+)
+
+// NewLeaseStatus prints the status of a lease as Akash's gateway does.
+func NewLeaseStatus(c *session.Session) *cobra.Command {
+	output := "json"
+	cmd := &cobra.Command{
+		Use:   "status LEASE [SERVICE]",
+		Short: "Print the status of a lease and its services as Akash's gateway does",
+		Long: `
+			Print the JSON with which the gateway of Akash's provider answers for the status of a lease or of one
+			of its services: how many replicas are available, at which hosts, ports and leased addresses they are
+			reached.
+
+			Exit code 1 tells that nothing runs for the lease, or that it has no such service.`,
+		Example: `
+			kubectl akash-net status akash1…/8438017/1
+
+			# One service, and all of them as a table
+			kubectl akash-net status akash1…/8438017/1 web
+			kubectl akash-net status akash1…/8438017/1 -o wide`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 && len(args) != 2 {
+				return usage.Errorf("name a lease (OWNER/DSEQ/GSEQ), and of its services one or none")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains([]string{"json", "yaml", "wide"}, output) {
+				return usage.Errorf("--output must be 'json', 'yaml' or 'wide', not %q", output)
+			}
+			return leaseStatus(cmd.Context(), c, args, output)
+		},
+		ValidArgsFunction: completeLeaseService(c),
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", output, "One of 'json', 'yaml' or 'wide'")
+	flags.Complete(cmd, "output", "json", "yaml", "wide")
+	return cmd
+}
+
+func leaseStatus(ctx context.Context, c *session.Session, args []string, output string) error {
+	group, err := lease.ParseGroup(flags.LeaseArgument(args[0]))
+	if err != nil {
+		return usage.Wrap(err)
+	}
+	from, cfg, err := c.Open(ctx, 8)
+	if err != nil {
+		return err
+	}
+	id, err := flags.FindLease(ctx, from, flags.LeaseArgument(args[0]), group)
+	if err != nil {
+		return err
+	}
+	objects, err := leasestatus.Read(ctx, from, cfg.ManifestNamespace, id)
+	if err != nil {
+		return err
+	}
+	if len(args) == 2 {
+		s, err := objects.Service(args[1])
+		if err != nil {
+			return fmt.Errorf("lease %s: %w", id, err)
+		}
+		return printStatus(&c.Console, s, &state.Lease{Services: map[string]*state.Service{s.Name: s}}, output)
+	}
+	l, err := objects.Of(cfg.Workloads.PublicHostname)
+	if err != nil {
+		return fmt.Errorf("nothing runs for lease %s: %w", id, err)
+	}
+	return printStatus(&c.Console, l, l, output)
+}
+
+// printStatus prints an answer; a table shows it as the part of a lease's.
+func printStatus(c *console.Console, answer any, as *state.Lease, output string) error {
+	switch output {
+	case "yaml":
+		return emit.WriteYAML(c.Out, answer)
+	case "wide":
+		return printStatusTable(c, as)
+	}
+	return emit.WriteJSON(c.Out, answer)
+}
+
+func printStatusTable(c *console.Console, l *state.Lease) error {
+	w := printers.GetNewTabWriter(c.People)
+	fmt.Fprintln(w, "SERVICE\tAVAILABLE\tREADY\tUPDATED\tURIS\tPORTS\tADDRESSES")
+	for _, name := range slices.Sorted(maps.Keys(l.Services)) {
+		s := l.Services[name]
+		var ports, ips []string
+		for _, p := range l.ForwardedPorts[name] {
+			ports = append(ports, fmt.Sprintf("%d:%d/%s", p.Port, p.ExternalPort, p.Proto))
+		}
+		for _, a := range l.IPs[name] {
+			ips = append(ips, fmt.Sprintf("%s %d/%s", a.IP, a.ExternalPort, a.Protocol))
+		}
+		cells := []string{name, fmt.Sprintf("%d/%d", s.Available, s.Total), fmt.Sprint(s.ReadyReplicas), fmt.Sprint(s.UpdatedReplicas)}
+		for _, list := range [][]string{s.URIs, ports, ips} {
+			text := strings.Join(list, ",")
+			if text == "" {
+				text = "<none>"
+			}
+			cells = append(cells, terminal.OneLine(text, terminal.MaxCell))
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	return w.Flush()
+}
+
+// completeLeaseService offers leases, and after one its services.
+func completeLeaseService(c *session.Session) cobra.CompletionFunc {
+	leases := flags.CompleteThings(c, thing.Lease)
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return leases(cmd, args, toComplete)
+		case 1:
+			return completeServices(c, args[0])(cmd, args, toComplete)
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeServices offers the services that run for a lease.
+func completeServices(c *session.Session, typed string) cobra.CompletionFunc {
+	return c.Complete(func(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error) {
+		typed := flags.LeaseArgument(typed)
+		group, err := lease.ParseGroup(typed)
+		if err != nil {
+			return nil, err
+		}
+		id, err := flags.FindLease(ctx, from, typed, group)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := leasestatus.Read(ctx, from, cfg.ManifestNamespace, id)
+		if err != nil {
+			return nil, err
+		}
+		l, err := objects.Of("")
+		if err != nil {
+			return nil, err
+		}
+		return slices.DeleteFunc(slices.Sorted(maps.Keys(l.Services)), func(s string) bool { return !strings.HasPrefix(s, toComplete) }), nil
+	})
+}

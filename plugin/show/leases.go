@@ -1,0 +1,50 @@
+package show
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+)
+
+// NewLeases is "state leases" as a command of its own.
+func NewLeases(c *session.Session) *cobra.Command {
+	cmd := NewState(c)
+	check, complete := cmd.Args, cmd.ValidArgsFunction
+	named := func(args []string) []string { return append([]string{"leases"}, args...) }
+	cmd.Use = "leases [LEASE]..."
+	cmd.Short = "Show the leases, and how far what they run is"
+	cmd.Long = `
+		Show the leases: how many hosts and addresses they have, and how far what they run is: pending, active, complete
+		or error, as Akash's provider has it, how many of how many replicas are ready, and what keeps the others. It is
+		"state leases"; --workloads=false leaves out what they run.`
+	cmd.Example = `
+		# All leases
+		kubectl akash-net leases
+
+		# One, as it changes
+		kubectl akash-net leases akash1…/8438017/1 --watch
+
+		# What is in error, for scripts
+		kubectl akash-net leases -o jsonpath='{range .leases[?(@.workloads.state=="error")]}{.lease}: {.workloads.reason}{"\n"}{end}'`
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		for _, arg := range args {
+			if !strings.Contains(arg, "/") {
+				return usage.Errorf("%q is no lease (OWNER/DSEQ/GSEQ)", arg)
+			}
+		}
+		return check(cmd, named(args))
+	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		words, directive := complete(cmd, named(args), toComplete)
+		return slices.DeleteFunc(words, func(w string) bool { return !strings.Contains(w, "/") }), directive // no other subjects
+	}
+	for _, flag := range []string{"problems", "shard", flags.FlagCrashedAfter} {
+		_ = cmd.Flags().MarkHidden(flag) // they are about other subjects
+	}
+	return cmd
+}

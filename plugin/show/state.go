@@ -1,0 +1,293 @@
+// Package show has the commands that show leases and what the ledger holds, and change nothing.
+package show
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/akash-net/kubectl-akash-net/apply/book"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/files"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
+	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// stateFlags are the flags of state as they are typed.
+type stateFlags struct {
+	print    printing.Flags
+	subjects []view.Subject
+	// things choose rows by name.
+	things        []thing.Thing
+	ignoreMissing bool
+	selector      string
+	// matches is the selector as it was understood.
+	matches labels.Selector
+	// namespace is that of the one lease to show, empty for all.
+	namespace     string
+	allNamespaces bool
+	watch         bool
+	// files are read in place of a cluster.
+	files files.Flags
+	// shard is the one whose routes are shown, empty for all.
+	shard string
+	// problems asks for what is wrong instead of who holds what.
+	problems     bool
+	crashedAfter time.Duration
+	workloads    runsFlag
+}
+
+// NewState shows who holds what.
+func NewState(c *session.Session) *cobra.Command {
+	f := &stateFlags{print: printing.NewFlags()}
+	cmd := &cobra.Command{
+		Use:   "state [hosts|ips|leases|pools|routes|dns|resources|orders]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
+		Short: "Show who holds which hosts and addresses",
+		Long: `
+			Show who holds which hosts and addresses: the claims of the ledger, and what Akash's provider
+			has written without a claim. Without a subject all are shown but routes, dns, resources and orders.
+
+			Names after the subjects choose rows: hosts and paths of them (for hosts, routes and dns), addresses
+			and IP endpoints (for ips), leases. Names with their kind need no subject: host/shop.example.com,
+			as "-o name" prints them. Exit code 1 tells that there is no row of one that is named.
+
+			A host is Active when a route of its holder serves it, an address when MetalLB has granted it.
+			Reserved is held and not used; Expired was held for a time that is over; Pending waits for
+			MetalLB; Claiming was taken by a run that is under way or has crashed.
+
+			"state routes" tells of each host and path of all Ingresses, HTTPRoutes and OpenShift Routes
+			whether it is admitted, as OpenShift's router would: the claim's holder wins and, where there is no
+			claim, the oldest route.
+
+			With --workloads the leases tell how far what they run is: pending, active, complete or error, as Akash's
+			provider has it, how many of how many replicas are ready, and what keeps the others.
+
+			"state resources" tells how much there is of CPU, memory, storage, GPUs, addresses and node ports, in the cluster, of
+			each storage class and on each node, and what of it is in use and reserved.
+
+			"state orders" tells what orders have reserved of them, on which nodes, who reserved it and until when:
+			a bid's is Reserved, or Pending while its run looks whether it fits; Leased is that of a lease.
+
+			"state lease LEASE -o yaml" prints the definition that the lease was last applied with, as "apply -f -"
+			takes it.
+
+			With --filename the objects come from files in place of the cluster: a Git repository, or what
+			"kubectl get -o yaml" wrote. Whether a hold has expired then goes by this machine's clock.`,
+		Example: `
+			# Who holds which host
+			kubectl akash-net state hosts
+
+			# The same of some hosts, and the ports of an address
+			kubectl akash-net state hosts shop.example.com api.example.com
+			kubectl akash-net state address/203.0.113.5
+
+			# The addresses of one owner, with all columns
+			kubectl akash-net state ips -o wide -l akash.network/lease.id.owner=akash1…
+
+			# What changes, as it changes
+			kubectl akash-net state leases --watch
+
+			# How far what leases run is, and what is in error
+			kubectl akash-net state leases --workloads
+			kubectl akash-net state leases --workloads -o jsonpath='{range .leases[?(@.workloads.state=="error")]}{.lease}: {.workloads.reason}{"\n"}{end}'
+
+			# Which routes are not admitted, and why
+			kubectl akash-net state routes
+
+			# The same before anything is applied
+			kubectl akash-net state routes -R -f manifests/ --config provider.yaml
+
+			# The definition that a lease was last applied with
+			kubectl akash-net state lease akash1…/8438017/1 -o yaml
+
+			# For scripts
+			kubectl akash-net state hosts -o jsonpath='{range .hosts[?(@.state=="Active")]}{.host}{"\n"}{end}'
+			kubectl akash-net state ips -o custom-columns=IP:.address,LEASE:.lease`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			return f.check(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), c)
+		},
+		ValidArgsFunction: completeState(c),
+	}
+	f.print.AddFlags(cmd)
+	f.files.Add(cmd, "Files, or folders with files, that hold Kubernetes objects, to be read in place of the cluster; - is standard input")
+	cmd.Flags().StringVar(&f.shard, "shard", "", "The routes of one shard of the configuration")
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Rows of the leases whose labels match, as they stand on Akash's objects (akash.network/lease.id.owner=akash1…); of routes those whose own labels match")
+	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Rows of all leases; --namespace shows those of one lease's namespace, or the routes in it")
+	cmd.Flags().BoolVar(&f.problems, "problems", false, "Show what is not as it should be, and what mends it; exit code 1 when there is anything")
+	flags.AddCrashedAfter(cmd, &f.crashedAfter)
+	f.workloads.add(cmd)
+	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After the rows of one subject, show each that changes")
+	return c.SetScope(cmd, session.Scope{Namespace: f.namespaceUse, Offline: func() bool { return len(f.files.Files) > 0 }})
+}
+
+// namespaceUse is nothing against --namespace: it chooses rows, and problems.
+func (f *stateFlags) namespaceUse([]string) string { return "" }
+
+// check reads the words of the command line.
+func (f *stateFlags) check(cmd *cobra.Command, args []string) (err error) {
+	if f.subjects, f.things, err = parseStateArgs(args); err != nil {
+		return err
+	}
+	if f.matches, err = labels.Parse(f.selector); err != nil {
+		return usage.Errorf("--selector: %w", err)
+	}
+	f.namespace = session.GivenNamespace(cmd)
+	if cmd.Flags().Changed("all-namespaces") && f.allNamespaces {
+		f.namespace = ""
+	}
+	switch {
+	case f.selector != "" && len(f.things) > 0:
+		return usage.Errorf("--selector chooses rows by their labels, names by themselves: give one of them")
+	case f.ignoreMissing && len(f.things) == 0:
+		return usage.Errorf("--ignore-not-found is about names, and none is given")
+	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, view.SubjectPools):
+		return usage.Errorf("pools belong to no lease: --namespace and --selector do not choose among them")
+	case (f.namespace != "" || f.selector != "") && slices.Contains(f.subjects, view.SubjectResources):
+		return usage.Errorf("resources belong to no lease: --namespace and --selector do not choose among them")
+	case f.workloads.asked && len(f.subjects) > 0 && !slices.Contains(f.subjects, view.SubjectLeases):
+		return usage.Errorf("--workloads is about leases: kubectl akash-net state leases --workloads")
+	case f.workloads.asked && f.problems:
+		return usage.Errorf("--workloads is about leases, not about --problems")
+	case f.watch && slices.Contains(f.subjects, view.SubjectResources):
+		return usage.Errorf("--watch does not follow resources")
+	case cmd.Flags().Changed("all-namespaces") && !f.allNamespaces && f.namespace == "":
+		return usage.Errorf("--all-namespaces=false: name the namespace with --namespace")
+	case f.problems && (len(f.subjects) > 0 || f.watch || f.selector != ""):
+		return usage.Errorf("--problems cannot be combined with a subject, --watch or --selector")
+	case len(f.files.Files) > 0 && (f.problems || f.watch):
+		return usage.Errorf("--problems and --watch look at a cluster, not at files")
+	case f.shard != "" && !slices.Contains(f.subjects, view.SubjectRoutes):
+		return usage.Errorf("--shard is about routes: kubectl akash-net state routes --shard %s", f.shard)
+	case f.problems:
+		f.subjects = []view.Subject{view.SubjectProblems}
+	case f.watch && f.isDefinitions():
+		return usage.Errorf("-o yaml of leases prints their definitions, which --watch does not follow; use -o json")
+	case f.watch && len(f.subjects) != 1:
+		return usage.Errorf("--watch shows one subject: hosts, ips, leases, pools, routes, dns or orders")
+	}
+	if len(f.subjects) == 0 {
+		f.subjects = view.Holdings
+		if f.selector != "" || f.namespace != "" {
+			f.subjects = f.subjects[:len(f.subjects)-1] // pools belong to no lease
+		}
+	}
+	_, err = f.print.Printer(f.subjects, nil, time.Now)
+	return err
+}
+
+func (f *stateFlags) run(ctx context.Context, c *session.Session) error {
+	show, err := f.print.Printer(f.subjects, c.Out, time.Now)
+	if err != nil {
+		return err
+	}
+	if len(f.files.Files) > 0 {
+		return f.offline(ctx, c, show)
+	}
+	cluster, err := c.Connect(session.Requests)
+	if err != nil {
+		return err
+	}
+	cfg, err := f.configuration(ctx, c, cluster)
+	if err != nil {
+		return err
+	}
+	if f.isDefinitions() {
+		return f.showDefinitions(ctx, c, cluster, cfg)
+	}
+	if f.problems {
+		return f.showProblems(ctx, c, cluster, cfg, show)
+	}
+	return f.withWorkloads(c, cfg, func(subjects []view.Subject) error {
+		if f.watch {
+			return f.showChanges(ctx, cluster, cfg, subjects, show)
+		}
+		book, err := book.Read(ctx, cluster, cfg, subjects...)
+		if err != nil {
+			return err
+		}
+		return f.show(c, book, show)
+	})
+}
+
+// configuration is the provider's, which has to know the shard that is asked for.
+func (f *stateFlags) configuration(ctx context.Context, c *session.Session, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
+	cfg, err := c.Configuration(ctx, cluster)
+	if err != nil || f.shard == "" {
+		return cfg, err
+	}
+	var names []string
+	for _, s := range cfg.Shards {
+		names = append(names, s.Name)
+	}
+	if !slices.Contains(names, f.shard) {
+		return nil, usage.Errorf("--shard: the configuration has no shard %q (spec.shards: %s)", f.shard, terminal.Dash(strings.Join(names, ", ")))
+	}
+	return cfg, nil
+}
+
+// offline shows the book of files.
+func (f *stateFlags) offline(ctx context.Context, c *session.Session, show printing.Printer) error {
+	cfg, err := f.configuration(ctx, c, nil)
+	if err != nil {
+		return err
+	}
+	if f.isDefinitions() {
+		from, err := f.fileCluster(ctx, c, cfg)
+		if err != nil {
+			return err
+		}
+		return f.showDefinitions(ctx, c, from, cfg)
+	}
+	contents, err := f.fileContents(ctx, c, cfg)
+	if err != nil {
+		return err
+	}
+	contents.Now = time.Now()
+	return f.withWorkloads(c, cfg, func(subjects []view.Subject) error {
+		return f.show(c, view.NewBook(cfg, contents, subjects...), show)
+	})
+}
+
+func (f *stateFlags) show(c *session.Session, book *view.Book, show printing.Printer) error {
+	f.filter(book)
+	f.tellEmpty(&c.Console, book)
+	if err := show(book); err != nil {
+		return err
+	}
+	return f.absent(book)
+}
+
+// showChanges shows the rows, then each that changes, until it is interrupted.
+func (f *stateFlags) showChanges(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show printing.Printer) error {
+	var earlier *view.Book
+	err := book.Watch(ctx, cluster, cfg, subjects, func(book *view.Book) error {
+		f.filter(book)
+		changed := book
+		if earlier != nil {
+			changed = book.Changes(earlier)
+		} else if err := f.absent(book); err != nil {
+			return err
+		}
+		earlier = book
+		if changed.Empty() {
+			return nil
+		}
+		return show(changed)
+	})
+	return cmp.Or(ctx.Err(), err)
+}

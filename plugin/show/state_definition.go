@@ -1,0 +1,70 @@
+package show
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/plugin/flags"
+	"github.com/akash-net/kubectl-akash-net/plugin/printing"
+	"github.com/akash-net/kubectl-akash-net/plugin/session"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// isDefinitions is true for leases that are named with -o yaml: their definitions are printed, which apply takes.
+func (f *stateFlags) isDefinitions() bool {
+	return f.print.Output == "yaml" && len(f.things) > 0 && slices.Equal(f.subjects, []view.Subject{view.SubjectLeases})
+}
+
+// showDefinitions prints the definitions with which the leases were last applied.
+func (f *stateFlags) showDefinitions(ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig) error {
+	var groups []lease.Group
+	for _, t := range f.things {
+		groups = append(groups, t.Group)
+	}
+	defs, err := apply.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
+	if err != nil {
+		return err
+	}
+	defs = slices.DeleteFunc(defs, func(d *lease.Definition) bool { return f.namespace != "" && d.Lease.Namespace() != f.namespace })
+	var out bytes.Buffer
+	if err := printing.Definitions(&out, defs, input.Encode, "yaml"); err != nil {
+		return err
+	}
+	if _, err := out.WriteTo(c.Out); err != nil || f.ignoreMissing {
+		return err
+	}
+	why := ": apply keeps it; the lease's row is printed with -o json"
+	if f.namespace != "" {
+		why = " for a lease of namespace " + f.namespace
+	}
+	return flags.MissingThings(f.things, func(t thing.Thing) bool {
+		return !slices.ContainsFunc(defs, func(d *lease.Definition) bool { return d.Lease.Group() == t.Group })
+	}, "no definition of %s is kept%s", why)
+}
+
+// fileCluster is a cluster of the objects in the files.
+func (f *stateFlags) fileCluster(ctx context.Context, c *session.Session, cfg *config.ProviderConfig) (*cluster.Cluster, error) {
+	var objects []*unstructured.Unstructured
+	problems, err := f.files.Objects(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) { objects = append(objects, o) })
+	c.Warn(problems)
+	if err != nil {
+		return nil, err
+	}
+	return cluster.OfObjects(objects)
+}
+
+// fileContents are what the book is about in the objects of files. Objects that it is not about are passed over.
+func (f *stateFlags) fileContents(ctx context.Context, c *session.Session, cfg *config.ProviderConfig) (contents view.Contents, err error) {
+	problems, err := f.files.Objects(ctx, c.In, cfg.Limits, true, func(o *unstructured.Unstructured) { contents.Add(o, cfg.LedgerNamespace) })
+	c.Warn(problems)
+	return contents, err
+}

@@ -1,0 +1,42 @@
+// Package version knows which build of the plugin this is.
+package version
+
+import (
+	"runtime"
+	"runtime/debug"
+)
+
+// Version is set by the linker; a build without it says what the module system knows.
+var Version string
+
+// Info is what `version -o json` prints.
+type Info struct {
+	Version    string `json:"version"`
+	Commit     string `json:"gitCommit,omitempty"`
+	GoVersion  string `json:"goVersion"`
+	Platform   string `json:"platform"`
+	Kubernetes string `json:"clientGoVersion,omitempty"`
+}
+
+// Of is what is known of this build.
+func Of() Info {
+	info := Info{Version: Version, GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return info
+	}
+	if info.Version == "" {
+		info.Version = build.Main.Version
+	}
+	for _, s := range build.Settings {
+		if s.Key == "vcs.revision" {
+			info.Commit = s.Value
+		}
+	}
+	for _, dep := range build.Deps {
+		if dep.Path == "k8s.io/client-go" {
+			info.Kubernetes = dep.Version
+		}
+	}
+	return info
+}
