@@ -13,10 +13,10 @@ import (
 )
 
 // Applier drives the cluster to definitions.
-type Applier struct{ *command }
+type Applier struct{ *Command }
 
 // New makes an applier for a cluster.
-func New(c *cluster.Cluster, opts Options) *Applier { return &Applier{newCommand(c, opts)} }
+func New(c *cluster.Cluster, opts Options) *Applier { return &Applier{NewCommand(c, opts)} }
 
 // Apply takes what each lease must hold, writes its objects, prunes, and waits. Leases are
 // independent: each is all or nothing, and one that fails does not keep the others from going on.
@@ -33,7 +33,7 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 	}
 	return a.eachInTurn(ctx, runs, leaseWork{
 		read: func(ctx context.Context, runs []*run) (*snapshot, error) {
-			snapshot, err := readWith(ctx, a.command, reading{
+			snapshot, err := readWith(ctx, a.Command, reading{
 				addresses: withAddresses, further: kinds.RecordsOf(a.opts.Config), definitions: groupsOf(runs), holders: !a.opts.heal,
 			})
 			if err == nil && a.opts.heal {

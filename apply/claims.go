@@ -39,7 +39,7 @@ type claims struct {
 	stands map[string]map[string]bool
 }
 
-func newClaims(c *command, def *lease.Definition, req state.Request) *claims {
+func newClaims(c *Command, def *lease.Definition, req state.Request) *claims {
 	r := &claims{
 		executor: newExecutor(c, req), def: def, patient: true, addresses: render.Addresses{},
 		holds: map[string]*held{}, unclear: map[string]*held{}, before: map[string][]state.Part{}, withheldHosts: map[string]bool{}, withheldPorts: map[string]bool{},

@@ -75,7 +75,7 @@ type Options struct {
 	Plan func(lease.ID, plan.Change)
 }
 
-func (a *command) send(e Event) {
+func (a *Command) send(e Event) {
 	if a.opts.Report != nil {
 		a.report.Lock()
 		defer a.report.Unlock()
@@ -96,7 +96,7 @@ const (
 )
 
 // counter tells how many works are done: none at first, and one more with each call of what it returns.
-func (a *command) counter(what string, all int) (count func()) {
+func (a *Command) counter(what string, all int) (count func()) {
 	done := -1
 	count = func() {
 		a.report.Lock()
@@ -113,8 +113,8 @@ func (a *command) counter(what string, all int) (count func()) {
 // in words, or why it is not.
 type Prove func(ctx context.Context, owner, host string) (how string, err error)
 
-// command is one run of the program: its connection and ledger, its options, and whom it reports to.
-type command struct {
+// Command is one run of the program: its connection and ledger, its options, and whom it reports to.
+type Command struct {
 	cluster *cluster.Cluster
 	ledger  ledger.Ledger
 	opts    Options
@@ -124,7 +124,8 @@ type command struct {
 	report   sync.Mutex
 }
 
-func newCommand(c *cluster.Cluster, opts Options) *command {
+// NewCommand begins a command on a cluster.
+func NewCommand(c *cluster.Cluster, opts Options) *Command {
 	if c = c.DryRun(opts.DryRun); !c.Waits() { //nolint:forbidigo // here the connection of a dry run is made
 		opts.Wait = 0
 	}
@@ -132,7 +133,7 @@ func newCommand(c *cluster.Cluster, opts Options) *command {
 	if opts.turn != nil { // a part of another command's work knows whose runs have ended
 		book = opts.turn.Ledger()
 	}
-	return &command{
+	return &Command{
 		cluster: c, opts: opts, ledger: book,
 		patience: wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 8},
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // Of several leases it is told how many are done, of those that failed too, and of each once.
@@ -32,20 +31,5 @@ func TestProgressOfLeases(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("of a release (-want +got):\n%s", diff)
-	}
-}
-
-// What repair says of a problem names the lease, or as much of it as the problem does.
-func TestLeaseOfAProblem(t *testing.T) {
-	id := someLease(someOwner, 7)
-	for text, want := range map[string]lease.ID{
-		id.String():         id,
-		id.Group().String(): {Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq},
-		"":                  {},
-		"a/b/c":             {},
-	} {
-		if got := leaseOf(state.Problem{Lease: text}); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 // no change that is not in the plan which is carried out. Whether anything is kept is the business of the connection:
 // that of a dry run answers as if it were.
 type executor struct {
-	*command
+	*Command
 	by    decisions
 	req   state.Request
 	group lease.Group
@@ -82,9 +82,9 @@ type decisions interface {
 	summary() *Summary
 }
 
-func newExecutor(c *command, req state.Request) *executor {
+func newExecutor(c *Command, req state.Request) *executor {
 	return &executor{
-		command: c, req: req, group: req.Lease.Group(), start: time.Now(),
+		Command: c, req: req, group: req.Lease.Group(), start: time.Now(),
 		removed: map[types.UID]bool{}, pins: map[string]string{}, keptFor: map[types.UID]bool{}, unsure: map[string]bool{}, told: map[string]bool{},
 	}
 }

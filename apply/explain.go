@@ -57,7 +57,7 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 	for name := range s.live[kinds.Service.Plural] {
 		around.Backends[name] = true
 	}
-	a := newCommand(c, Options{Config: cfg})
+	a := NewCommand(c, Options{Config: cfg})
 	if around.Records, err = s.ownRecords(ctx, a); err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (r *objects) leaveSeen(ctx context.Context, action Action,
 		return nil
 	}
 	for tries := 0; ; tries++ {
-		now, err := look(ctx, r.command, r.snapshot, r.group)
+		now, err := look(ctx, r.Command, r.snapshot, r.group)
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ func TestLookSeesObjectsWithoutLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := look(t.Context(), a.command, before, id.Group())
+	now, err := look(t.Context(), a.Command, before, id.Group())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // newTurn is a turn of the command to write for deployment groups.
-func (a *command) newTurn(groups []lease.Group) *turn.Turn {
+func (a *Command) newTurn(groups []lease.Group) *turn.Turn {
 	return turn.New(a.cluster, a.ledger, groups, turn.Options{
 		By: turn.WhoRuns(), Version: a.opts.Version,
 		Dead: func(other *state.Announcement, now time.Time) bool {
@@ -24,7 +24,7 @@ func (a *command) newTurn(groups []lease.Group) *turn.Turn {
 }
 
 // tellWaiting tells of a command that is waited for.
-func (a *command) tellWaiting(other *state.Announcement) {
+func (a *Command) tellWaiting(other *state.Announcement) {
 	g := other.Groups[0] // the reader of announcements takes none without a group
 	a.send(Event{
 		Time: time.Now(), Action: Waiting, Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq},
@@ -36,7 +36,7 @@ func (a *command) tellWaiting(other *state.Announcement) {
 // begun again where what it had read has become old before its first write. It says for which groups it is unfinished.
 // Where the work is a part of that of another verb it is done in that one's turn. A fault of the program is an error of the
 // work: the turn ends all the same, so that nobody waits for the command.
-func (a *command) inTurn(ctx context.Context, groups []lease.Group, work func(ctx context.Context) (unfinished []lease.Group, err error)) error {
+func (a *Command) inTurn(ctx context.Context, groups []lease.Group, work func(ctx context.Context) (unfinished []lease.Group, err error)) error {
 	if a.opts.turn != nil {
 		unfinished, err := work(ctx)
 		a.opts.turn.Leave(unfinished...)

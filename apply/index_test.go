@@ -104,7 +104,7 @@ func TestWorkOnALeaseIsItsOwn(t *testing.T) {
 func TestWorkOnAThingIsItsOwn(t *testing.T) {
 	allocations := func(n int) float64 {
 		s, _ := manyLeases(n)
-		r := newTransfer(&command{}, someLease(someOwner, 1), s)
+		r := newTransfer(&Command{}, someLease(someOwner, 1), s)
 		things := []string{"SHOP-0.example.com", "10.0.0.1", "public0", "endpoint/public1", lease.SharingKey(someOwner, "public2"), "10.0.0.001", "free.example.com"}
 		var names []string
 		for _, c := range r.named(things) {

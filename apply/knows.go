@@ -116,3 +116,9 @@ func (r *claims) movedAway(h state.Hold, p state.Part) (by state.Holder, moved b
 	}
 	return by, true
 }
+
+// removes is true for objects of another group that a run may remove from what it holds: all where it prunes, else
+// those that serve it since a transfer. A lease that is healed takes nothing down that serves.
+func (r *claims) removes(group lease.Group, c *state.Claim) bool {
+	return r.opts.Prune || !r.opts.heal && len(c.FormerOf(group)) > 0
+}

@@ -17,7 +17,7 @@ import (
 // look reads all of a deployment group again, for a run that has read before: its claims first, then the
 // objects that may rest on them. It reads only what the labels of the group select, unless an object of
 // the group has lost its labels.
-func look(ctx context.Context, a *command, before *snapshot, group lease.Group) (*snapshot, error) {
+func look(ctx context.Context, a *Command, before *snapshot, group lease.Group) (*snapshot, error) {
 	how := reading{addresses: true, further: recordsRead(before), claimsFirst: true}
 	if !before.unlabelled(group) {
 		how.of, how.before = &group, before
@@ -49,11 +49,11 @@ func recordsRead(s *snapshot) (further []kinds.Kind) {
 
 // read takes the snapshot, and finds the operators and what they go by: the Manifests of Akash's
 // provider.
-func readAll(ctx context.Context, a *command, definitions ...lease.Group) (*snapshot, error) {
+func readAll(ctx context.Context, a *Command, definitions ...lease.Group) (*snapshot, error) {
 	return readWith(ctx, a, reading{addresses: true, further: kinds.RecordsOf(a.opts.Config), definitions: definitions})
 }
 
-func readWith(ctx context.Context, a *command, how reading) (*snapshot, error) {
+func readWith(ctx context.Context, a *Command, how reading) (*snapshot, error) {
 	var s *snapshot
 	var found operators
 	manifests := map[string]*unstructured.Unstructured{}

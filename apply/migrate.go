@@ -41,7 +41,7 @@ type MigrateOptions struct {
 // routes and what goes with them is written: claims and ProviderHosts stay as they are. Any step may
 // be the last; the same migration, run again, goes on where it ended.
 type Migration struct {
-	*command
+	*Command
 	opts   MigrateOptions
 	leases []*leaseMigration
 }
@@ -87,8 +87,8 @@ func (e *StayedError) Error() string {
 }
 
 // PlanMigration reads the cluster and finds the chosen leases that have routes. It writes nothing.
-func (a *Applier) PlanMigration(ctx context.Context, choose func(lease.ID) bool, opts MigrateOptions) (*Migration, error) {
-	snapshot, err := readAll(ctx, a.command)
+func PlanMigration(ctx context.Context, c *Command, choose func(lease.ID) bool, opts MigrateOptions) (*Migration, error) {
+	snapshot, err := readAll(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +96,13 @@ func (a *Applier) PlanMigration(ctx context.Context, choose func(lease.ID) bool,
 	of := func(id lease.ID) *leaseMigration {
 		m := byLease[id]
 		if m == nil {
-			m = &leaseMigration{records: newRecords(a.command, nil, state.Request{Lease: id}), marked: map[string]*state.Claim{}}
-			m.snapshot, m.pools = snapshot, newPools(a.opts.Config, snapshot)
+			m = &leaseMigration{records: newRecords(c, nil, state.Request{Lease: id}), marked: map[string]*state.Claim{}}
+			m.snapshot, m.pools = snapshot, newPools(c.opts.Config, snapshot)
 			byLease[id] = m
 		}
 		return m
 	}
-	targets := kinds.OfTarget(a.opts.Config.Target)
+	targets := kinds.OfTarget(c.opts.Config.Target)
 	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
 		for _, name := range slices.Sorted(maps.Keys(snapshot.live[kind.Plural])) {
 			o := snapshot.live[kind.Plural][name]
@@ -119,12 +119,12 @@ func (a *Applier) PlanMigration(ctx context.Context, choose func(lease.ID) bool,
 				if uses := state.HostUses(o); len(uses) > 0 {
 					m.routes = append(m.routes, &crossing{old: owned{kind: kind, live: o, group: id.Group()}, use: uses[0]})
 				}
-			case a.opts.Config.Target != config.TargetHTTPRoute:
+			case c.opts.Config.Target != config.TargetHTTPRoute:
 				m.companions = append(m.companions, owned{kind: kind, live: o, group: id.Group()})
 			}
 		}
 	}
-	out := &Migration{command: a.command, opts: opts}
+	out := &Migration{Command: c, opts: opts}
 	for _, m := range byLease {
 		out.leases = append(out.leases, m)
 	}
@@ -169,7 +169,7 @@ func (m *Migration) Run(ctx context.Context) error {
 // each does a step of the work on all leases. The error joins those of all.
 func (m *Migration) each(step string, do func(*leaseMigration) error) error {
 	errs, count := make([]error, len(m.leases)), m.counter(step, len(m.leases))
-	group := parallel.New(m.command.opts.Concurrency)
+	group := parallel.New(m.Command.opts.Concurrency)
 	for i, l := range m.leases {
 		group.Go(func() error {
 			defer count()

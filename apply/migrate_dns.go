@@ -131,7 +131,7 @@ func (m *Migration) lacking() map[string]string {
 	for host, owner := range hosts {
 		uses := m.leases[0].snapshot.hostUses[host]
 		isNew := func(u state.Use) bool {
-			return slices.ContainsFunc(kinds.OfTarget(m.command.opts.Config.Target), func(k kinds.Kind) bool { return k.Singular == u.Kind })
+			return slices.ContainsFunc(kinds.OfTarget(m.Command.opts.Config.Target), func(k kinds.Kind) bool { return k.Singular == u.Kind })
 		}
 		for _, u := range uses {
 			if isNew(u) && u.HasLease && u.Lease.Owner == owner {

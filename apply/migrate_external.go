@@ -25,7 +25,7 @@ const externalInterval = time.Minute
 
 // externalController is the annotation that says who reads an object; external-dns passes over what names
 // somebody else (external-dns: docs/annotations/annotations.md).
-func externalController(a *command) string {
+func externalController(a *Command) string {
 	return a.opts.Config.DNS.AnnotationPrefix + "/controller"
 }
 
@@ -54,7 +54,7 @@ func (m *leaseMigration) hideFromExternalDNS(ctx context.Context, hosts []*hostM
 
 // isHidden is true for an old route that external-dns passes over.
 func (m *leaseMigration) isHidden(c *crossing) bool {
-	return c.old.live.GetAnnotations()[externalController(m.command)] == lease.FieldManager
+	return c.old.live.GetAnnotations()[externalController(m.Command)] == lease.FieldManager
 }
 
 // hideRoutes hides the old routes of a host from external-dns if they point elsewhere than the new ones.
@@ -77,7 +77,7 @@ func (m *leaseMigration) hideRoutes(ctx context.Context, h *hostMove, reached ma
 		if seconds, err := strconv.ParseUint(c.old.live.GetAnnotations()[m.opts.Config.DNS.AnnotationPrefix+"/ttl"], 10, 31); err == nil && seconds > 0 {
 			ttl = time.Duration(seconds) * time.Second
 		}
-		if err := m.noteTime(ctx, c, ttl+externalInterval, map[string]string{externalController(m.command): lease.FieldManager}); err != nil {
+		if err := m.noteTime(ctx, c, ttl+externalInterval, map[string]string{externalController(m.Command): lease.FieldManager}); err != nil {
 			return err
 		}
 	}

@@ -101,7 +101,7 @@ func (m *leaseMigration) cancelRemoval(ctx context.Context, kind kinds.Kind, liv
 	o := appliedOnly(live)
 	annotations := o.GetAnnotations()
 	delete(annotations, lease.AnnotationDNSTTL)
-	delete(annotations, externalController(m.command))
+	delete(annotations, externalController(m.Command))
 	o.SetAnnotations(annotations)
 	if _, _, err := m.patch(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, managerOf(kind, m.group)); err != nil {
 		return m.cluster.Explain(err, "patch", kind.Resource())
@@ -142,7 +142,7 @@ func (m *Migration) settleDNS(ctx context.Context) error {
 	var until time.Time
 	for _, l := range m.leases {
 		for _, c := range l.routes {
-			if c.ready && c.stays.After(until) && !c.stays.After(now.Add(m.command.opts.Wait)) {
+			if c.ready && c.stays.After(until) && !c.stays.After(now.Add(m.Command.opts.Wait)) {
 				until = c.stays
 			}
 		}

@@ -36,7 +36,7 @@ type objects struct {
 	kept []KeptThing
 }
 
-func newObjects(c *command, def *lease.Definition, req state.Request) *objects {
+func newObjects(c *Command, def *lease.Definition, req state.Request) *objects {
 	held := newClaims(c, def, req)
 	r := &objects{claims: held, operated: &operated{held}, definition: &keptDefinition{claims: held}, successors: &successors{claims: held}}
 	r.by = r

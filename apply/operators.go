@@ -49,7 +49,7 @@ type operators struct {
 
 // findOperators says which operators to count on. Those that are said to be off are looked for too: they
 // do not ask whether they are wanted. Whoever may not look is believed.
-func findOperators(ctx context.Context, a *command) (operators, error) {
+func findOperators(ctx context.Context, a *Command) (operators, error) {
 	switch a.opts.Operators {
 	case OperatorsOn:
 		return operators{hostname: true, ip: true}, nil
@@ -71,7 +71,7 @@ func findOperators(ctx context.Context, a *command) (operators, error) {
 
 // ipOperatorFor is true where Akash's IP operator runs and a request asks for ports on which it has a say:
 // those of endpoints whose address MetalLB chooses.
-func ipOperatorFor(ctx context.Context, a *command, requests []state.Request) (bool, error) {
+func ipOperatorFor(ctx context.Context, a *Command, requests []state.Request) (bool, error) {
 	if a.opts.Config.IP.Mode != config.ModePool || !slices.ContainsFunc(requests, func(r state.Request) bool { return len(r.Endpoints) > 0 }) {
 		return false, nil
 	}

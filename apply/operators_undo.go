@@ -38,7 +38,7 @@ func (r *operated) keepServed(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*undoTime)
 	defer cancel()
-	s, err := look(ctx, r.command, r.snapshot, r.group)
+	s, err := look(ctx, r.Command, r.snapshot, r.group)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 	if err != nil {
 		return nil, err
 	}
-	facts, err := s.facts(ctx, newCommand(c, Options{Config: cfg}), crashedAfter, there)
+	facts, err := s.facts(ctx, NewCommand(c, Options{Config: cfg}), crashedAfter, there)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 }
 
 // facts are what problems are computed from.
-func (s *snapshot) facts(ctx context.Context, a *command, crashedAfter time.Duration, there state.Routers) (diagnose.ProblemFacts, error) {
+func (s *snapshot) facts(ctx context.Context, a *Command, crashedAfter time.Duration, there state.Routers) (diagnose.ProblemFacts, error) {
 	contents, cfg := s.contents(a.cluster.Now()), a.opts.Config
 	var err error
 	if contents.Reservations, err = a.ledger.Reservations(ctx, ""); err != nil {

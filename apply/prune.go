@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -52,12 +51,6 @@ func (r *objects) pruneObjects(ctx context.Context, s *snapshot, desired []rende
 		}
 	}
 	return nil
-}
-
-// removes is true for objects of another group that a run may remove from what it holds: all where it prunes, else
-// those that serve it since a transfer. A lease that is healed takes nothing down that serves.
-func (r *claims) removes(group lease.Group, c *state.Claim) bool {
-	return r.opts.Prune || !r.opts.heal && len(c.FormerOf(group)) > 0
 }
 
 // removeStrays deletes the routes and Services that this program wrote for other leases and that

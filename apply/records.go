@@ -249,6 +249,6 @@ type records struct {
 	dns recordWork
 }
 
-func newRecords(c *command, def *lease.Definition, req state.Request) *records {
+func newRecords(c *Command, def *lease.Definition, req state.Request) *records {
 	return &records{objects: newObjects(c, def, req)}
 }

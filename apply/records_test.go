@@ -60,7 +60,7 @@ func recordRun(id lease.ID, live ...render.Object) *records {
 		s.live[o.Kind.Plural][o.Namespace+"/"+o.Name] = u
 	}
 	s.indexWritten()
-	r := newRecords(&command{}, nil, state.Request{Lease: id})
+	r := newRecords(&Command{}, nil, state.Request{Lease: id})
 	r.snapshot = s
 	return r
 }

@@ -26,7 +26,7 @@ import (
 )
 
 // unrecorded says of the hosts among things and leases that have no DNS record for what it waits.
-func (s *snapshot) unrecorded(ctx context.Context, a *command, things []thing.Thing) (map[string]string, error) {
+func (s *snapshot) unrecorded(ctx context.Context, a *Command, things []thing.Thing) (map[string]string, error) {
 	out := map[string]string{}
 	if !a.opts.Config.DNS.Records() {
 		return out, nil
@@ -57,7 +57,7 @@ func (s *snapshot) unrecorded(ctx context.Context, a *command, things []thing.Th
 }
 
 // ownRecords are the DNS records of ours, each with what its lease is to have for the host.
-func (s *snapshot) ownRecords(ctx context.Context, a *command) ([]diagnose.OwnRecord, error) {
+func (s *snapshot) ownRecords(ctx context.Context, a *Command) ([]diagnose.OwnRecord, error) {
 	var out []diagnose.OwnRecord
 	for _, host := range slices.Sorted(maps.Keys(s.records)) {
 		for _, o := range s.records[host] {
@@ -97,7 +97,7 @@ func (r *records) recordsFor(ctx context.Context, host string, part state.Part, 
 	opts, cfg := r.opts, *r.opts.Config
 	cfg.Ingress.StaticHosts = false // the host is named
 	opts.Config = &cfg
-	own := newRecords(newCommand(r.cluster, opts), nil, r.req)
+	own := newRecords(NewCommand(r.cluster, opts), nil, r.req)
 	own.snapshot = r.snapshot
 	e.IP, own.addresses = r.leasedFor(part)
 	def := &lease.Definition{Lease: part.Lease, Services: []lease.Service{{Name: part.Service, Target: target, Expose: []lease.Expose{e}}}}

@@ -28,7 +28,7 @@ import (
 // the objects that rest on them, and a release has ended when another look shows neither.
 func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...string) error {
 	how := reading{addresses: a.opts.Config.IP.Mode == config.ModeDedicated, further: kinds.RecordsOf(a.opts.Config), claimsFirst: true}
-	snapshot, err := readWith(ctx, a.command, how)
+	snapshot, err := readWith(ctx, a.Command, how)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 		var releases []*releasing
 		over := a.inTurn(ctx, part, func(ctx context.Context) (_ []lease.Group, err error) {
 			if snapshot == nil { // what was read before is old
-				if snapshot, err = readWith(ctx, a.command, how); err != nil {
+				if snapshot, err = readWith(ctx, a.Command, how); err != nil {
 					return nil, err
 				}
 			}
@@ -131,7 +131,7 @@ func (a *Applier) lookAt(ctx context.Context, before *snapshot, how reading, tod
 		return slices.ContainsFunc(c.PartsOf(todo[0].group), func(p state.Part) bool { _, ok := p.Former(); return ok })
 	}
 	if len(todo) == 1 && !slices.ContainsFunc(before.held[todo[0].group], former) {
-		return look(ctx, a.command, before, todo[0].group)
+		return look(ctx, a.Command, before, todo[0].group)
 	}
 	s, err := readBy(ctx, a.cluster, a.ledger, how)
 	if err == nil {

@@ -55,7 +55,7 @@ func (e *NoProblemError) Error() string {
 // Repair mends problems, each for itself, and says of those that are left what mends them. It
 // touches nothing that belongs to a live claim, unless it was named: each write is pinned to what was
 // read, and what has changed since is left for the next call.
-func (a *Applier) Repair(ctx context.Context, opts RepairOptions) error {
+func Repair(ctx context.Context, a *Applier, opts RepairOptions) error {
 	if _, err := a.prepare(opts.Definitions); err != nil {
 		return err
 	}
@@ -78,13 +78,13 @@ func (a *Applier) Repair(ctx context.Context, opts RepairOptions) error {
 // find reads the cluster, and finds what is wrong.
 func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
 	var err error
-	if r.snapshot, err = readWith(ctx, r.command, reading{addresses: true, further: kinds.Records, claimsFirst: true, allDefinitions: true, runs: true}); err != nil {
+	if r.snapshot, err = readWith(ctx, r.Command, reading{addresses: true, further: kinds.Records, claimsFirst: true, allDefinitions: true, runs: true}); err != nil {
 		return nil, err
 	}
 	if r.there, err = routers(ctx, r.cluster, r.snapshot); err != nil {
 		return nil, err
 	}
-	facts, err := r.snapshot.facts(ctx, r.command, r.asked.CrashedAfter, r.there)
+	facts, err := r.snapshot.facts(ctx, r.Command, r.asked.CrashedAfter, r.there)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (r *repair) migrate(ctx context.Context, g lease.Group) error {
 			r.send(e)
 		}
 	}
-	m, err := New(r.cluster, opts).PlanMigration(ctx, func(id lease.ID) bool { return id.Group() == g }, MigrateOptions{Overlap: Overlap, Settle: ForTTL})
+	m, err := PlanMigration(ctx, NewCommand(r.cluster, opts), func(id lease.ID) bool { return id.Group() == g }, MigrateOptions{Overlap: Overlap, Settle: ForTTL})
 	switch {
 	case err != nil:
 		return err

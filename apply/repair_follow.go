@@ -41,7 +41,7 @@ func (r *repair) followDeclared(ctx context.Context, m state.Mend) error {
 	if len(parts) == 0 {
 		return nil
 	}
-	written, err := follow(ctx, r.command, r.snapshot, claim, m.Group, parts)
+	written, err := follow(ctx, r.Command, r.snapshot, claim, m.Group, parts)
 	if !written {
 		return err
 	}

@@ -25,7 +25,7 @@ func (r *repair) unreserve(ctx context.Context, ref *state.ObjectRef) error {
 
 // runFor is a run that tells nothing of its own.
 func (r *repair) runFor(g lease.Group) *mending {
-	work := &mending{newRecords(r.command, nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})}
+	work := &mending{newRecords(r.Command, nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})}
 	work.snapshot, work.pools, work.quiet = r.snapshot, newPools(r.opts.Config, r.snapshot), true
 	return work
 }

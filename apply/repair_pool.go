@@ -151,7 +151,7 @@ func (r *repair) makePool(ctx context.Context, m state.Mend) error {
 		opts.Config = &cfg
 	}
 	a := New(r.cluster, opts)
-	work := newObjects(a.command, nil, state.Request{})
+	work := newObjects(a.Command, nil, state.Request{})
 	work.snapshot, work.pools, work.quiet = r.snapshot, newPools(a.opts.Config, r.snapshot), true
 	work.addresses = render.Addresses{"": []netip.Addr{m.Address}}
 	return work.pools.ensure(ctx, work.addresses, work.writePool)

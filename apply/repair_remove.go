@@ -85,7 +85,7 @@ func (r *repair) isAlone(ctx context.Context, live *unstructured.Unstructured) e
 // objects stands for.
 func (r *repair) isUnserved(ctx context.Context, live *unstructured.Unstructured, groups ...lease.Group) error {
 	for _, group := range groups {
-		now, err := look(ctx, r.command, r.snapshot, group)
+		now, err := look(ctx, r.Command, r.snapshot, group)
 		if err != nil {
 			return err
 		}

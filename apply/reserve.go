@@ -24,9 +24,9 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 	}
 	return a.eachInTurn(ctx, runs, leaseWork{
 		read: func(ctx context.Context, _ []*run) (*snapshot, error) {
-			snapshot, err := read(ctx, a.cluster, a.ledger, true, kinds.RecordsOf(a.opts.Config)...)
+			snapshot, err := readBy(ctx, a.cluster, a.ledger, reading{addresses: true, further: kinds.RecordsOf(a.opts.Config)})
 			if err == nil {
-				snapshot.operators.ip, err = ipOperatorFor(ctx, a.command, requests)
+				snapshot.operators.ip, err = ipOperatorFor(ctx, a.Command, requests)
 			}
 			return snapshot, err
 		},

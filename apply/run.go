@@ -28,7 +28,7 @@ type run struct {
 }
 
 // newRun begins the work on one lease; def is nil where nothing is rendered.
-func (c *command) newRun(def *lease.Definition, req state.Request) *run {
+func (c *Command) newRun(def *lease.Definition, req state.Request) *run {
 	return &run{records: newRecords(c, def, req)}
 }
 
@@ -150,7 +150,7 @@ func (r *run) forgetRound() {
 	if r.def != nil {
 		req, _ = state.NewRequest(r.def, r.opts.Config)
 	}
-	fresh := newRecords(r.command, r.def, req)
+	fresh := newRecords(r.Command, r.def, req)
 	fresh.kinds, fresh.told = r.kinds, r.told
 	*r = run{records: fresh, barred: r.barred, routesOnly: r.routesOnly, running: r.running.anew(fresh.objects)}
 }

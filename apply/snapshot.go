@@ -65,11 +65,6 @@ type snapshot struct {
 	indexed index
 }
 
-// read takes the snapshot that a run over the definitions needs, with further kinds.
-func read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, withAddresses bool, further ...kinds.Kind) (*snapshot, error) {
-	return readBy(ctx, c, l, reading{addresses: withAddresses, further: further})
-}
-
 // reading says what a snapshot is taken of.
 type reading struct {
 	// addresses reads MetalLB's pools too, and all Services.

@@ -31,7 +31,7 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 	var r *transfer
 	var over error
 	for range looks {
-		snapshot, err := readAll(ctx, a.command, to.Group())
+		snapshot, err := readAll(ctx, a.Command, to.Group())
 		if err != nil {
 			return err
 		}
@@ -59,12 +59,12 @@ var errUnannounced = errors.New("another deployment of the owner has taken a par
 func (a *Applier) transferInTurn(ctx context.Context, to lease.ID, things []string, def *lease.Definition, snapshot *snapshot) (r *transfer, over error) {
 	over = a.inTurn(ctx, a.transferring(to, things, snapshot), func(ctx context.Context) (unfinished []lease.Group, err error) {
 		if snapshot == nil { // what was read before is old
-			if snapshot, err = readAll(ctx, a.command, to.Group()); err != nil {
+			if snapshot, err = readAll(ctx, a.Command, to.Group()); err != nil {
 				r.err = err
 				return nil, nil //nolint:nilerr // the run keeps its error
 			}
 		}
-		r = newTransfer(a.command, to, snapshot)
+		r = newTransfer(a.Command, to, snapshot)
 		if r.err = r.do(ctx, things, def); errors.Is(r.err, turn.ErrAgain) {
 			snapshot = nil
 			return nil, r.err
@@ -80,7 +80,7 @@ func (a *Applier) transferInTurn(ctx context.Context, to lease.ID, things []stri
 // transferring are the deployment groups that a transfer writes for.
 func (a *Applier) transferring(to lease.ID, things []string, s *snapshot) []lease.Group {
 	groups := []lease.Group{to.Group()}
-	quiet := newTransfer(a.command, to, s)
+	quiet := newTransfer(a.Command, to, s)
 	quiet.quiet = true
 	for _, claim := range quiet.named(things) {
 		if claim.Owner == to.Owner {
@@ -99,7 +99,7 @@ type transfer struct {
 	next *run
 }
 
-func newTransfer(c *command, to lease.ID, s *snapshot) *transfer {
+func newTransfer(c *Command, to lease.ID, s *snapshot) *transfer {
 	r := &transfer{run: c.newRun(nil, state.Request{Lease: to})}
 	r.snapshot, r.pools = s, newPools(c.opts.Config, s)
 	return r

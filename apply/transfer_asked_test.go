@@ -30,7 +30,7 @@ func TestKeptDefinitionComesBeforeNotes(t *testing.T) {
 		"of another definition":       {note("later", "web"), "web", false},
 		"of a reservation":            {note("", "other"), "other", false},
 	} {
-		r := newTransfer(a.command, to, &snapshot{})
+		r := newTransfer(a.Command, to, &snapshot{})
 		req, _ := state.NewRequest(def, a.opts.Config)
 		r.asked = &asked{def: def, req: req}
 		part := state.Part{Key: key, Lease: from, Path: "/", Service: "old", Port: 80}
@@ -53,11 +53,11 @@ func TestDefinitionOfAnotherOrder(t *testing.T) {
 	next := id
 	next.OSeq++
 	for of, want := range map[lease.ID]bool{id: true, next: false} {
-		now, err := readAll(t.Context(), a.command, of.Group())
+		now, err := readAll(t.Context(), a.Command, of.Group())
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := newTransfer(a.command, of, now)
+		r := newTransfer(a.Command, of, now)
 		if asked := r.askedFor(); (asked != nil) != want {
 			t.Errorf("of %s is kept %+v; the cluster has %q", of, asked, s.names())
 		}

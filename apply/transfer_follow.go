@@ -20,7 +20,7 @@ type Handover struct {
 
 // follow hands parts of a claim, all of one deployment group, to the lease to which Akash's provider has moved them. The
 // write is pinned to the claim as it was read; written is true once it has been made.
-func follow(ctx context.Context, c *command, s *snapshot, claim *state.Claim, from lease.Group, parts []Handover) (written bool, err error) {
+func follow(ctx context.Context, c *Command, s *snapshot, claim *state.Claim, from lease.Group, parts []Handover) (written bool, err error) {
 	r := newTransfer(c, parts[0].To, s)
 	r.quiet = true
 	moved := &move{claim: claim, from: []lease.Group{from}}

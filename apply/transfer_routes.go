@@ -18,7 +18,7 @@ func (r *transfer) moveRoutes(ctx context.Context, moves []*move, def *lease.Def
 		next.req, _ = state.NewRequest(def, r.opts.Config)
 		next.group, next.routesOnly = def.Lease.Group(), true
 		// What was read is older than what was moved.
-		snapshot, err := readAll(ctx, r.command, r.group)
+		snapshot, err := readAll(ctx, r.Command, r.group)
 		if err != nil {
 			return r.keepMoved(ctx, moves, err)
 		}

@@ -9,12 +9,12 @@ import (
 
 // waitUntil asks until it is done, for so long, and at least once. A dry run asks once: nothing comes of what is
 // not written, and what it would wait for counts as come.
-func (a *command) waitUntil(ctx context.Context, long time.Duration, done wait.ConditionWithContextFunc) error {
+func (a *Command) waitUntil(ctx context.Context, long time.Duration, done wait.ConditionWithContextFunc) error {
 	return a.waitEvery(ctx, 200*time.Millisecond, long, done)
 }
 
 // waitEvery is waitUntil with another time between two questions.
-func (a *command) waitEvery(ctx context.Context, every, long time.Duration, done wait.ConditionWithContextFunc) error {
+func (a *Command) waitEvery(ctx context.Context, every, long time.Duration, done wait.ConditionWithContextFunc) error {
 	if long == 0 || !a.cluster.Waits() {
 		ok, err := done(ctx)
 		if err == nil && !ok && a.cluster.Waits() {
@@ -30,7 +30,7 @@ func (a *command) waitEvery(ctx context.Context, every, long time.Duration, done
 }
 
 // pause lets time pass, unless the context ends.
-func (a *command) pause(ctx context.Context, d time.Duration) error {
+func (a *Command) pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 || !a.cluster.Waits() {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (a *command) pause(ctx context.Context, d time.Duration) error {
 }
 
 // see looks at what came of what was written. Nothing comes of a dry run.
-func (a *command) see(look func() error) error {
+func (a *Command) see(look func() error) error {
 	if !a.cluster.Waits() {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (a *command) see(look func() error) error {
 }
 
 // would is a text that is told only of what would be done.
-func (a *command) would(text string) string {
+func (a *Command) would(text string) string {
 	if a.cluster.Waits() {
 		return ""
 	}
@@ -61,4 +61,4 @@ func (a *command) would(text string) string {
 }
 
 // passed is true for a time that is over, or that a dry run would wait for.
-func (a *command) passed(t time.Time) bool { return !t.After(a.cluster.Now()) || !a.cluster.Waits() }
+func (a *Command) passed(t time.Time) bool { return !t.After(a.cluster.Now()) || !a.cluster.Waits() }

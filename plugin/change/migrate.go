@@ -160,9 +160,9 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 	configured := cfg.Target
 	cfg.Target = f.to
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	migration, err := apply.New(cluster, apply.Options{
+	migration, err := apply.PlanMigration(ctx, apply.NewCommand(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
-	}).PlanMigration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
+	}), chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err
 	}

@@ -141,14 +141,14 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, in *flags.Inp
 	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
 	var found atomic.Bool
-	err = apply.New(cluster, apply.Options{
+	err = apply.Repair(ctx, apply.New(cluster, apply.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Version: version.Version, Concurrency: f.concurrency,
 		Progress: events.Progress,
 		Report: func(e apply.Event) {
 			found.Store(true)
 			events.Report(e)
 		},
-	}).Repair(ctx, opts)
+	}), opts)
 	if err == nil && !found.Load() && f.output == "" {
 		c.NoProblems()
 	}

@@ -39,7 +39,7 @@ func TestRepairBesideTwoOwners(t *testing.T) {
 				case <-ended:
 					return
 				default:
-					_ = c.applier().Repair(t.Context(), repairing) // may find a run under way
+					_ = apply.Repair(t.Context(), c.applier(), repairing) // may find a run under way
 				}
 			}
 		})

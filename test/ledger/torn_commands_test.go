@@ -54,14 +54,14 @@ var tornCommands = []tornCommand{
 	}},
 	{name: "migrate", applied: true, migrates: true, run: func(ctx context.Context, w *world, c *client, tenant string, _ bool) error {
 		of := func(id lease.ID) bool { return id.Owner == owner(w.name+tenant) }
-		m, err := c.applier().PlanMigration(ctx, of, apply.MigrateOptions{})
+		m, err := apply.PlanMigration(ctx, c.applier().Command, of, apply.MigrateOptions{})
 		if err != nil {
 			return err
 		}
 		return m.Run(ctx)
 	}},
 	{name: "repair", everybody: true, run: func(ctx context.Context, w *world, c *client, _ string, _ bool) error {
-		return c.applier().Repair(ctx, apply.RepairOptions{CrashedAfter: time.Hour})
+		return apply.Repair(ctx, c.applier(), apply.RepairOptions{CrashedAfter: time.Hour})
 	}},
 	{name: "uninstall", everybody: true, run: func(ctx context.Context, w *world, c *client, _ string, _ bool) error {
 		i := install.Installer{Cluster: c.cluster, Config: c.opts.Config, Report: func(apply.Event) {}}

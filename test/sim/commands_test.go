@@ -182,7 +182,7 @@ func (c *command) do(ctx context.Context, p *process) error {
 	case "transfer":
 		return a.Transfer(ctx, c.id, c.hosts, nil)
 	case "repair":
-		return a.Repair(ctx, apply.RepairOptions{CrashedAfter: crash, Definitions: c.defs})
+		return apply.Repair(ctx, a, apply.RepairOptions{CrashedAfter: crash, Definitions: c.defs})
 	}
 	panic(c.verb)
 }

@@ -74,7 +74,7 @@ func TestAnyRequestOfRepairMayFail(t *testing.T) {
 				t.Errorf("request %d of %d was refused: %v, %v", n, sent.Load(), found, err)
 			}
 			sent.Store(0)
-			err = apply.New(refused, apply.Options{Config: settings(), Concurrency: 4}).Repair(t.Context(), apply.RepairOptions{})
+			err = apply.Repair(t.Context(), apply.New(refused, apply.Options{Config: settings(), Concurrency: 4}), apply.RepairOptions{})
 			if sent.Load() >= n && err == nil {
 				t.Errorf("request %d of repair was refused, and nothing said so", n)
 			}

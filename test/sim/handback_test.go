@@ -79,7 +79,7 @@ func TestRepairOfAClaimThatGoesMeanwhile(t *testing.T) {
 			return server.RoundTrip(r)
 		})
 		left := (*apply.Unmended)(nil)
-		if err := apply.New(c, opts).Repair(t.Context(), apply.RepairOptions{CrashedAfter: crash}); !errors.As(err, &left) || reads < 3 {
+		if err := apply.Repair(t.Context(), apply.New(c, opts), apply.RepairOptions{CrashedAfter: crash}); !errors.As(err, &left) || reads < 3 {
 			t.Errorf("want the problem left, got %v", err)
 		}
 	})
