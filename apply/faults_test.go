@@ -365,7 +365,7 @@ func TestPatienceWithARunUnderWay(t *testing.T) {
 			s, c := newServer(t, 1)
 			s.claimed(t, holder, host, "underway")
 			a, kept := applier(t, c)
-			snapshot, err := read(t.Context(), a.cluster, a.ledger, false)
+			snapshot, err := readBy(t.Context(), a.cluster, a.ledger, reading{})
 			if err != nil {
 				t.Fatal(err)
 			}
