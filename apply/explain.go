@@ -44,7 +44,7 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 	if err != nil {
 		return nil, err
 	}
-	contents := s.contents(c.Now())
+	contents := contents(s, c.Now())
 	around := &diagnose.View{
 		Config: cfg, Claims: s.list(), Book: view.NewBook(cfg, contents, view.Holdings...), Pools: contents.Pools, Uses: s.hostUses, AddressUses: s.addressUses,
 		Backends: map[string]bool{}, Now: c.Now(),
@@ -58,15 +58,15 @@ func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig,
 		around.Backends[name] = true
 	}
 	a := NewCommand(c, Options{Config: cfg})
-	if around.Records, err = s.ownRecords(ctx, a); err != nil {
+	if around.Records, err = ownRecords(ctx, s, a); err != nil {
 		return nil, err
 	}
-	around.Unrecorded, err = s.unrecorded(ctx, a, things)
+	around.Unrecorded, err = unrecorded(ctx, s, a, things)
 	return around, err
 }
 
 // contents are what the snapshot holds, as the book is computed from it.
-func (s *snapshot) contents(now time.Time) view.Contents {
+func contents(s *snapshot, now time.Time) view.Contents {
 	in := view.Contents{Now: now, Claims: s.list()}
 	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []kinds.Kind{kinds.IPAddressPool}) {
 		for _, name := range slices.Sorted(maps.Keys(s.live[kind.Plural])) {

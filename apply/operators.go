@@ -130,3 +130,8 @@ func owns(live *unstructured.Unstructured, manager, annotation string) bool {
 	entry, ok := managed.Applied(live, manager)
 	return ok && entry.Owns("metadata", "annotations", annotation)
 }
+
+// operated is true for what one of Akash's operators makes a route or a Service of.
+func (o operators) operated(kind kinds.Kind) bool {
+	return o.hostname && kind == kinds.ProviderHost || o.ip && kind == kinds.ProviderLeasedIP
+}

@@ -17,11 +17,6 @@ import (
 // undoTime bounds how long a run that takes back what it has done may take.
 const undoTime = 30 * time.Second
 
-// operated is true for what one of Akash's operators makes a route or a Service of.
-func (o operators) operated(kind kinds.Kind) bool {
-	return o.hostname && kind == kinds.ProviderHost || o.ip && kind == kinds.ProviderLeasedIP
-}
-
 // keepServed waits until what the run has taken back is gone, where finalizers keep it, and until Akash's operators have
 // removed the routes and Services that they had made of it. A claim of which one is there still is kept: nothing is served without one. It is the
 // lease's then as if it were reserved, without the run's mark. The error says what is kept, and until when.

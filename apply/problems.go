@@ -30,7 +30,7 @@ func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 	if err != nil {
 		return nil, err
 	}
-	facts, err := s.facts(ctx, NewCommand(c, Options{Config: cfg}), crashedAfter, there)
+	facts, err := facts(ctx, s, NewCommand(c, Options{Config: cfg}), crashedAfter, there)
 	if err != nil {
 		return nil, err
 	}
@@ -42,24 +42,24 @@ func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 }
 
 // facts are what problems are computed from.
-func (s *snapshot) facts(ctx context.Context, a *Command, crashedAfter time.Duration, there state.Routers) (diagnose.ProblemFacts, error) {
-	contents, cfg := s.contents(a.cluster.Now()), a.opts.Config
+func facts(ctx context.Context, s *snapshot, a *Command, crashedAfter time.Duration, there state.Routers) (diagnose.ProblemFacts, error) {
+	contents, cfg := contents(s, a.cluster.Now()), a.opts.Config
 	var err error
 	if contents.Reservations, err = a.ledger.Reservations(ctx, ""); err != nil {
 		return diagnose.ProblemFacts{}, err
 	}
-	records, err := s.ownRecords(ctx, a)
+	records, err := ownRecords(ctx, s, a)
 	return diagnose.ProblemFacts{
 		View: &diagnose.View{
 			Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.SubjectPools), Uses: s.hostUses, AddressUses: s.addressUses, Now: a.cluster.Now(),
 		},
-		Contents: contents, Objects: s.objects(there), Records: records, Namespaces: s.namespaces, CrashedAfter: crashedAfter,
-		Definitions: s.keptDefinitions(), Runs: s.runs, Own: a.opts.turn.Nonce(),
+		Contents: contents, Objects: objectsOf(s, there), Records: records, Namespaces: s.namespaces, CrashedAfter: crashedAfter,
+		Definitions: keptDefinitions(s), Runs: s.runs, Own: a.opts.turn.Nonce(),
 	}, err
 }
 
 // keptDefinitions are the definitions that were read, as the search for problems needs them.
-func (s *snapshot) keptDefinitions() []diagnose.KeptDefinition {
+func keptDefinitions(s *snapshot) []diagnose.KeptDefinition {
 	var out []diagnose.KeptDefinition
 	for _, name := range slices.Sorted(maps.Keys(s.definitions)) {
 		d := s.definitions[name]
@@ -79,8 +79,8 @@ func (s *snapshot) keptDefinitions() []diagnose.KeptDefinition {
 	return out
 }
 
-// objects are the objects of leases.
-func (s *snapshot) objects(there state.Routers) []state.OwnObject {
+// objectsOf are the objects of leases.
+func objectsOf(s *snapshot, there state.Routers) []state.OwnObject {
 	var out []state.OwnObject
 	for _, kind := range kinds.OfLease {
 		for _, name := range slices.Sorted(maps.Keys(s.live[kind.Plural])) {

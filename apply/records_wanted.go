@@ -26,7 +26,7 @@ import (
 )
 
 // unrecorded says of the hosts among things and leases that have no DNS record for what it waits.
-func (s *snapshot) unrecorded(ctx context.Context, a *Command, things []thing.Thing) (map[string]string, error) {
+func unrecorded(ctx context.Context, s *snapshot, a *Command, things []thing.Thing) (map[string]string, error) {
 	out := map[string]string{}
 	if !a.opts.Config.DNS.Records() {
 		return out, nil
@@ -57,7 +57,7 @@ func (s *snapshot) unrecorded(ctx context.Context, a *Command, things []thing.Th
 }
 
 // ownRecords are the DNS records of ours, each with what its lease is to have for the host.
-func (s *snapshot) ownRecords(ctx context.Context, a *Command) ([]diagnose.OwnRecord, error) {
+func ownRecords(ctx context.Context, s *snapshot, a *Command) ([]diagnose.OwnRecord, error) {
 	var out []diagnose.OwnRecord
 	for _, host := range slices.Sorted(maps.Keys(s.records)) {
 		for _, o := range s.records[host] {

@@ -84,7 +84,7 @@ func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
 	if r.there, err = routers(ctx, r.cluster, r.snapshot); err != nil {
 		return nil, err
 	}
-	facts, err := r.snapshot.facts(ctx, r.Command, r.asked.CrashedAfter, r.there)
+	facts, err := facts(ctx, r.snapshot, r.Command, r.asked.CrashedAfter, r.there)
 	if err != nil {
 		return nil, err
 	}

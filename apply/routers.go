@@ -25,7 +25,7 @@ func (r *successors) awaitAccepted(ctx context.Context, desired []render.Object)
 	return nil
 }
 
-// awaitRoute waits until a route's reports are as they are to be, where there is somebody to report.
+// awaitRoute waits until a route's reports are as they are to be, where there is somebody to said.
 func (r *successors) awaitRoute(ctx context.Context, o render.Object, done func([]state.Report) bool) error {
 	reports, err := r.reportsOn(ctx, o)
 	if err != nil || !reports {
@@ -75,13 +75,13 @@ func (r *successors) reportsOn(ctx context.Context, o render.Object) (bool, erro
 }
 
 func (r *successors) tellAccepted(o render.Object, reports []state.Report) {
-	for _, report := range reports {
-		if report.Stale != "" || report.Verdict != state.RouteAccepted {
+	for _, said := range reports {
+		if said.Stale != "" || said.Verdict != state.RouteAccepted {
 			continue
 		}
-		message := "by " + report.By
-		if report.Unresolved != "" {
-			message += ", which does not find its backend yet (" + report.Unresolved + ")"
+		message := "by " + said.By
+		if said.Unresolved != "" {
+			message += ", which does not find its backend yet (" + said.Unresolved + ")"
 		}
 		if r.changed {
 			r.event(Accepted, o.Kind.Singular, o.Namespace, o.Name, message)
@@ -91,9 +91,9 @@ func (r *successors) tellAccepted(o render.Object, reports []state.Report) {
 }
 
 func refusal(o render.Object, reports []state.Report) string {
-	for _, report := range reports {
-		if report.Stale == "" && (report.Verdict == state.RouteRefused || report.Unresolved != "") {
-			return fmt.Sprintf("%s %s/%s to be accepted: %s", o.Kind.Singular, o.Namespace, o.Name, report)
+	for _, said := range reports {
+		if said.Stale == "" && (said.Verdict == state.RouteRefused || said.Unresolved != "") {
+			return fmt.Sprintf("%s %s/%s to be accepted: %s", o.Kind.Singular, o.Namespace, o.Name, said)
 		}
 	}
 	return fmt.Sprintf("%s %s/%s to be accepted by a router (see: kubectl -n %s get %s %s -o yaml)", o.Kind.Singular, o.Namespace, o.Name, o.Namespace, o.Kind.Singular, o.Name)
