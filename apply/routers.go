@@ -25,7 +25,7 @@ func (r *successors) awaitAccepted(ctx context.Context, desired []render.Object)
 	return nil
 }
 
-// awaitRoute waits until a route's reports are as they are to be, where there is somebody to said.
+// awaitRoute waits until a route's reports are as they are to be, where there is somebody to report.
 func (r *successors) awaitRoute(ctx context.Context, o render.Object, done func([]state.Report) bool) error {
 	reports, err := r.reportsOn(ctx, o)
 	if err != nil || !reports {
