@@ -63,7 +63,7 @@ func (a *Applier) prepare(defs []*lease.Definition) ([]*run, error) {
 			problems.Add(def.At, "deployment group %s is defined twice in one run (first in %s)", group, first)
 		}
 		seen[group] = def.At
-		r := a.newRun(routes, req)
+		r := newRun(a.Command, routes, req)
 		r.kinds = render.Kinds(routes, a.opts.Config)
 		r.running = newRunning(r.objects, def)
 		runs = append(runs, r)

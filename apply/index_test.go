@@ -74,7 +74,7 @@ func ofGroup(s *snapshot, group lease.Group) (objects []owned) {
 	for _, kind := range append([]kinds.Kind{kinds.ProviderHost, kinds.ProviderLeasedIP}, kinds.Filters...) {
 		for _, o := range s.live[kind.Plural] {
 			if id, ok := lease.IDFromLabels(o.GetLabels()); ok && id.Group() == group {
-				objects = append(objects, owned{kind, o, group})
+				objects = append(objects, owned{kind: kind, live: o, group: group})
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func BenchmarkReleaseQuestions(b *testing.B) {
 		for _, kind := range []kinds.Kind{kinds.ProviderHost, kinds.ProviderLeasedIP} {
 			for _, o := range s.live[kind.Plural] {
 				id, _ := lease.IDFromLabels(o.GetLabels())
-				objects[id.Group()] = append(objects[id.Group()], owned{kind, o, id.Group()})
+				objects[id.Group()] = append(objects[id.Group()], owned{kind: kind, live: o, group: id.Group()})
 			}
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -42,7 +42,7 @@ func (r *claims) whileOf(o owned, may func(grounds []ground) (bool, error)) mayG
 		if !sameTenant(o.live, now) {
 			return false, nil
 		}
-		grounds, err := readGrounds(ctx, r.ledger, owned{o.kind, now, o.group})
+		grounds, err := readGrounds(ctx, r.ledger, owned{kind: o.kind, live: now, group: o.group})
 		if err != nil {
 			return false, err
 		}

@@ -38,7 +38,7 @@ type objects struct {
 
 func newObjects(c *Command, def *lease.Definition, req state.Request) *objects {
 	held := newClaims(c, def, req)
-	r := &objects{claims: held, operated: &operated{held}, definition: &keptDefinition{claims: held}, successors: &successors{claims: held}}
+	r := &objects{claims: held, operated: &operated{claims: held}, definition: &keptDefinition{claims: held}, successors: &successors{claims: held}}
 	r.by = r
 	return r
 }

@@ -158,7 +158,7 @@ func (r *records) going(host string, objects []render.Object) (going []goingReco
 		if why := fixedFieldChanged(o, live); why != "" {
 			fresh, replaced[o.Name] = o.String(), true
 			id, _ := lease.IDFromLabels(live.GetLabels())
-			going = append(going, goingRecord{owned{o.Kind, live, id.Group()}, why})
+			going = append(going, goingRecord{owned{kind: o.Kind, live: live, group: id.Group()}, why})
 		}
 	}
 	if fresh == "" {

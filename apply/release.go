@@ -68,7 +68,7 @@ func (a *Applier) releaseInTurn(ctx context.Context, s *snapshot, how reading, g
 	leased := sync.OnceValues(func() (map[lease.Group][]lease.ID, error) { return reservedBy(ctx, a.ledger, onlyOwner(groups)) })
 	releases := make([]*releasing, len(groups))
 	for i, g := range groups {
-		r := a.newRun(nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})
+		r := newRun(a.Command, nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})
 		releases[i] = &releasing{run: r, chosen: chosen, looked: sync.OnceFunc(count), leased: leased}
 	}
 	for todo := releases; len(todo) > 0; {

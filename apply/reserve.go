@@ -14,7 +14,7 @@ import (
 func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf ...[]kinds.Kind) error {
 	runs := make([]*run, len(requests))
 	for i, req := range requests {
-		runs[i] = a.newRun(nil, req)
+		runs[i] = newRun(a.Command, nil, req)
 		if i < len(kindsOf) {
 			runs[i].kinds = kindsOf[i]
 		}

@@ -28,7 +28,7 @@ type run struct {
 }
 
 // newRun begins the work on one lease; def is nil where nothing is rendered.
-func (c *Command) newRun(def *lease.Definition, req state.Request) *run {
+func newRun(c *Command, def *lease.Definition, req state.Request) *run {
 	return &run{records: newRecords(c, def, req)}
 }
 

@@ -100,7 +100,7 @@ type transfer struct {
 }
 
 func newTransfer(c *Command, to lease.ID, s *snapshot) *transfer {
-	r := &transfer{run: c.newRun(nil, state.Request{Lease: to})}
+	r := &transfer{run: newRun(c, nil, state.Request{Lease: to})}
 	r.snapshot, r.pools = s, newPools(c.opts.Config, s)
 	return r
 }
@@ -289,7 +289,7 @@ func (r *transfer) fitsMoved(moves []*move, def *lease.Definition) error {
 	if err := r.findKinds(); err != nil {
 		return err
 	}
-	next := r.newRun(def, state.Request{Lease: def.Lease})
+	next := newRun(r.Command, def, state.Request{Lease: def.Lease})
 	if req, problems := state.NewRequest(def, r.opts.Config); len(problems.Errors()) == 0 {
 		next.req = req
 	}

@@ -14,7 +14,7 @@ import (
 // moveRoutes moves the routes after the claims.
 func (r *transfer) moveRoutes(ctx context.Context, moves []*move, def *lease.Definition) error {
 	if def != nil {
-		next := r.newRun(def, state.Request{})
+		next := newRun(r.Command, def, state.Request{})
 		next.req, _ = state.NewRequest(def, r.opts.Config)
 		next.group, next.routesOnly = def.Lease.Group(), true
 		// What was read is older than what was moved.
@@ -79,12 +79,12 @@ func (r *transfer) writeKnownRecords(ctx context.Context, known []*lease.Definit
 		return slices.ContainsFunc(moves, func(m *move) bool { return m.claim.Name() == state.HostName(host) })
 	}
 	for _, def := range known {
-		records, err := r.renderRecords(ctx, def, false)
+		dns, err := r.renderRecords(ctx, def, false)
 		if err != nil {
 			return err
 		}
-		r.dns.unknown = append(r.dns.unknown, slices.DeleteFunc(records.Unknown, func(h render.UnknownHost) bool { return !isMoved(h.Name) })...)
-		if err := r.putRecords(ctx, slices.DeleteFunc(records.Objects, func(o render.Object) bool { return !isMoved(hostOf(o)) })); err != nil {
+		r.dns.unknown = append(r.dns.unknown, slices.DeleteFunc(dns.Unknown, func(h render.UnknownHost) bool { return !isMoved(h.Name) })...)
+		if err := r.putRecords(ctx, slices.DeleteFunc(dns.Objects, func(o render.Object) bool { return !isMoved(hostOf(o)) })); err != nil {
 			return err
 		}
 	}
