@@ -89,15 +89,15 @@ func (r *repair) isUnserved(ctx context.Context, live *unstructured.Unstructured
 		if err != nil {
 			return err
 		}
-		if now.routes(live) {
+		if serves(now, live) {
 			return errChanged
 		}
 	}
 	return nil
 }
 
-// routes is true where something serves what one of Akash's objects stands for.
-func (s *snapshot) routes(declared *unstructured.Unstructured) bool {
+// serves is true where something serves what one of Akash's objects stands for.
+func serves(s *snapshot, declared *unstructured.Unstructured) bool {
 	if kind := kinds.Of(declared.GetKind()); kind == kinds.ProviderHost {
 		return slices.ContainsFunc(s.hostUses[declared.GetName()], func(u state.Use) bool { return u.Kind != kind.Singular })
 	}

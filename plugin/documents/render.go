@@ -155,7 +155,7 @@ func (o *renderOptions) run(ctx context.Context, c *session.Session) error {
 // renderLeases hands over the objects of each lease, or the pools that all of them need.
 func (o *renderOptions) renderLeases(ctx context.Context, c *session.Session, r *renderer, emit func([]render.Object) error) error {
 	err := o.each(ctx, c, r, func(def *lease.Definition) error {
-		objects, err := r.lease(def)
+		rendered, err := r.lease(def)
 		if err != nil || len(r.problems) > 0 {
 			return err
 		}
@@ -163,10 +163,10 @@ func (o *renderOptions) renderLeases(ctx context.Context, c *session.Session, r 
 			return nil
 		}
 		c.Warn(r.warnings(def))
-		if o.withNamespace && len(objects) > 0 && r.workloads == nil {
-			objects = slices.Insert(objects, 0, apply.NamespaceOf(def.Lease))
+		if o.withNamespace && len(rendered) > 0 && r.workloads == nil {
+			rendered = slices.Insert(rendered, 0, apply.NamespaceOf(def.Lease))
 		}
-		return emit(objects)
+		return emit(rendered)
 	})
 	if err := joinProblems(err, r.problems); err != nil || !o.pools {
 		return err

@@ -43,14 +43,14 @@ func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) e
 		return err
 	}
 	return f.emitAll(&c.Console, func(emit func([]render.Object) error) error {
-		pools, err := render.RangePools(cfg)
+		wanted, err := render.RangePools(cfg)
 		if known != nil {
-			pools, err = apply.RangePoolsBeside(cfg, known)
+			wanted, err = apply.RangePoolsBeside(cfg, known)
 		}
 		if err != nil {
 			return err
 		}
-		return emit(pools)
+		return emit(wanted)
 	})
 }
 
