@@ -5,6 +5,11 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/apply/claims"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
@@ -14,7 +19,7 @@ import (
 // leaseWork is work on leases that do not depend on each other.
 type leaseWork struct {
 	// read reads what the work is decided by.
-	read func(context.Context, []*run) (*snapshot, error)
+	read func(context.Context, []*run) (*observed.Snapshot, error)
 	// claim takes what a lease asks for. Do does the rest of the work that writes, once all leases have been claimed for;
 	// end does what comes when that is committed.
 	claim, do, end func(*run, context.Context) error
@@ -28,9 +33,9 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 		return err
 	}
 	var errs []error // the end of a turn that changed nothing is no lease's
-	count := a.counter(workLeases, len(runs))
+	count := a.Counter(command.WorkLeases, len(runs))
 	for part := range slices.Chunk(runs, state.MaxAnnounced) {
-		over := a.inTurn(ctx, groupsOf(part), func(ctx context.Context) ([]lease.Group, error) {
+		over := a.InTurn(ctx, groupsOf(part), func(ctx context.Context) ([]lease.Group, error) {
 			if snapshot == nil { // what was read before is old
 				if snapshot, err = a.readFor(ctx, runs, work); err != nil {
 					return nil, err
@@ -42,29 +47,29 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 			}
 			return unfinished(part), nil
 		})
-		if !slices.ContainsFunc(part, func(r *run) bool { return !r.done || r.err != nil || r.changed }) {
+		if !slices.ContainsFunc(part, func(r *run) bool { return !r.done || r.err != nil || r.Changed }) {
 			errs = append(errs, over)
 		}
 		a.side(part, func(r *run) {
-			if over != nil && (!r.done || r.err == nil && r.changed) {
-				r.err = r.loses(ctx, over)
+			if over != nil && (!r.done || r.err == nil && r.Changed) {
+				r.err = r.Loses(ctx, over)
 			}
 			if r.err == nil {
 				r.err = parallel.Guard(func() error { return work.end(r, ctx) })
 			}
-			r.err = r.failed(r.err)
+			r.err = r.Failed(r.err)
 		})
 	}
 	for _, r := range runs {
 		errs = append(errs, r.err)
 	}
-	return failures(errs)
+	return report.Gather(errs)
 }
 
 // workOn does work on leases by what was read. The error is turn.ErrAgain or nil; the runs keep those of their own.
-func (a *Applier) workOn(ctx context.Context, runs []*run, s *snapshot, work leaseWork, count func()) error {
+func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot, work leaseWork, count func()) error {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r *run) bool { return r.done })
-	pools := newPools(a.opts.Config, s)
+	pools := pools.New(a.Options.Config, s)
 	for _, r := range runs {
 		r.begin(s, pools)
 	}
@@ -99,7 +104,7 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *snapshot, work lea
 func (a *Applier) claimEarly(ctx context.Context, runs []*run, work leaseWork) map[*run]bool {
 	requests, early := make([]state.Request, len(runs)), map[*run]bool{}
 	for i, r := range runs {
-		requests[i] = r.req
+		requests[i] = r.Request
 	}
 	var alone []*run
 	for i, is := range state.Alone(requests) {
@@ -110,7 +115,7 @@ func (a *Applier) claimEarly(ctx context.Context, runs []*run, work leaseWork) m
 	if len(alone) < 2 {
 		return early
 	}
-	claimed := a.counter(workClaims, len(alone))
+	claimed := a.Counter(command.WorkClaims, len(alone))
 	a.side(alone, func(r *run) {
 		r.step(ctx, work.claim)
 		claimed()
@@ -118,13 +123,13 @@ func (a *Applier) claimEarly(ctx context.Context, runs []*run, work leaseWork) m
 	for _, r := range alone {
 		early[r] = true
 	}
-	var claimants []*claims
+	var claimants []*claims.Claims
 	for _, r := range alone {
 		if r.err == nil {
-			claimants = append(claimants, r.claims)
+			claimants = append(claimants, r.Claims)
 		}
 	}
-	lookAbove(ctx, a.ledger, claimants)
+	claims.LookAbove(ctx, a.Ledger, claimants)
 	return early
 }
 
@@ -134,26 +139,26 @@ func isOld(runs []*run) bool {
 }
 
 // readFor reads what work on leases is decided by.
-func (a *Applier) readFor(ctx context.Context, runs []*run, work leaseWork) (*snapshot, error) {
+func (a *Applier) readFor(ctx context.Context, runs []*run, work leaseWork) (*observed.Snapshot, error) {
 	snapshot, err := work.read(ctx, runs)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range runs {
-		snapshot.addresses.Name(r.req)
+		snapshot.Addresses.Name(r.Request)
 	}
 	a.findRivals(snapshot, runs)
 	return snapshot, nil
 }
 
 // begin prepares the work on a lease by what was read.
-func (r *run) begin(s *snapshot, p *pools) {
-	if r.nonce == "" {
-		r.nonce = r.opts.turn.Mark()
+func (r *run) begin(s *observed.Snapshot, p *pools.Pools) {
+	if r.Nonce == "" {
+		r.Nonce = r.Options.Turn.Mark()
 	}
-	r.only = r.opts.changesOf(r.req.Lease)
-	r.snapshot, r.pools, r.err = s, p, nil
-	if r.barred != nil && !r.opts.Check { // a check tells all that is in the way
+	r.Only = r.Options.ChangesOf(r.Request.Lease)
+	r.Snapshot, r.Pools, r.err = s, p, nil
+	if r.barred != nil && !r.Options.Check { // a check tells all that is in the way
 		r.err, r.done = r.barred, true
 	}
 }
@@ -164,8 +169,8 @@ func (r *run) step(ctx context.Context, do func(*run, context.Context) error) {
 		return
 	}
 	r.err = parallel.Guard(func() error { return do(r, ctx) })
-	if r.opts.Check {
-		r.err = failures([]error{r.barred, r.err})
+	if r.Options.Check {
+		r.err = report.Gather([]error{r.barred, r.err})
 	}
 	r.done = r.err != nil && !errors.Is(r.err, turn.ErrAgain)
 }
@@ -174,7 +179,7 @@ func (r *run) step(ctx context.Context, do func(*run, context.Context) error) {
 func unfinished(runs []*run) (groups []lease.Group) {
 	for _, r := range runs {
 		if r.unfinished() {
-			groups = append(groups, r.group)
+			groups = append(groups, r.Group)
 		}
 	}
 	return groups
@@ -182,7 +187,7 @@ func unfinished(runs []*run) (groups []lease.Group) {
 
 // side does something for several leases side by side.
 func (a *Applier) side(runs []*run, do func(*run)) {
-	group := parallel.New(a.opts.Concurrency)
+	group := parallel.New(a.Options.Concurrency)
 	for _, r := range runs {
 		group.Go(func() error {
 			do(r)
@@ -194,13 +199,13 @@ func (a *Applier) side(runs []*run, do func(*run)) {
 
 // findRivals tells each run which earlier one wants the same for another owner: the first in the input
 // gets it, in a dry run as in a real one.
-func (a *Applier) findRivals(s *snapshot, runs []*run) {
+func (a *Applier) findRivals(s *observed.Snapshot, runs []*run) {
 	requests := make([]state.Request, len(runs))
 	for i, r := range runs {
-		requests[i] = r.req
+		requests[i] = r.Request
 	}
-	for i, found := range state.Rivals(requests, a.opts.Config, func(name string) bool { return s.claims[name] != nil }) {
-		runs[i].rivals = found
+	for i, found := range state.Rivals(requests, a.Options.Config, func(name string) bool { return s.Claims[name] != nil }) {
+		runs[i].Rivals = found
 	}
 }
 
@@ -208,7 +213,7 @@ func (a *Applier) findRivals(s *snapshot, runs []*run) {
 func groupsOf(runs []*run) []lease.Group {
 	groups := make([]lease.Group, len(runs))
 	for i, r := range runs {
-		groups[i] = r.group
+		groups[i] = r.Group
 	}
 	return slices.Clip(groups)
 }

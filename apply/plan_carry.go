@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
@@ -19,9 +20,9 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 	if err := withoutPasswords(p); err != nil {
 		return err
 	}
-	opts := a.opts
-	opts.heal = p.Settings.Kept
-	now, err := Plan(ctx, a.cluster, opts, defs)
+	opts := a.Options
+	opts.Heal = p.Settings.Kept
+	now, err := Plan(ctx, a.Cluster, opts, defs)
 	if err != nil {
 		return keptMoved(err)
 	}
@@ -30,10 +31,10 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 		moved = append(moved, l.Moved(now.Leases[i])...)
 	}
 	if len(moved) > 0 {
-		return &MovedError{Moved: moved, Kept: opts.heal}
+		return &report.MovedError{Moved: moved, Kept: opts.Heal}
 	}
 	opts.Only = &now // the same changes, of what is there now
-	return keptMoved(New(a.cluster, opts).Apply(ctx, defs))
+	return keptMoved(New(a.Cluster, opts).Apply(ctx, defs))
 }
 
 // withoutPasswords refuses a plan that would write what a Secret holds: no plan has it.
@@ -51,13 +52,13 @@ func withoutPasswords(p plan.Plan) error {
 
 // keptMoved says by a MovedError of which leases the ledger keeps another definition by now than the plan has.
 func keptMoved(err error) error {
-	failed := Failures{err}
+	failed := report.Failures{err}
 	_ = errors.As(err, &failed)
 	failed = slices.Clone(failed)
 	for i, e := range failed {
-		if of, ok := errors.AsType[*LeaseError](e); ok && errors.Is(e, errChanged) {
-			failed[i] = &MovedError{Moved: []string{"the definition that is kept for lease " + of.Lease.String()}, Kept: true}
+		if of, ok := errors.AsType[*report.LeaseError](e); ok && errors.Is(e, report.ErrChanged) {
+			failed[i] = &report.MovedError{Moved: []string{"the definition that is kept for lease " + of.Lease.String()}, Kept: true}
 		}
 	}
-	return failures(failed)
+	return report.Gather(failed)
 }

@@ -3,6 +3,8 @@ package apply
 import (
 	"context"
 
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -16,25 +18,25 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 	for i, req := range requests {
 		runs[i] = newRun(a.Command, nil, req)
 		if i < len(kindsOf) {
-			runs[i].kinds = kindsOf[i]
+			runs[i].Kinds = kindsOf[i]
 		}
 	}
 	for i, err := range a.prove(ctx, runs) {
 		runs[i].barred = err
 	}
 	return a.eachInTurn(ctx, runs, leaseWork{
-		read: func(ctx context.Context, _ []*run) (*snapshot, error) {
-			snapshot, err := readBy(ctx, a.cluster, a.ledger, reading{addresses: true, further: kinds.RecordsOf(a.opts.Config)})
+		read: func(ctx context.Context, _ []*run) (*observed.Snapshot, error) {
+			snapshot, err := observed.Read(ctx, a.Cluster, a.Ledger, observed.Reading{Addresses: true, Further: kinds.RecordsOf(a.Options.Config)})
 			if err == nil {
-				snapshot.operators.ip, err = ipOperatorFor(ctx, a.Command, requests)
+				snapshot.Operators.IP, err = observed.IpOperatorFor(ctx, a.Command, requests)
 			}
 			return snapshot, err
 		},
-		claim: (*run).reserve,
+		claim: (*run).Reserve,
 		do:    (*run).reserveOnly,
 		end: func(r *run, _ context.Context) error {
-			if !r.opts.Check {
-				r.event(Done, "lease", "", r.req.Lease.String(), "reserved")
+			if !r.Options.Check {
+				r.Event(report.Done, "lease", "", r.Request.Lease.String(), "reserved")
 			}
 			return nil
 		},
@@ -43,26 +45,26 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 
 // reserveOnly ends the work on what was claimed: no object is written for it.
 func (r *run) reserveOnly(ctx context.Context) error {
-	if err := r.confirm(ctx); err != nil {
+	if err := r.Confirm(ctx); err != nil {
 		return err
 	}
-	if r.opts.Prune {
+	if r.Options.Prune {
 		if err := r.leaveUnserved(ctx); err != nil {
 			return err
 		}
 	}
-	return r.settle(ctx)
+	return r.Settle(ctx)
 }
 
 // leaveUnserved gives up what the request does not name and nothing serves.
 func (r *run) leaveUnserved(ctx context.Context) error {
-	unserved := func(s *snapshot) func(*state.Claim, state.Part) bool {
+	unserved := func(s *observed.Snapshot) func(*state.Claim, state.Part) bool {
 		return func(c *state.Claim, p state.Part) bool {
-			return !r.wants(c, p) && r.knows(c.Name(), p) && !s.serves(c, r.group)
+			return !r.Wants(c, p) && r.Knows(c.Name(), p) && !s.Serves(c, r.Group)
 		}
 	}
-	before := unserved(r.snapshot)
-	return r.leaveSeen(ctx, Released, func(_ context.Context, now *snapshot) (func(*state.Claim, state.Part) bool, error) {
+	before := unserved(r.Snapshot)
+	return r.LeaveSeen(ctx, report.Released, func(_ context.Context, now *observed.Snapshot) (func(*state.Claim, state.Part) bool, error) {
 		still := unserved(now)
 		return func(c *state.Claim, p state.Part) bool { return before(c, p) && still(c, p) }, nil
 	}, before)

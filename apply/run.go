@@ -5,6 +5,11 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/akash-net/kubectl-akash-net/apply/claims"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/apply/running"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -12,9 +17,9 @@ import (
 
 // run is the work on one lease.
 type run struct {
-	*records
+	*records.Records
 	// running is what is done with what the lease runs; nil where nothing is.
-	running *running
+	running *running.Running
 	// barred is why nothing is done for the lease.
 	barred error
 	// err is what has become of the work, once it is done.
@@ -28,8 +33,8 @@ type run struct {
 }
 
 // newRun begins the work on one lease; def is nil where nothing is rendered.
-func newRun(c *Command, def *lease.Definition, req state.Request) *run {
-	return &run{records: newRecords(c, def, req)}
+func newRun(c *command.Command, def *lease.Definition, req state.Request) *run {
+	return &run{Records: records.New(c, def, req)}
 }
 
 // apply does the whole work on a lease: it claims, writes and prunes.
@@ -40,123 +45,123 @@ func (r *run) apply(ctx context.Context) error {
 	return r.applyClaimed(ctx)
 }
 
-// claim takes what the definition asks for.
+// Claim takes what the definition asks for.
 func (r *run) claim(ctx context.Context) error {
-	if err := r.operated.fits(); err != nil {
+	if err := r.Operated.Fits(); err != nil {
 		return err
 	}
-	if err := r.definition.rests(ctx); err != nil {
+	if err := r.KeptDefinition.Rests(ctx); err != nil {
 		return err
 	}
-	if err := r.running.prepare(ctx); err != nil {
+	if err := r.running.Prepare(ctx); err != nil {
 		return err
 	}
-	return r.reserve(ctx)
+	return r.Reserve(ctx)
 }
 
 // applyClaimed confirms what was claimed, writes the objects of it, and prunes.
 func (r *run) applyClaimed(ctx context.Context) error {
-	if err := r.confirm(ctx); err != nil {
+	if err := r.Confirm(ctx); err != nil {
 		return err
 	}
-	granted := state.Granted(r.def, r.withheldHosts, r.withheldPorts)
-	desired, err := render.Lease(granted, r.opts.Config, r.addresses)
-	rest, moved := r.splitMoved(desired)
+	granted := state.Granted(r.Def, r.WithheldHosts, r.WithheldPorts)
+	desired, err := render.Lease(granted, r.Options.Config, r.Addresses)
+	rest, moved := r.SplitMoved(desired)
 	if err == nil {
-		err = r.markWritten(ctx, desired)
+		err = r.MarkWritten(ctx, desired)
 	}
 	if err == nil {
-		err = r.definition.keep(ctx)
+		err = r.KeptDefinition.Keep(ctx)
 	}
 	if err == nil {
-		err = r.running.takeReserved(ctx)
+		err = r.running.TakeReserved(ctx)
 	}
 	if err == nil {
-		err = r.running.write(ctx, desired)
+		err = r.running.Write(ctx, desired)
 	}
 	if err == nil {
-		err = r.write(ctx, rest)
+		err = r.Write(ctx, rest)
 	}
 	if err == nil {
-		err = r.successors.await(ctx, desired)
+		err = r.Successors.Await(ctx, desired)
 	}
-	if err == nil && !r.successors.stay {
-		err = r.writeRecords(ctx, granted)
+	if err == nil && !r.Successors.Stay {
+		err = r.WriteRecords(ctx, granted)
 	}
 	if err != nil {
-		return r.undo(ctx, err)
+		return r.Undo(ctx, err)
 	}
 	var pruned error
-	if r.opts.Prune {
-		pruned = r.prune(ctx, slices.Concat(desired, r.keptRecords()))
+	if r.Options.Prune {
+		pruned = r.Prune(ctx, slices.Concat(desired, r.KeptRecords()))
 	} else {
-		pruned = r.removeStrays(ctx, desired)
+		pruned = r.RemoveStrays(ctx, desired)
 	}
 	if pruned == nil {
-		pruned = r.movePorts(ctx, moved)
+		pruned = r.MovePorts(ctx, moved)
 	}
 	if pruned == nil {
-		pruned = r.running.prune(ctx)
+		pruned = r.running.Prune(ctx)
 	}
 	if pruned == nil {
-		r.standFor(desired)
+		r.StandFor(desired)
 	}
 	r.desired, r.routed = desired, granted
-	if _, ok := errors.AsType[*OvertakenError](pruned); ok {
-		return r.giveUp(ctx, pruned)
+	if _, ok := errors.AsType[*report.OvertakenError](pruned); ok {
+		return r.GiveUp(ctx, pruned)
 	}
-	if !cannotUndo(pruned) {
-		pruned = errors.Join(pruned, r.settle(ctx))
+	if !command.CannotUndo(pruned) {
+		pruned = errors.Join(pruned, r.Settle(ctx))
 	}
 	if pruned == nil {
-		pruned = r.running.end(ctx)
+		pruned = r.running.End(ctx)
 	}
-	return errors.Join(pruned, r.successors.err())
+	return errors.Join(pruned, r.Successors.Err())
 }
 
 // awaitLive waits, once the claims are the lease's for good, until what was written serves.
 func (r *run) awaitLive(ctx context.Context) error {
 	desired, granted, status := r.desired, r.routed, "applied"
-	if r.opts.Wait > 0 && !r.successors.stay && !r.routesOnly {
-		if err := r.operated.await(ctx, desired); err != nil {
+	if r.Options.Wait > 0 && !r.Successors.Stay && !r.routesOnly {
+		if err := r.Operated.Await(ctx, desired); err != nil {
 			return err
 		}
-		if err := r.successors.awaitAccepted(ctx, desired); err != nil {
+		if err := r.Successors.AwaitAccepted(ctx, desired); err != nil {
 			return err
 		}
-		if err := r.awaitGrants(ctx, desired); err != nil {
+		if err := r.AwaitGrants(ctx, desired); err != nil {
 			return err
 		}
-		if err := r.awaitRecords(ctx, granted); err != nil {
+		if err := r.AwaitRecords(ctx, granted); err != nil {
 			return err
 		}
-		if err := r.running.await(ctx); err != nil {
+		if err := r.running.Await(ctx); err != nil {
 			return err
 		}
-		if !r.successors.unjudged {
+		if !r.Successors.Unjudged {
 			status = "live"
 		}
 	}
 	if status == "applied" {
-		r.tellUnknown()
+		r.TellUnknown()
 	}
-	r.event(Done, "lease", "", r.req.Lease.String(), status)
+	r.Event(report.Done, "lease", "", r.Request.Lease.String(), status)
 	return nil
 }
 
 // forgetRound makes the work as if it had not begun: what it was decided by has become old before anything was written.
 func (r *run) forgetRound() {
-	req := r.req
-	if r.def != nil {
-		req, _ = state.NewRequest(r.def, r.opts.Config)
+	req := r.Request
+	if r.Def != nil {
+		req, _ = state.NewRequest(r.Def, r.Options.Config)
 	}
-	fresh := newRecords(r.Command, r.def, req)
-	fresh.kinds, fresh.told = r.kinds, r.told
-	*r = run{records: fresh, barred: r.barred, routesOnly: r.routesOnly, running: r.running.anew(fresh.objects)}
+	fresh := records.New(r.Command, r.Def, req)
+	fresh.Kinds, fresh.Told = r.Kinds, r.Told
+	*r = run{Records: fresh, barred: r.barred, routesOnly: r.routesOnly, running: r.running.Anew(fresh.Objects)}
 }
 
 // unfinished is true for work that has changed something and could neither be ended nor undone.
 func (r *run) unfinished() bool {
-	took := slices.ContainsFunc(r.sortedHolds(), func(h *held) bool { return h.took })
-	return r.err != nil && !r.closed && (r.changed || took || len(r.unclear) > 0)
+	took := slices.ContainsFunc(r.SortedHolds(), func(h *claims.Held) bool { return h.Took })
+	return r.err != nil && !r.Closed && (r.Changed || took || len(r.Unclear) > 0)
 }

@@ -3,6 +3,7 @@ package apply
 import (
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -30,8 +31,8 @@ func TestKeptDefinitionComesBeforeNotes(t *testing.T) {
 		"of another definition":       {note("later", "web"), "web", false},
 		"of a reservation":            {note("", "other"), "other", false},
 	} {
-		r := newTransfer(a.Command, to, &snapshot{})
-		req, _ := state.NewRequest(def, a.opts.Config)
+		r := newTransfer(a.Command, to, &observed.Snapshot{})
+		req, _ := state.NewRequest(def, a.Options.Config)
 		r.asked = &asked{def: def, req: req}
 		part := state.Part{Key: key, Lease: from, Path: "/", Service: "old", Port: 80}
 		claim := &state.Claim{Kind: state.Host, Thing: "a.example.com", Owner: someOwner, Parts: []state.Part{part}, Waits: tt.waits}
@@ -53,7 +54,7 @@ func TestDefinitionOfAnotherOrder(t *testing.T) {
 	next := id
 	next.OSeq++
 	for of, want := range map[lease.ID]bool{id: true, next: false} {
-		now, err := readAll(t.Context(), a.Command, of.Group())
+		now, err := observed.ReadAll(t.Context(), a.Command, of.Group())
 		if err != nil {
 			t.Fatal(err)
 		}

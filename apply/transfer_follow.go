@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -18,11 +21,11 @@ type Handover struct {
 	Port    uint16
 }
 
-// follow hands parts of a claim, all of one deployment group, to the lease to which Akash's provider has moved them. The
+// Follow hands parts of a claim, all of one deployment group, to the lease to which Akash's provider has moved them. The
 // write is pinned to the claim as it was read; written is true once it has been made.
-func follow(ctx context.Context, c *Command, s *snapshot, claim *state.Claim, from lease.Group, parts []Handover) (written bool, err error) {
+func Follow(ctx context.Context, c *command.Command, s *observed.Snapshot, claim *state.Claim, from lease.Group, parts []Handover) (written bool, err error) {
 	r := newTransfer(c, parts[0].To, s)
-	r.quiet = true
+	r.Quiet = true
 	moved := &move{claim: claim, from: []lease.Group{from}}
 	for _, h := range parts {
 		to := r.taken(claim, h.Part)
@@ -30,9 +33,9 @@ func follow(ctx context.Context, c *Command, s *snapshot, claim *state.Claim, fr
 		to.Service, to.Port = h.Service, h.Port
 		moved.old, moved.new = append(moved.old, h.Part), append(moved.new, to)
 	}
-	now, err := r.ledger.Seize(ctx, claim, r.group, withEntries(moved.new, claim.Entries(r.group)))
+	now, err := r.Ledger.Seize(ctx, claim, r.Group, withEntries(moved.new, claim.Entries(r.Group)))
 	if errors.Is(err, ledger.ErrAgain) {
-		return false, errChanged
+		return false, report.ErrChanged
 	}
 	if err != nil {
 		return false, err
@@ -45,7 +48,7 @@ func follow(ctx context.Context, c *Command, s *snapshot, claim *state.Claim, fr
 		return true, err
 	}
 	for _, p := range moved.new {
-		r.standsFor(claim.Name(), p.Key)
+		r.StandsFor(claim.Name(), p.Key)
 	}
-	return true, r.settle(ctx)
+	return true, r.Settle(ctx)
 }

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -15,22 +19,22 @@ import (
 func (r *transfer) moveRoutes(ctx context.Context, moves []*move, def *lease.Definition) error {
 	if def != nil {
 		next := newRun(r.Command, def, state.Request{})
-		next.req, _ = state.NewRequest(def, r.opts.Config)
-		next.group, next.routesOnly = def.Lease.Group(), true
+		next.Request, _ = state.NewRequest(def, r.Options.Config)
+		next.Group, next.routesOnly = def.Lease.Group(), true
 		// What was read is older than what was moved.
-		snapshot, err := readAll(ctx, r.Command, r.group)
+		snapshot, err := observed.ReadAll(ctx, r.Command, r.Group)
 		if err != nil {
 			return r.keepMoved(ctx, moves, err)
 		}
-		next.snapshot, next.pools, next.nonce = snapshot, newPools(r.opts.Config, snapshot), r.nonce
+		next.Snapshot, next.Pools, next.Nonce = snapshot, pools.New(r.Options.Config, snapshot), r.Nonce
 		for _, m := range moves { // should it fail, the claims stay where they are now
-			next.before[m.claim.Name()] = unmarked(m.claim.Entries(r.group))
+			next.Before[m.claim.Name()] = unmarked(m.claim.Entries(r.Group))
 		}
 		r.next = next
 		err = next.apply(ctx)
-		r.changes, r.changed = append(r.changes, next.changes...), r.changed || next.changed
-		if errors.Is(err, next.successors.err()) { // its claims are settled
-			r.closed = next.closed
+		r.Changes, r.Changed = append(r.Changes, next.Changes...), r.Changed || next.Changed
+		if errors.Is(err, next.Successors.Err()) { // its claims are settled
+			r.Closed = next.Closed
 			return err
 		}
 		if err != nil {
@@ -39,52 +43,52 @@ func (r *transfer) moveRoutes(ctx context.Context, moves []*move, def *lease.Def
 		return nil
 	}
 	known := r.knownDefinitions(moves)
-	r.routeless = r.unroutedParts(moves)
+	r.Routeless = r.unroutedParts(moves)
 	if len(known) > 0 {
 		desired, err := r.renderKnown(known, moves)
 		if err != nil {
 			return r.keepMoved(ctx, moves, err)
 		}
-		r.addresses = r.movedAddresses(moves)
+		r.Addresses = r.movedAddresses(moves)
 		if err := r.switchRoutes(ctx, desired); err != nil {
 			return err
 		}
-		if !r.successors.stay {
+		if !r.Successors.Stay {
 			if err := r.writeKnownRecords(ctx, known, moves); err != nil {
 				return err
 			}
 		}
-		r.standFor(desired)
-		r.tellUnknown()
+		r.StandFor(desired)
+		r.TellUnknown()
 	}
-	if err := r.settle(ctx); err != nil {
+	if err := r.Settle(ctx); err != nil {
 		return err
 	}
 	for _, m := range moves {
-		switch keys := r.routeless[m.claim.Name()]; {
+		switch keys := r.Routeless[m.claim.Name()]; {
 		case len(keys) == 0:
 		case slices.ContainsFunc(m.new, func(p state.Part) bool { return p.From != "" && slices.Contains(keys, p.Key) }):
-			r.event(Left, string(m.claim.Kind), "", m.claim.Thing, "its routes follow with the next apply of the lease; until then the old ones serve")
+			r.Event(report.Left, string(m.claim.Kind), "", m.claim.Thing, "its routes follow with the next apply of the lease; until then the old ones serve")
 		default:
-			r.event(Left, string(m.claim.Kind), "", m.claim.Thing, "nothing serves it; its routes come with the next apply of the lease")
+			r.Event(report.Left, string(m.claim.Kind), "", m.claim.Thing, "nothing serves it; its routes come with the next apply of the lease")
 		}
 	}
-	return r.successors.err()
+	return r.Successors.Err()
 }
 
 // writeKnownRecords writes the DNS records of the hosts that are moved.
 func (r *transfer) writeKnownRecords(ctx context.Context, known []*lease.Definition, moves []*move) error {
-	r.addresses = r.heldAddresses(moves)
+	r.Addresses = r.heldAddresses(moves)
 	isMoved := func(host string) bool {
 		return slices.ContainsFunc(moves, func(m *move) bool { return m.claim.Name() == state.HostName(host) })
 	}
 	for _, def := range known {
-		dns, err := r.renderRecords(ctx, def, false)
+		dns, err := r.RenderRecords(ctx, def, false)
 		if err != nil {
 			return err
 		}
-		r.dns.unknown = append(r.dns.unknown, slices.DeleteFunc(dns.Unknown, func(h render.UnknownHost) bool { return !isMoved(h.Name) })...)
-		if err := r.putRecords(ctx, slices.DeleteFunc(dns.Objects, func(o render.Object) bool { return !isMoved(hostOf(o)) })); err != nil {
+		r.DNS.Unknown = append(r.DNS.Unknown, slices.DeleteFunc(dns.Unknown, func(h render.UnknownHost) bool { return !isMoved(h.Name) })...)
+		if err := r.PutRecords(ctx, slices.DeleteFunc(dns.Objects, func(o render.Object) bool { return !isMoved(records.HostOf(o)) })); err != nil {
 			return err
 		}
 	}
@@ -123,13 +127,13 @@ func (r *transfer) unroutedParts(moves []*move) map[string][]string {
 
 // switchRoutes writes the new routes, and removes the old when those serve: a write that is refused leaves the old.
 func (r *transfer) switchRoutes(ctx context.Context, desired []render.Object) error {
-	if err := r.write(ctx, desired); err != nil {
+	if err := r.Write(ctx, desired); err != nil {
 		return err
 	}
-	if err := r.successors.await(ctx, desired); err != nil {
+	if err := r.Successors.Await(ctx, desired); err != nil {
 		return err
 	}
-	return r.removeStrays(ctx, desired)
+	return r.RemoveStrays(ctx, desired)
 }
 
 // settled are parts as they are when the run has ended.

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
@@ -16,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/spf13/cobra"
 )
 
 // applyFlags are the flags of apply as they are typed.
@@ -148,7 +148,7 @@ func (f *applyFlags) checkOutput() error {
 	switch {
 	case !f.asPlan():
 		return checkOutput(f.output)
-	case f.dryRun != apply.DryRunClient:
+	case f.dryRun != command.DryRunClient:
 		return usage.Errorf("--output %s prints the plan, which --dry-run=client makes", f.output)
 	}
 	return nil
@@ -186,7 +186,7 @@ func (o *applyOptions) run(ctx context.Context, c *session.Session) error {
 	}
 	c.Leases = len(defs)
 	if o.asPlan() {
-		plan, err := planned(ctx, cluster, apply.Options{
+		plan, err := planned(ctx, cluster, command.Options{
 			Config: cfg, Prune: o.prune, Operators: o.operators, AssumeServing: o.assumeServing, Prove: prove, Concurrency: o.concurrency,
 			Workloads: workloads, Adopt: o.adopt,
 		}, defs, params)
@@ -195,11 +195,11 @@ func (o *applyOptions) run(ctx context.Context, c *session.Session) error {
 		}
 		return errors.Join(err, refusals(plan))
 	}
-	opts := apply.Options{
+	opts := command.Options{
 		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators, AssumeServing: o.assumeServing,
 		Workloads: workloads, Adopt: o.adopt, Prove: prove, AssumeCrashed: o.assumeCrashed, Version: version.Version, Concurrency: o.concurrency,
 	}
-	if o.dryRun == apply.DryRunClient && o.output == "" {
+	if o.dryRun == command.DryRunClient && o.output == "" {
 		return preview(ctx, &c.Console, cluster, opts, defs)
 	}
 	events := console.NewEvents(&c.Console, o.output, o.dryRun)
@@ -228,7 +228,7 @@ func notEmpty(defs []*lease.Definition, allowed bool) error {
 }
 
 // checkOne refuses scheduler params for more than one lease: they do not say whose they are.
-func checkOne(w *apply.Workloads, defs []*lease.Definition) error {
+func checkOne(w *command.Workloads, defs []*lease.Definition) error {
 	if w == nil || w.Scheduler == nil || len(defs) < 2 {
 		return nil
 	}

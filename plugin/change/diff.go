@@ -5,10 +5,10 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
@@ -18,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/spf13/cobra"
 )
 
 // diffFlags are the flags of diff as they are typed.
@@ -177,7 +178,7 @@ func (f *diffFlags) run(ctx context.Context, c *session.Session, in *flags.Input
 	if in == nil {
 		planOf = apply.PlanKept
 	}
-	plan, err := planOf(ctx, cluster, apply.Options{
+	plan, err := planOf(ctx, cluster, command.Options{
 		Config: cfg, Prune: f.prune, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency,
 		Workloads: workloads, Adopt: f.adopt,
 	}, defs)
@@ -191,7 +192,7 @@ func (f *diffFlags) run(ctx context.Context, c *session.Session, in *flags.Input
 }
 
 // applied says how what the leases run is compared; nil where it is not. What the ledger keeps of leases says nothing of it.
-func (f *diffFlags) applied(ctx context.Context, cfg *config.ProviderConfig, in *flags.Inputs) (*apply.Workloads, []byte, error) {
+func (f *diffFlags) applied(ctx context.Context, cfg *config.ProviderConfig, in *flags.Inputs) (*command.Workloads, []byte, error) {
 	if in == nil {
 		if f.workloads.Asked() || f.adopt {
 			return nil, nil, usage.Errorf("the definition that the ledger keeps says nothing of what a LEASE runs: --workloads, --scheduler-params and --adopt go with -f")
@@ -225,7 +226,7 @@ func (f *diffFlags) keptDefinitions(ctx context.Context, from *cluster.Cluster, 
 			groups, leases = append(groups, t.Group), append(leases, t)
 		}
 	}
-	defs, err := apply.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
+	defs, err := observed.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,12 @@ package change
 import (
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/spf13/cobra"
 )
 
 func addAdopt(cmd *cobra.Command, value *bool) {
@@ -16,8 +16,8 @@ func addAdopt(cmd *cobra.Command, value *bool) {
 }
 
 func addOperators(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "operators", apply.OperatorsAuto, "Whether Akash's hostname and IP operators make routes and Services: one of 'auto' (where their Deployments are in namespace akash-services), 'on' and 'off'")
-	flags.Complete(cmd, "operators", apply.OperatorsAuto, apply.OperatorsOn, apply.OperatorsOff)
+	cmd.Flags().StringVar(value, "operators", observed.OperatorsAuto, "Whether Akash's hostname and IP operators make routes and Services: one of 'auto' (where their Deployments are in namespace akash-services), 'on' and 'off'")
+	flags.Complete(cmd, "operators", observed.OperatorsAuto, observed.OperatorsOn, observed.OperatorsOff)
 }
 
 func addAssumeServing(cmd *cobra.Command, value *bool) {
@@ -26,7 +26,7 @@ func addAssumeServing(cmd *cobra.Command, value *bool) {
 
 func checkOperators(value string) error {
 	switch value {
-	case apply.OperatorsAuto, apply.OperatorsOn, apply.OperatorsOff:
+	case observed.OperatorsAuto, observed.OperatorsOn, observed.OperatorsOff:
 		return nil
 	}
 	return usage.Errorf("--operators must be 'auto', 'on' or 'off', not %q", value)
@@ -76,7 +76,7 @@ func checkDryRun(value *string) error {
 	switch *value {
 	case "none":
 		*value = ""
-	case "", apply.DryRunClient, apply.DryRunServer:
+	case "", command.DryRunClient, command.DryRunServer:
 	default:
 		return usage.Errorf(`--dry-run must be "none", "server", or "client", not %q`, *value)
 	}

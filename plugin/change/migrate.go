@@ -7,10 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/labels"
-
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/migrate"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -19,6 +17,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // migrateFlags are the flags of migrate as they are typed.
@@ -82,8 +82,8 @@ func NewMigrate(c *session.Session) *cobra.Command {
 	addOperators(cmd, &f.operators)
 	addAssumeServing(cmd, &f.assumeServing)
 	addWait(cmd, &f.wait, &f.timeout, "for the new routes to be accepted, where routers say so, and for DNS to lead to them, before the old ones go")
-	cmd.Flags().DurationVar(&f.overlap, "overlap", apply.Overlap, "How long both routes stay once the new ones are accepted: routers need a moment to load them")
-	cmd.Flags().DurationVar(&f.settle, "dns-settle", apply.ForTTL, "How long the old routes stay once DNS leads to the new ones; if negative, for the TTL of the records that led to them")
+	cmd.Flags().DurationVar(&f.overlap, "overlap", migrate.Overlap, "How long both routes stay once the new ones are accepted: routers need a moment to load them")
+	cmd.Flags().DurationVar(&f.settle, "dns-settle", migrate.ForTTL, "How long the old routes stay once DNS leads to the new ones; if negative, for the TTL of the records that led to them")
 	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Leave the old routes, and the DNS records that lead to them; the same command without it goes on")
 	addConcurrency(cmd, &f.concurrency)
 	addAssumeCrashed(cmd, &f.assumeCrashed)
@@ -160,9 +160,9 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 	configured := cfg.Target
 	cfg.Target = f.to
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	migration, err := apply.PlanMigration(ctx, apply.NewCommand(cluster, apply.Options{
+	migration, err := migrate.Plan(ctx, command.New(cluster, command.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
-	}), chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
+	}), chosen, migrate.Options{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err
 	}

@@ -9,12 +9,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"sigs.k8s.io/yaml"
-
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -26,6 +23,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
 )
 
 // flagPlan names a plan to carry out.
@@ -83,7 +83,7 @@ func withDefinitions(p plan.Plan, defs []*lease.Definition, params []byte) (plan
 }
 
 // planned is the plan of an apply, with the definitions that it is made of.
-func planned(ctx context.Context, c *cluster.Cluster, opts apply.Options, defs []*lease.Definition, params []byte) (plan.Plan, error) {
+func planned(ctx context.Context, c *cluster.Cluster, opts command.Options, defs []*lease.Definition, params []byte) (plan.Plan, error) {
 	p, err := apply.Plan(ctx, c, opts, defs)
 	if err != nil {
 		return p, err
@@ -134,9 +134,9 @@ func (f *applyFlags) carryOut(ctx context.Context, c *session.Session) error {
 	if err != nil {
 		return err
 	}
-	var workloads *apply.Workloads
+	var workloads *command.Workloads
 	if p.Settings.Workloads {
-		workloads = &apply.Workloads{}
+		workloads = &command.Workloads{}
 		if len(p.Settings.Scheduler) > 0 {
 			if workloads.Scheduler, err = flags.ReadParams(p.Settings.Scheduler, f.plan+": settings.scheduler"); err != nil {
 				return err
@@ -150,8 +150,8 @@ func (f *applyFlags) carryOut(ctx context.Context, c *session.Session) error {
 }
 
 // apply is what carries out a plan with the settings that it was made with.
-func (f *applyFlags) apply(c *cluster.Cluster, cfg *config.ProviderConfig, p plan.Plan, workloads *apply.Workloads, events *console.Events) *apply.Applier {
-	opts := apply.Options{
+func (f *applyFlags) apply(c *cluster.Cluster, cfg *config.ProviderConfig, p plan.Plan, workloads *command.Workloads, events *console.Events) *apply.Applier {
+	opts := command.Options{
 		Config: cfg, Prune: p.Settings.Prune, Operators: p.Settings.Operators, AssumeServing: p.Settings.AssumeServing,
 		Workloads: workloads, Adopt: p.Settings.Adopt,
 		AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,

@@ -10,11 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/labels"
-
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
@@ -24,6 +23,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // releaseFlags are the flags of release as they are typed.
@@ -176,7 +177,7 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
 	c.Leases = len(groups)
 	watch := watchMissing(events.Report)
-	err = apply.New(cluster, apply.Options{
+	err = apply.New(cluster, command.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: watch.event, Progress: events.Progress,
 		DeleteNamespace: f.deleteNamespace,
 	}).Release(ctx, groups, names...)
@@ -189,7 +190,7 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 // choose lists the deployment groups that the selector and the namespace match, with claims or with
 // objects that are left without one.
 func (f *releaseFlags) choose(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig) ([]lease.Group, error) {
-	held, err := apply.Releasable(ctx, cluster, cfg)
+	held, err := observed.Releasable(ctx, cluster, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +233,7 @@ func completeRelease(c *session.Session) cobra.CompletionFunc {
 // completeLeases offers the deployment groups that hold claims.
 func completeLeases(c *session.Session) cobra.CompletionFunc {
 	return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
-		groups, err := apply.Groups(ctx, cluster, cfg.LedgerNamespace)
+		groups, err := observed.Groups(ctx, cluster, cfg.LedgerNamespace)
 		for g, holding := range groups {
 			out = append(out, fmt.Sprintf("%s\t%s", g, terminal.Count(holding.Claims, "claim")))
 		}

@@ -7,10 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
+	"github.com/akash-net/kubectl-akash-net/apply/repair"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -19,6 +21,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/spf13/cobra"
 )
 
 // repairFlags are the flags of repair as they are typed.
@@ -100,7 +103,7 @@ func (f *repairFlags) check(c *session.Session, names []string) (*flags.Inputs, 
 			return nil, check
 		}
 	}
-	if f.dryRun == apply.DryRunServer {
+	if f.dryRun == command.DryRunServer {
 		return nil, usage.Errorf(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
 	}
 	for i, name := range names {
@@ -130,7 +133,7 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, in *flags.Inp
 	if err != nil {
 		return err
 	}
-	opts := apply.RepairOptions{CrashedAfter: f.crashed.after, Problems: names, Namespace: f.namespace, ConfigFile: c.ConfigFile}
+	opts := repair.Options{CrashedAfter: f.crashed.after, Problems: names, Namespace: f.namespace, ConfigFile: c.ConfigFile}
 	if in != nil {
 		if opts.Definitions, err = in.Collect(ctx, &c.Console, cluster, cfg); err != nil {
 			return err
@@ -141,10 +144,10 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, in *flags.Inp
 	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
 	var found atomic.Bool
-	err = apply.Repair(ctx, apply.New(cluster, apply.Options{
+	err = repair.Repair(ctx, apply.New(cluster, command.Options{
 		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Version: version.Version, Concurrency: f.concurrency,
 		Progress: events.Progress,
-		Report: func(e apply.Event) {
+		Report: func(e report.Event) {
 			found.Store(true)
 			events.Report(e)
 		},
@@ -176,7 +179,7 @@ func completeProblems(c *session.Session) cobra.CompletionFunc {
 			if err != nil {
 				return nil, err
 			}
-			problems, err := apply.Problems(ctx, cluster, cfg, crashedAfter, "")
+			problems, err := diagnosis.Problems(ctx, cluster, cfg, crashedAfter, "")
 			for _, p := range problems {
 				if !slices.Contains(args, p.Name()) {
 					out = append(out, p.Name()+"\t"+p.Message)

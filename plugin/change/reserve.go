@@ -5,10 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -20,6 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/spf13/cobra"
 )
 
 // reserveFlags are the flags of reserve and check as they are typed.
@@ -111,7 +111,7 @@ func NewReserve(c *session.Session) *cobra.Command {
 
 // NewCheck tells whether things can be reserved.
 func NewCheck(c *session.Session) *cobra.Command {
-	f := &reserveFlags{dryRun: apply.DryRunClient, check: true}
+	f := &reserveFlags{dryRun: command.DryRunClient, check: true}
 	cmd := &cobra.Command{
 		Use:   "check (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
 		Short: "Tell whether host names and addresses may be reserved",
@@ -196,7 +196,7 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 		events.Check = true
 	}
 	c.Leases = len(requests)
-	return apply.New(cluster, apply.Options{
+	return apply.New(cluster, command.Options{
 		Config: cfg, DryRun: f.dryRun, Operators: f.operators, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check,
 		Prove: prove, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
 	}).Reserve(ctx, requests, kinds...)

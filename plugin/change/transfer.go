@@ -4,9 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -14,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/plugin/version"
+	"github.com/spf13/cobra"
 )
 
 // transferFlags are the flags of transfer as they are typed.
@@ -129,7 +129,7 @@ func (f *transferFlags) run(ctx context.Context, c *session.Session, things []th
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
 	c.Leases = 1
 	watch := watchMissing(events.Report)
-	err = apply.New(cluster, apply.Options{
+	err = apply.New(cluster, command.Options{
 		Config: cfg, DryRun: f.dryRun, Prune: true, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: watch.event, Progress: events.Progress,
 	}).Transfer(ctx, *to, names, def)
 	if err != nil || f.ignoreMissing {

@@ -4,14 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"github.com/spf13/cobra"
-
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/spf13/cobra"
 )
 
 // unreserveFlags are the flags of unreserve as they are typed.
@@ -81,7 +80,7 @@ func unreserve(ctx context.Context, c *session.Session, f *unreserveFlags) error
 		case err != nil:
 			return err
 		case found:
-			told.tell(order, apply.Released, "")
+			told.tell(order, report.Released, "")
 		default:
 			missing = append(missing, "order "+order.String()+" has reserved nothing")
 		}

@@ -10,16 +10,17 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/cli-runtime/pkg/printers"
-
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
+	"github.com/akash-net/kubectl-akash-net/apply/migrate"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"k8s.io/cli-runtime/pkg/printers"
 )
 
 // Exit codes. Scripts rely on them; docs/commands.md has the table.
@@ -49,7 +50,7 @@ func (c *Console) End(ctx context.Context, err error) int {
 	if !c.running {
 		err = usage.Wrap(err)
 	}
-	failures := apply.Failures{err}
+	failures := report.Failures{err}
 	each := errors.As(err, &failures) // leases failed each for itself, and not the command
 	rest, end := endingOf(failures)
 	for _, e := range rest {
@@ -92,7 +93,7 @@ func (c *Console) goOn() string {
 
 // ofLease is an error without the name of its lease, where the command works on that lease alone.
 func (c *Console) ofLease(err error) error {
-	if of, ok := err.(*apply.LeaseError); ok && c.Leases == 1 { //nolint:errorlint // what is around it stays
+	if of, ok := err.(*report.LeaseError); ok && c.Leases == 1 { //nolint:errorlint // what is around it stays
 		return of.Err
 	}
 	return err
@@ -101,15 +102,15 @@ func (c *Console) ofLease(err error) error {
 // print writes one error and returns the exit code that it asks for.
 func (c *Console) print(err error) int {
 	var problems lease.Problems
-	var half *apply.HalfError
-	var held *apply.HeldError
-	var kept *apply.KeptError
+	var half *report.HalfError
+	var held *report.HeldError
+	var kept *report.KeptError
 	var refused *RefusedError
 	var stranded *install.StrandedError
 	var unproved *apply.UnprovedError
-	var exhausted *apply.ExhaustedError
-	var timeout *apply.TimeoutError
-	var settling *apply.SettlingError
+	var exhausted *report.ExhaustedError
+	var timeout *report.TimeoutError
+	var settling *migrate.SettlingError
 	var wrong *usage.Error
 	var taken *workloads.TakenError
 	var told *ToldError
@@ -204,10 +205,10 @@ func (c *Console) Warn(problems lease.Problems) {
 	}
 }
 
-func (c *Console) printHeld(e *apply.HeldError) {
-	var rivals []apply.HeldThing
-	e = &apply.HeldError{Lease: e.Lease, Held: slices.Clone(e.Held)}
-	e.Held = slices.DeleteFunc(e.Held, func(h apply.HeldThing) bool {
+func (c *Console) printHeld(e *report.HeldError) {
+	var rivals []report.HeldThing
+	e = &report.HeldError{Lease: e.Lease, Held: slices.Clone(e.Held)}
+	e.Held = slices.DeleteFunc(e.Held, func(h report.HeldThing) bool {
 		if h.By.Input != "" {
 			rivals = append(rivals, h)
 		}
@@ -240,7 +241,7 @@ func (c *Console) printHeld(e *apply.HeldError) {
 }
 
 // printRivals names the two owners that want a thing in one input.
-func (c *Console) printRivals(id lease.ID, rivals []apply.HeldThing) {
+func (c *Console) printRivals(id lease.ID, rivals []report.HeldThing) {
 	for _, h := range rivals {
 		mine := ""
 		if h.At.Line > 0 {
@@ -254,7 +255,7 @@ func (c *Console) printRivals(id lease.ID, rivals []apply.HeldThing) {
 	}
 }
 
-func writeHeld(w io.Writer, h apply.HeldThing) {
+func writeHeld(w io.Writer, h report.HeldThing) {
 	by, since, routed := h.By.Object, "-", "-"
 	switch {
 	case h.By.Lease != (lease.ID{}):
@@ -277,7 +278,7 @@ func writeHeld(w io.Writer, h apply.HeldThing) {
 	fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", terminal.OneLine(h.Thing, terminal.MaxCell), terminal.OneLine(by, terminal.MaxCell), terminal.OneLine(terminal.Dash(h.By.Namespace), terminal.MaxCell), since, terminal.OneLine(routed, terminal.MaxCell))
 }
 
-func holderArgument(h apply.HeldThing) string {
+func holderArgument(h report.HeldThing) string {
 	if h.By.Lease != (lease.ID{}) {
 		return h.By.Lease.Group().String()
 	}

@@ -8,10 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/objects"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -20,6 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/spf13/cobra"
 )
 
 // renderFlags are the flags of render as they are typed.
@@ -164,7 +163,7 @@ func (o *renderOptions) renderLeases(ctx context.Context, c *session.Session, r 
 		}
 		c.Warn(r.warnings(def))
 		if o.withNamespace && len(rendered) > 0 && r.workloads == nil {
-			rendered = slices.Insert(rendered, 0, apply.NamespaceOf(def.Lease))
+			rendered = slices.Insert(rendered, 0, objects.NamespaceOf(def.Lease))
 		}
 		return emit(rendered)
 	})

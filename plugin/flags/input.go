@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
+	"github.com/akash-net/kubectl-akash-net/apply/objects"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -20,6 +19,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/spf13/cobra"
 )
 
 // Input say where lease definitions come from.
@@ -83,7 +83,7 @@ func NamedLease(ctx context.Context, c *session.Session, from *cluster.Cluster, 
 	if _, notFull := lease.ParseID(typed); err != nil || notFull == nil {
 		return parseLease(&c.Console, flag, typed)
 	}
-	defs, err := apply.KeptDefinitions(ctx, from, cfg.LedgerNamespace, []lease.Group{group})
+	defs, err := observed.KeptDefinitions(ctx, from, cfg.LedgerNamespace, []lease.Group{group})
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (o *Inputs) Read(ctx context.Context, c *console.Console, cluster *cluster.
 
 func (o *Inputs) readCluster(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, note func(lease.Problems), yield func(*lease.Definition) error) error {
 	found := false
-	err := apply.Manifests(ctx, cluster, cfg.ManifestNamespace, func(name string, data []byte) error {
+	err := objects.Manifests(ctx, cluster, cfg.ManifestNamespace, func(name string, data []byte) error {
 		if o.id != nil && name != o.id.Namespace() {
 			return nil
 		}

@@ -6,15 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
+	"github.com/spf13/cobra"
 )
 
 // MissingError says that something that was named does not exist.
@@ -77,7 +76,7 @@ func MissingThings(things []thing.Thing, isMissing func(thing.Thing) bool, forma
 // CompleteThings offers what is held: leases, and with them the hosts and addresses.
 func CompleteThings(c *session.Session, kinds ...thing.Kind) cobra.CompletionFunc {
 	return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
-		things, err := apply.HeldThings(ctx, cluster, cfg.LedgerNamespace)
+		things, err := observed.HeldThings(ctx, cluster, cfg.LedgerNamespace)
 		for _, t := range things {
 			name := t.Name()
 			if strings.HasPrefix(toComplete, string(t.Kind)+"/") {

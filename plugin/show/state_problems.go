@@ -3,8 +3,8 @@ package show
 import (
 	"context"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -17,7 +17,7 @@ import (
 
 // showProblems shows what is wrong, and ends with exit code 1 if anything is.
 func (f *stateFlags) showProblems(ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, show printing.Printer) error {
-	problems, err := apply.Problems(ctx, cluster, cfg, f.crashedAfter, f.namespace)
+	problems, err := diagnosis.Problems(ctx, cluster, cfg, f.crashedAfter, f.namespace)
 	if err != nil {
 		return err
 	}
