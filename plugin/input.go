@@ -26,9 +26,9 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) add(cmd *cobra.Command) {
-	f.Add(cmd, "Files, or folders with files, that hold lease definitions, SDLs or manifests; - is standard input")
-	cmd.Flags().StringVar(&f.lease, "lease", "", "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER: the lease of an input that names none (an SDL, a manifest)")
-	cmd.Flags().BoolVar(&f.fromCluster, "from-cluster", false, "Read the Manifest objects of Akash's provider from the cluster; with --lease that lease's alone")
+	f.Add(cmd, "Files, or folders of files, with lease definitions, SDLs or manifests; - is standard input")
+	cmd.Flags().StringVar(&f.lease, "lease", "", "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER: the lease of an input without one (an SDL, a manifest)")
+	cmd.Flags().BoolVar(&f.fromCluster, "from-cluster", false, "Read the Manifest objects of Akash's provider from the cluster; with --lease only that lease's")
 }
 
 // inputOptions are input flags that make sense.

@@ -28,13 +28,13 @@ type workloadFlags struct {
 
 // add adds the flags that all commands have which know of workloads; what is what the command does with them.
 func (f *workloadFlags) add(cmd *cobra.Command, what string) {
-	cmd.Flags().BoolVar(&f.workloads, "workloads", false, what+" what the leases run too: their namespaces, Manifests, Deployments, … (default: what workloads.enabled of the configuration says)")
+	cmd.Flags().BoolVar(&f.workloads, "workloads", false, what+" the workloads of the leases too: namespaces, Manifests, Deployments, … (default: workloads.enabled of the configuration)")
 	f.given = func() bool { return cmd.Flags().Changed("workloads") }
-	cmd.Flags().StringVar(&f.scheduler, "scheduler-params", "", "A file with what a reservation chose for the one lease: scheduler params, as JSON or YAML, by the ids of resource units")
+	cmd.Flags().StringVar(&f.scheduler, "scheduler-params", "", "A file with the scheduler params of a reservation for the only lease, as JSON or YAML, by the ids of resource units")
 }
 
 func addShowSecrets(cmd *cobra.Command, into *bool) {
-	cmd.Flags().BoolVar(into, "show-secrets", false, "Print the passwords of registries; without it they are left out, and named on standard error")
+	cmd.Flags().BoolVar(into, "show-secrets", false, "Print the passwords of registries; otherwise they are omitted, with a warning on standard error")
 }
 
 // enabled is what is typed, or what the configuration says.
