@@ -47,11 +47,11 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 			}
 			return unfinished(part), nil
 		})
-		if !slices.ContainsFunc(part, func(r *run) bool { return !r.done || r.err != nil || r.Changed }) {
+		if !slices.ContainsFunc(part, func(r *run) bool { return !r.done || r.err != nil || r.Changed() }) {
 			errs = append(errs, over)
 		}
 		a.side(part, func(r *run) {
-			if over != nil && (!r.done || r.err == nil && r.Changed) {
+			if over != nil && (!r.done || r.err == nil && r.Changed()) {
 				r.err = r.Loses(ctx, over)
 			}
 			if r.err == nil {

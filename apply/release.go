@@ -56,11 +56,11 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 		if releases == nil {
 			return report.Gather(append(errs, over))
 		}
-		if !slices.ContainsFunc(releases, func(r *releasing) bool { return r.err != nil || r.Changed }) {
+		if !slices.ContainsFunc(releases, func(r *releasing) bool { return r.err != nil || r.Changed() }) {
 			errs = append(errs, over) // the end of a turn that changed nothing is no lease's
 		}
 		for _, r := range releases {
-			if r.err == nil && r.Changed {
+			if r.err == nil && r.Changed() {
 				r.err = over
 			}
 			errs = append(errs, r.Failed(r.err))
@@ -152,7 +152,7 @@ func (a *Applier) lookAt(ctx context.Context, before *observed.Snapshot, how obs
 // anything: another run of the lease may have added to it.
 func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err error) {
 	objects := slices.DeleteFunc(slices.Clone(r.Snapshot.Written[r.Group]), func(o observed.Owned) bool {
-		return r.Removed[o.Live.GetUID()] || !chosen.object(o, r.Snapshot)
+		return r.HasRemoved(o.Live) || !chosen.object(o, r.Snapshot)
 	})
 	if objects, err = r.KeepForOthers(ctx, objects); err != nil {
 		return false, err
@@ -234,9 +234,9 @@ func (r *releasing) tellLeft() {
 	switch theirs := r.Snapshot.WrittenByOthers(r.Group); {
 	case theirs > 0 && r.chosen.all:
 		r.Event(report.Left, "lease", "", r.Group.String(), fmt.Sprintf("%d objects that Akash's provider wrote stay", theirs))
-	case !r.Changed && r.chosen.all:
+	case !r.Changed() && r.chosen.all:
 		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing")
-	case !r.Changed:
+	case !r.Changed():
 		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing of that name")
 	}
 }

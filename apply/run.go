@@ -156,12 +156,13 @@ func (r *run) forgetRound() {
 		req, _ = state.NewRequest(r.Def, r.Options.Config)
 	}
 	fresh := records.New(r.Command, r.Def, req)
-	fresh.Kinds, fresh.Told = r.Kinds, r.Told
+	fresh.Kinds = r.Kinds
+	fresh.Remember(r.Executor)
 	*r = run{Records: fresh, barred: r.barred, routesOnly: r.routesOnly, running: r.running.Anew(fresh.Objects)}
 }
 
 // unfinished is true for work that has changed something and could neither be ended nor undone.
 func (r *run) unfinished() bool {
 	took := slices.ContainsFunc(r.SortedHolds(), func(h *claims.Held) bool { return h.Took })
-	return r.err != nil && !r.Closed && (r.Changed || took || len(r.Unclear) > 0)
+	return r.err != nil && !r.Closed && (r.Changed() || took || len(r.Unclear) > 0)
 }

@@ -47,7 +47,7 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 	if r == nil {
 		return over
 	}
-	if r.err == nil && r.Changed {
+	if r.err == nil && r.Changed() {
 		r.err = r.Loses(ctx, over)
 	}
 	if r.err == nil && r.next != nil {

@@ -32,7 +32,7 @@ func (r *transfer) moveRoutes(ctx context.Context, moves []*move, def *lease.Def
 		}
 		r.next = next
 		err = next.apply(ctx)
-		r.Changes, r.Changed = append(r.Changes, next.Changes...), r.Changed || next.Changed
+		r.Include(next.Executor)
 		if errors.Is(err, next.Successors.Err()) { // its claims are settled
 			r.Closed = next.Closed
 			return err

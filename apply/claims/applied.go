@@ -60,7 +60,7 @@ func (r *Claims) StandsFor(name, key string) {
 // reservation finds served by nothing, is a reservation again.
 func (r *Claims) AppliedAs(h *Held, was, now state.Part) bool {
 	if r.stands[h.Want.Name()][now.Key] {
-		return was.Applied || h.Took || r.Changed
+		return was.Applied || h.Took || r.Changed()
 	}
 	return was.Applied && r.Def == nil && was.Lease == now.Lease && r.Snapshot.Serves(h.Claim, r.Group)
 }

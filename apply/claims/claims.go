@@ -17,27 +17,27 @@ import (
 type Claims struct {
 	*executor.Executor
 	Def *lease.Definition
-	// nonce is the run's mark.
+	// Nonce is the run's mark.
 	Nonce string
-	// holds are the claims that the run relies on, by name.
+	// Holds are the claims that the run relies on, by name.
 	Holds map[string]*Held
-	// rivals are earlier leases of the same run, of other owners, that ask for the same, by claim.
+	// Rivals are earlier leases of the same run, of other owners, that ask for the same, by claim.
 	Rivals map[string]state.Holder
 	// above are the wildcards as they were listed after the run had taken its hosts; nil where they are yet to be read.
 	above *[]*state.Claim
-	// unclear are the claims that the run has tried to take by a write whose answer was lost.
+	// Unclear are the claims that the run has tried to take by a write whose answer was lost.
 	Unclear map[string]*Held
-	// before is what the group had written on claims that the run has changed.
+	// Before is what the group had written on claims that the run has changed.
 	Before map[string][]state.Part
 	// patient runs ask again for what another run of the owner has just taken. Once that was in vain it
 	// is withheld, as is all that such runs hold.
 	patient bool
-	// marking is true while the run marks claims that it has held before.
+	// Marking is true while the run marks claims that it has held before.
 	Marking bool
 	// WithheldHosts are hosts, or paths of hosts, as lease.HostPath calls them.
 	WithheldHosts map[string]bool
 	WithheldPorts map[string]bool
-	// withheld are the notes of what is withheld.
+	// Withheld are the notes of what is withheld.
 	Withheld  []Waiting
 	Addresses render.Addresses
 	// stands are the parts, by the name of their claim and their key, for which the run has written objects.
@@ -82,12 +82,12 @@ func (r *Claims) Overtaken(h *Held) error {
 type Held struct {
 	Want  state.Hold
 	Claim *state.Claim
-	// took is true where a part has this run's mark, and so has to be as it was if the run fails.
+	// Took is true where a part has this run's mark, and so has to be as it was if the run fails.
 	Took bool
-	// anew is true for a host that has yet to be compared with the wildcard above it: the run has taken
+	// Anew is true for a host that has yet to be compared with the wildcard above it: the run has taken
 	// it, or taken it over from a run that may not have done so.
 	Anew bool
-	// touch is true where the objects that rest on the claim are to move also if they are as they should
+	// Touch is true where the objects that rest on the claim are to move also if they are as they should
 	// be: the claim was taken anew, or one of them is missing.
 	Touch bool
 }

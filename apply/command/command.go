@@ -63,12 +63,12 @@ type Options struct {
 	Concurrency int
 	// Only is the plan beyond which nothing is changed; nil sets no such bound.
 	Only *plan.Plan
-	// heal applies definitions that the ledger keeps: as far as their leases hold what they name.
+	// Heal applies definitions that the ledger keeps: as far as their leases hold what they name.
 	Heal bool
 	// CrashedAfter is for how long a command may not have renewed its announcement before it counts as crashed, where
 	// that is shorter than the announcement says; 0 is as it says.
 	CrashedAfter time.Duration
-	// turn is the command's turn, once it has one.
+	// Turn is the command's turn, once it has one.
 	Turn *turn.Turn
 	// Report receives the events, one at a time.
 	Report func(report.Event)
@@ -122,7 +122,7 @@ type Command struct {
 	Cluster *cluster.Cluster
 	Ledger  ledger.Ledger
 	Options Options
-	// patience is how long a run waits for another run that holds a thing and has not ended: it may yet give
+	// Patience is how long a run waits for another run that holds a thing and has not ended: it may yet give
 	// the thing back.
 	Patience wait.Backoff
 	Report   sync.Mutex

@@ -33,49 +33,44 @@ type Executor struct {
 	By      decisions
 	Request state.Request
 	Group   lease.Group
-	// only are the changes that may be made, where a plan is carried out; nil where any may.
+	// Only are the changes that may be made, where a plan is carried out; nil where any may.
 	Only     []plan.Change
 	Snapshot *observed.Snapshot
-	Start    time.Time
+	start    time.Time
 
-	// yielding is held while a route goes for a new one.
-	Yielding sync.Mutex
-
-	Mu      sync.Mutex
-	Changed bool
+	mu      sync.Mutex
+	changed bool
 	// changes are what has been changed, as "host/shop.example.com claimed".
-	Changes []string
+	changes []string
 	// told are the things that were said to be withheld.
-	Told map[string]bool
+	told map[string]bool
 	// lost is true once another command has taken this one for dead.
-	Lost bool
-	// quiet work tells nothing of its own.
+	lost bool
+	// Quiet work tells nothing of its own.
 	Quiet bool
 	// made are the objects that were created, altered those that were changed, removed those that were deleted.
-	Made    []MadeObject
+	made    []MadeObject
 	altered []alteredObject
-	Removed map[types.UID]bool
+	removed map[types.UID]bool
 	// leaving are the objects among the deleted that finalizers keep, until they are seen to be gone.
-	Leaving []observed.Owned
+	leaving []observed.Owned
 	// unsure are objects, by what they are called, of which no answer says whether this work has made them.
 	unsure map[string]bool
 	// TakenBack are the kinds of the objects that were made and taken back.
-	TakenBack []kinds.Kind
+	takenBack []kinds.Kind
 	// pins are the resource versions to which the writes of some objects are pinned, by the object.
-	Pins map[string]string
-	// KeptFor are objects of the lease that stay because they serve for another.
-	KeptFor map[types.UID]bool
+	pins map[string]string
 	// until is when the work has waited long enough; it is set when it first waits.
-	Until time.Time
+	until time.Time
 }
 
 // decisions are what the work on a lease decides of its writes.
 type decisions interface {
-	// find is what was read under an object's name, nil for nothing.
+	// Find is what was read under an object's name, nil for nothing.
 	Find(o render.Object) *unstructured.Unstructured
-	// manager is the field manager under which an object is written.
+	// Manager is the field manager under which an object is written.
 	Manager(o render.Object) string
-	// refused deals with an object of which another manager owns fields; it may take it over.
+	// Refused deals with an object of which another manager owns fields; it may take it over.
 	Refused(ctx context.Context, o render.Object, err error) (taken bool, _ error)
 	// SendAgain deals with an object that somebody else has made since it was read.
 	SendAgain(ctx context.Context, o render.Object) (report.Action, error)
@@ -83,15 +78,15 @@ type decisions interface {
 	KeepForOthers(ctx context.Context, objects []observed.Owned) ([]observed.Owned, error)
 	// StillMine is true for an object that was made and on which nobody else relies.
 	StillMine(ctx context.Context, m MadeObject, now *unstructured.Unstructured) (bool, error)
-	// summary is how the lease stands.
+	// Summary is how the lease stands.
 	Summary() *report.Summary
 }
 
 // New begins the work on one lease.
 func New(c *command.Command, req state.Request) *Executor {
 	return &Executor{
-		Command: c, Request: req, Group: req.Lease.Group(), Start: time.Now(),
-		Removed: map[types.UID]bool{}, Pins: map[string]string{}, KeptFor: map[types.UID]bool{}, unsure: map[string]bool{}, Told: map[string]bool{},
+		Command: c, Request: req, Group: req.Lease.Group(), start: time.Now(),
+		removed: map[types.UID]bool{}, pins: map[string]string{}, unsure: map[string]bool{}, told: map[string]bool{},
 	}
 }
 
@@ -102,10 +97,10 @@ func (x *Executor) Event(action report.Action, kind, namespace, name, message st
 	}
 	e := report.Event{Time: time.Now(), Action: action, Lease: x.Request.Lease, Kind: kind, Namespace: namespace, Name: name, Message: message}
 	if action == report.Withheld {
-		x.Mu.Lock()
-		again := x.Told[kind+"/"+name]
-		x.Told[kind+"/"+name] = true
-		x.Mu.Unlock()
+		x.mu.Lock()
+		again := x.told[kind+"/"+name]
+		x.told[kind+"/"+name] = true
+		x.mu.Unlock()
 		if again {
 			return
 		}
@@ -115,10 +110,10 @@ func (x *Executor) Event(action report.Action, kind, namespace, name, message st
 	case report.Done:
 		e.Summary = x.By.Summary()
 	default:
-		x.Mu.Lock()
-		x.Changed = true
-		x.Changes = append(x.Changes, fmt.Sprintf("%s/%s %s", kind, name, action))
-		x.Mu.Unlock()
+		x.mu.Lock()
+		x.changed = true
+		x.changes = append(x.changes, fmt.Sprintf("%s/%s %s", kind, name, action))
+		x.mu.Unlock()
 	}
 	x.Send(e)
 }
@@ -126,9 +121,9 @@ func (x *Executor) Event(action report.Action, kind, namespace, name, message st
 // Wrote notes that the run has changed something of which no event tells.
 func (x *Executor) Wrote(err error) {
 	if err == nil {
-		x.Mu.Lock()
-		x.Changed = true
-		x.Mu.Unlock()
+		x.mu.Lock()
+		x.changed = true
+		x.mu.Unlock()
 	}
 }
 
@@ -207,15 +202,15 @@ func (x *Executor) Failed(err error) error {
 		return nil
 	}
 	x.Send(report.Event{Time: time.Now(), Action: report.Failed, Lease: x.Request.Lease, Kind: "lease", Name: x.Request.Lease.String(), Err: err})
-	x.Mu.Lock()
-	defer x.Mu.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	fs, ok := errors.AsType[report.Failures](err)
 	if !ok {
 		fs = report.Failures{err}
 	}
 	named := make(report.Failures, len(fs))
 	for i, e := range fs {
-		named[i] = &report.LeaseError{Lease: x.Group, Err: e, Done: slices.Clone(x.Changes)}
+		named[i] = &report.LeaseError{Lease: x.Group, Err: e, Done: slices.Clone(x.changes)}
 	}
 	return named
 }

@@ -34,7 +34,7 @@ func (x *Executor) DeleteWhile(ctx context.Context, o observed.Owned, action rep
 		return func(ctx context.Context) error {
 			err := x.Cluster.DeletePinned(ctx, o.Kind, live.GetNamespace(), live.GetName(), live.GetUID(), live.GetResourceVersion())
 			if err == nil {
-				x.Removed[live.GetUID()] = true
+				x.removed[live.GetUID()] = true
 				x.leaves(o.Kind, live)
 				x.Event(action, o.Kind.Singular, live.GetNamespace(), live.GetName(), told)
 			}
@@ -50,7 +50,7 @@ func (x *Executor) DeleteWhile(ctx context.Context, o observed.Owned, action rep
 // leaves notes an object that was deleted, and that finalizers keep.
 func (x *Executor) leaves(kind kinds.Kind, live *unstructured.Unstructured) {
 	if len(live.GetFinalizers()) > 0 {
-		x.Leaving = append(x.Leaving, observed.Owned{Kind: kind, Live: live, Group: x.Group})
+		x.leaving = append(x.leaving, observed.Owned{Kind: kind, Live: live, Group: x.Group})
 	}
 }
 
@@ -67,7 +67,7 @@ func (x *Executor) Retract(ctx context.Context, chosen func(render.Object) bool)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	var errs []error
-	for _, m := range slices.Backward(x.Made) {
+	for _, m := range slices.Backward(x.made) {
 		if !chosen(m.Object) {
 			continue
 		}
@@ -75,7 +75,7 @@ func (x *Executor) Retract(ctx context.Context, chosen func(render.Object) bool)
 			errs = append(errs, fmt.Errorf("%s could not be taken back: %w", m.Object, err))
 		}
 	}
-	x.Made = slices.DeleteFunc(x.Made, func(m MadeObject) bool { return chosen(m.Object) })
+	x.made = slices.DeleteFunc(x.made, func(m MadeObject) bool { return chosen(m.Object) })
 	return errors.Join(errs...)
 }
 
@@ -99,7 +99,7 @@ func (x *Executor) retractOne(ctx context.Context, m MadeObject) (err error) {
 			if stays = len(going) == 0; err != nil || stays {
 				return nil, err
 			}
-			if now != made.Live || x.Lost {
+			if now != made.Live || x.lost {
 				mine, err := x.By.StillMine(ctx, m, now)
 				if stays = !mine; err != nil || stays {
 					if err == nil {
@@ -119,7 +119,7 @@ func (x *Executor) retractOne(ctx context.Context, m MadeObject) (err error) {
 		})
 	}
 	if err == nil && !stays {
-		x.TakenBack = append(x.TakenBack, o.Kind)
+		x.takenBack = append(x.takenBack, o.Kind)
 	}
 	return err
 }

@@ -62,11 +62,11 @@ func (x *Executor) SendObject(ctx context.Context, o render.Object, live *unstru
 
 // wroteObject notes what is to be taken back where the work fails.
 func (x *Executor) wroteObject(o render.Object, live *unstructured.Unstructured, action report.Action, meta *metav1.PartialObjectMetadata) {
-	x.Mu.Lock()
-	defer x.Mu.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	switch action {
 	case report.Created:
-		x.Made = append(x.Made, MadeObject{Object: o, uid: meta.UID, resourceVersion: meta.ResourceVersion})
+		x.made = append(x.made, MadeObject{Object: o, uid: meta.UID, resourceVersion: meta.ResourceVersion})
 	case report.Configured:
 		x.altered = append(x.altered, alteredObject{object: o, before: live, answer: meta})
 	}
@@ -111,8 +111,8 @@ func (x *Executor) Patch(ctx context.Context, o render.Object, manager string) (
 
 // mayBeOthers notes an object of which no answer says who has made it.
 func (x *Executor) mayBeOthers(o render.Object) {
-	x.Mu.Lock()
-	defer x.Mu.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.unsure[o.String()] = true
 }
 
@@ -166,7 +166,7 @@ func PinOf(live *unstructured.Unstructured) string {
 // pinned is the object with the resource version that its write is pinned to, if it is to any. A run that
 // carries out a plan pins every object to what was read, but for records, which may be made anew.
 func (x *Executor) pinned(o render.Object) render.Object {
-	pin := x.Pins[o.String()]
+	pin := x.pins[o.String()]
 	if x.Only != nil && !slices.Contains(kinds.Records, o.Kind) {
 		pin = PinOf(x.By.Find(o))
 		if own := cluster.Rendered(o).GetResourceVersion(); own != "" {

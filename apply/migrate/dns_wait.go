@@ -109,7 +109,7 @@ func (m *leaseMigration) look(ctx context.Context, h *hostMove) error {
 		return nil
 	}
 	for _, record := range served {
-		if m.Changed {
+		if m.Changed() {
 			m.Event(report.Served, kind.Singular, record.Namespace, record.Name, records.ValuesText(record))
 		}
 	}

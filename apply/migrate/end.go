@@ -129,7 +129,7 @@ func (m *leaseMigration) tellDone(how string) {
 	}
 	slices.Sort(hosts)
 	m.Send(report.Event{Time: time.Now(), Action: report.Done, Lease: m.Request.Lease, Kind: "lease", Name: m.Request.Lease.String(), Message: how,
-		Summary: &report.Summary{Hosts: slices.Compact(hosts), Changed: m.Changed, Took: time.Since(m.Start)}})
+		Summary: &report.Summary{Hosts: slices.Compact(hosts), Changed: m.Changed(), Took: m.Took()}})
 }
 
 // removeOld deletes an old route, whoever wrote it, as long as it is what was read, else its new form says

@@ -184,7 +184,7 @@ func (m *leaseMigration) stands(ctx context.Context, c *crossing) error {
 	if !touch {
 		return nil
 	}
-	m.Pins[o.String()] = executor.PinOf(live)
+	m.Pin(o, live)
 	_, err = m.SendObject(ctx, now, live)
 	return err
 }

@@ -64,7 +64,7 @@ func (m *leaseMigration) readAgain(ctx context.Context, c *crossing) error {
 	if now != nil {
 		m.Snapshot.Live[o.Kind.Plural][o.Namespace+"/"+o.Name] = now
 	}
-	m.Pins[o.String()] = executor.PinOf(now)
+	m.Pin(o, now)
 	old, err := m.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())
 	if err == nil && (old == nil || old.GetUID() != c.old.Live.GetUID() || !executor.SameRoute(old, c.old.Live)) && !m.superseded(c) {
 		err = c.changed()
@@ -160,7 +160,7 @@ func (m *leaseMigration) awaitAccepted(ctx context.Context, c *crossing) error {
 func (m *leaseMigration) confirmClaims(ctx context.Context) error {
 	var errs []error
 	for _, c := range m.routes {
-		if c.why != "" || len(m.Made) == 0 {
+		if c.why != "" || !m.HasMade() {
 			continue
 		}
 		still, err := m.stillHeld(ctx, c)

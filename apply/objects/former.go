@@ -37,10 +37,10 @@ func (r *Objects) KeepForOthers(ctx context.Context, objects []observed.Owned) (
 			going = append(going, o)
 			continue
 		}
-		if r.KeptFor[o.Live.GetUID()] {
+		if r.keptFor[o.Live.GetUID()] {
 			continue
 		}
-		r.KeptFor[o.Live.GetUID()] = true
+		r.keptFor[o.Live.GetUID()] = true
 		r.Event(report.Left, o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName(), fmt.Sprintf("it serves for lease %s until that is applied", keeps.Lease.Group()))
 	}
 	return going, nil

@@ -131,7 +131,7 @@ func (r *Objects) Loses(ctx context.Context, why error) error {
 	if _, lost := errors.AsType[*turn.LostError](why); !lost {
 		return why
 	}
-	r.Lost = true
+	r.Lose()
 	return errors.Join(why, r.Retract(cluster.WithGate(ctx, nil), func(render.Object) bool { return true }))
 }
 
@@ -141,7 +141,7 @@ func (r *Objects) usedParts(ctx context.Context, c *state.Claim) (used map[strin
 	used = map[string]bool{}
 	for _, o := range r.Snapshot.Shared[r.Group] {
 		keys := r.keysOf(o, c)
-		if len(keys) == 0 || r.Removed[o.Live.GetUID()] && !r.Snapshot.Stays(o) {
+		if len(keys) == 0 || r.HasRemoved(o.Live) && !r.Snapshot.Stays(o) {
 			continue
 		}
 		now, err := r.Cluster.Get(ctx, o.Kind, o.Live.GetNamespace(), o.Live.GetName())
@@ -190,7 +190,7 @@ func (r *Objects) keysOf(o observed.Owned, c *state.Claim) (keys []string) {
 // had. An interrupted run that has made objects leaves them, with their claims: they may serve
 // already, and the same command finishes the work.
 func (r *Objects) Undo(ctx context.Context, why error) error {
-	if ctx.Err() != nil && len(r.Made) > 0 {
+	if ctx.Err() != nil && r.HasMade() {
 		return why
 	}
 	return r.GiveUp(ctx, why)

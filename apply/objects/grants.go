@@ -40,7 +40,7 @@ func (r *Objects) AwaitGrants(ctx context.Context, desired []render.Object) erro
 	}
 	for name, want := range waiting {
 		live := r.Snapshot.Live[kinds.Service.Plural][r.Request.Lease.Namespace()+"/"+name]
-		if !r.Changed && live != nil && r.granted(live, want) {
+		if !r.Changed() && live != nil && r.granted(live, want) {
 			delete(waiting, name)
 		}
 	}
@@ -97,13 +97,13 @@ func (r *Objects) granted(service *unstructured.Unstructured, want []netip.Addr)
 		return false
 	}
 	if r.Options.Config.IP.Mode == config.ModePool {
-		r.Mu.Lock()
+		r.granting.Lock()
 		for _, a := range have {
 			r.grants = append(r.grants, a.String())
 		}
-		r.Mu.Unlock()
+		r.granting.Unlock()
 	}
-	if !r.Changed {
+	if !r.Changed() {
 		return true
 	}
 	r.Event(report.Granted, kinds.Service.Singular, service.GetNamespace(), service.GetName(), addressText(have))

@@ -34,15 +34,15 @@ func (r *Objects) sendRoute(ctx context.Context, o render.Object, live *unstruct
 	if r.obstacle(o, err) == nil {
 		return action, err
 	}
-	r.Yielding.Lock()
-	defer r.Yielding.Unlock()
+	r.yielding.Lock()
+	defer r.yielding.Unlock()
 	var gone []observed.Owned
 	_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, noticed, true, func(ctx context.Context) (bool, error) {
 		old := r.obstacle(o, err)
 		switch {
 		case old == nil:
 			return true, nil
-		case !r.Removed[old.Live.GetUID()]:
+		case !r.HasRemoved(old.Live):
 			if failed := r.makeWay(ctx, *old); failed != nil {
 				err = fmt.Errorf("%w\n%s %s/%s stays: %w", err, old.Kind.Singular, old.Live.GetNamespace(), old.Live.GetName(), failed)
 				return false, failed
@@ -95,7 +95,7 @@ func (r *Objects) makeWay(ctx context.Context, old observed.Owned) error {
 	if err := r.RemoveWhile(ctx, old, report.Pruned, "", goes); err != nil {
 		return err
 	}
-	if !r.Removed[old.Live.GetUID()] {
+	if !r.HasRemoved(old.Live) {
 		return errors.New("it serves for another lease by now")
 	}
 	return nil

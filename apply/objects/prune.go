@@ -42,7 +42,7 @@ func (r *Objects) pruneObjects(ctx context.Context, s *observed.Snapshot, desire
 		keep[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
 	}
 	unwanted, err := r.KeepForOthers(ctx, slices.DeleteFunc(slices.Clone(s.Written[r.Group]), func(o observed.Owned) bool {
-		return keep[o.Kind.Plural+"/"+o.Live.GetNamespace()+"/"+o.Live.GetName()] || r.Removed[o.Live.GetUID()] || r.Successors.Stays(o)
+		return keep[o.Kind.Plural+"/"+o.Live.GetNamespace()+"/"+o.Live.GetName()] || r.HasRemoved(o.Live) || r.Successors.Stays(o)
 	}))
 	if err != nil {
 		return err

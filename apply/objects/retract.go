@@ -26,7 +26,7 @@ func (r *Objects) StillMine(ctx context.Context, m executor.MadeObject, now *uns
 	}
 	grounds, err := observed.ReadGrounds(ctx, r.Ledger, observed.Owned{Kind: m.Object.Kind, Live: now, Group: r.Group})
 	return err == nil && !slices.ContainsFunc(grounds, func(g observed.Ground) bool {
-		if r.Lost { // the marks are another command's to judge
+		if r.HasLost() { // the marks are another command's to judge
 			return len(g.Claim.PartsOf(r.Group)) > 0
 		}
 		return slices.ContainsFunc(g.Claim.PartsOf(r.Group), func(p state.Part) bool { return p.Run != r.Nonce })

@@ -91,7 +91,7 @@ func (r *Objects) noteWaits(ctx context.Context) error {
 func (r *Objects) settleOne(ctx context.Context, h *claims.Held) error {
 	claim := h.Claim
 	// A claim that was only relied on, by a run that has written something, is read once more.
-	fresh := h.Took || !r.Changed
+	fresh := h.Took || !r.Changed()
 	err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		if !fresh {
 			var err error

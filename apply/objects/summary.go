@@ -2,7 +2,6 @@ package objects
 
 import (
 	"slices"
-	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -11,7 +10,7 @@ import (
 
 // Summary is how the lease of the run stands.
 func (r *Objects) Summary() *report.Summary {
-	s := &report.Summary{Withheld: len(r.WithheldHosts) + len(r.WithheldPorts), Changed: r.Changed, Took: time.Since(r.Start)}
+	s := &report.Summary{Withheld: len(r.WithheldHosts) + len(r.WithheldPorts), Changed: r.Changed(), Took: r.Took()}
 	for _, h := range r.Holds {
 		if !h.Want.Kind.HasPorts() {
 			s.Hosts = append(s.Hosts, h.Want.Thing)

@@ -44,7 +44,7 @@ var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Reso
 // the route of each ProviderHost, the IP operator the Service of each ProviderLeasedIP.
 type operators struct {
 	Hostname, IP bool
-	// off is true where they are to be done without and run all the same.
+	// Off is true where they are to be done without and run all the same.
 	Off bool
 }
 

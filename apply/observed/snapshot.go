@@ -28,40 +28,40 @@ import (
 type Snapshot struct {
 	Claims     map[string]*state.Claim
 	Namespaces map[string]bool
-	// closing is true where an uninstall is removing the ledger.
+	// Closing is true where an uninstall is removing the ledger.
 	Closing bool
-	// written are the objects that this program wrote, by the deployment group of their labels, in
+	// Written are the objects that this program wrote, by the deployment group of their labels, in
 	// the order in which they are to go; serving are those of them that serve traffic, by the name
 	// of the claim that they rest on; held are the claims on which a group has written.
 	Written map[lease.Group][]Owned
-	// theirs are the routes and Services of a group that Akash's operators wrote and this program did not.
+	// Theirs are the routes and Services of a group that Akash's operators wrote and this program did not.
 	Theirs  map[lease.Group][]Owned
 	Serving map[string][]Owned
 	Held    map[lease.Group][]*state.Claim
-	// shared are the objects of a deployment group on which Akash's provider, or an operator, has written.
+	// Shared are the objects of a deployment group on which Akash's provider, or an operator, has written.
 	Shared map[lease.Group][]Owned
-	// records are the DNS records that this program wrote, by their host.
+	// Records are the DNS records that this program wrote, by their host.
 	Records map[string][]Owned
-	// tenants are the leases whose namespaces are known by their labels.
+	// Tenants are the leases whose namespaces are known by their labels.
 	Tenants  map[string]lease.ID
 	HostUses map[string][]state.Use
 	// AddressUses are the Services that use each address, whoever wrote them.
 	AddressUses map[netip.Addr][]state.Use
-	// ports are the ProviderLeasedIPs by name: a port of an IP endpoint has one.
+	// Ports are the ProviderLeasedIPs by name: a port of an IP endpoint has one.
 	Ports map[string]state.PortObject
 	Live  map[string]map[string]*unstructured.Unstructured
-	// lacks are the kinds that the cluster does not serve.
+	// Lacks are the kinds that the cluster does not serve.
 	Lacks     map[kinds.Kind]bool
 	Addresses *state.Picker
-	// operators are Akash's that run in the cluster; manifests, by name, what its hostname operator
+	// Operators are Akash's that run in the cluster; manifests, by name, what its hostname operator
 	// goes by. They are read where routes are written or removed.
 	Operators operators
 	Manifests map[string]*unstructured.Unstructured
-	// definitions are those that are kept, by the names of their objects, as far as they were asked for.
+	// Definitions are those that are kept, by the names of their objects, as far as they were asked for.
 	Definitions map[string]*kept.Definition
 	// HoldersOnly is true where the definitions were read only of groups that held something.
 	HoldersOnly bool
-	// runs are the announcements of commands, where those were asked for.
+	// Runs are the announcements of commands, where those were asked for.
 	Runs    []*state.Announcement
 	Gateway published.Gateway
 	indexed index
@@ -69,9 +69,9 @@ type Snapshot struct {
 
 // Reading says what a snapshot is taken of.
 type Reading struct {
-	// addresses reads MetalLB's pools too, and all Services.
+	// Addresses reads MetalLB's pools too, and all Services.
 	Addresses bool
-	// further are kinds beside those that every lease may have.
+	// Further are kinds beside those that every lease may have.
 	Further []kinds.Kind
 	// ClaimsFirst reads the claims before anything else: what is given up by them has then been looked
 	// at later than they were.
@@ -80,13 +80,13 @@ type Reading struct {
 	// earlier reading (before).
 	of     *lease.Group
 	before *Snapshot
-	// definitions are the deployment groups whose kept definitions are read too; AllDefinitions reads those of all.
+	// Definitions are the deployment groups whose kept definitions are read too; AllDefinitions reads those of all.
 	Definitions    []lease.Group
 	AllDefinitions bool
-	// holders reads the definitions only of groups that hold or note something on a claim: of the others there is
+	// Holders reads the definitions only of groups that hold or note something on a claim: of the others there is
 	// hardly ever one.
 	Holders bool
-	// runs reads the announcements of commands.
+	// Runs reads the announcements of commands.
 	Runs bool
 }
 

@@ -22,7 +22,7 @@ import (
 // something is there is not enough: an operator that is down leaves the former route.
 func (r *Operated) Await(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
-		if !r.Snapshot.Operators.Theirs(o) || r.agrees(o, r.Snapshot.TheirRoute(o)) && !r.Changed {
+		if !r.Snapshot.Operators.Theirs(o) || r.agrees(o, r.Snapshot.TheirRoute(o)) && !r.Changed() {
 			continue
 		}
 		err := r.Poll(ctx, func(ctx context.Context) (bool, error) {
@@ -35,7 +35,7 @@ func (r *Operated) Await(ctx context.Context, desired []render.Object) error {
 		if err != nil {
 			return err
 		}
-		if r.Changed && o.Kind != kinds.Service {
+		if r.Changed() && o.Kind != kinds.Service {
 			r.Event(report.Granted, "route", o.Namespace, o.Name, "by Akash's hostname operator")
 		}
 	}

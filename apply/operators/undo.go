@@ -25,12 +25,12 @@ func (r *Operated) KeepServed(ctx context.Context) error {
 	operated := func(kind kinds.Kind) bool {
 		return slices.Contains(kinds.ClaimLike, kind) && r.Snapshot.Operators.Operated(kind)
 	}
-	if len(r.Leaving) == 0 && !slices.ContainsFunc(r.TakenBack, operated) {
+	if len(r.Leaving()) == 0 && !slices.ContainsFunc(r.TakenBack(), operated) {
 		return nil
 	}
-	r.Until = time.Now()
+	r.WaitAnew(0)
 	if ctx.Err() == nil { // else it was interrupted, and ends
-		r.Until = r.Until.Add(min(r.Options.Wait, undoTime))
+		r.WaitAnew(min(r.Options.Wait, undoTime))
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*undoTime)
 	defer cancel()
@@ -51,7 +51,7 @@ func (r *Operated) KeepServed(ctx context.Context) error {
 	for _, o := range stay {
 		until[o.Live.GetUID()] = "it waits for " + r.toRemove(o)
 	}
-	for _, o := range r.Leaving {
+	for _, o := range r.Leaving() {
 		err := r.Gone(ctx, o)
 		if err != nil && !errors.Is(err, report.ErrTimedOut) {
 			return err

@@ -91,7 +91,7 @@ func (r *Records) pruneLate(ctx context.Context, late []render.Object) error {
 func (r *Records) awaitServed(ctx context.Context) error {
 	waiting := slices.DeleteFunc(slices.Clone(r.DNS.objects), func(o render.Object) bool {
 		live := r.Snapshot.Find(o)
-		return !r.Changed && live != nil && view.RecordObjectOf(live).State == view.StateActive
+		return !r.Changed() && live != nil && view.RecordObjectOf(live).State == view.StateActive
 	})
 	if len(waiting) == 0 {
 		return nil
@@ -128,7 +128,7 @@ func (r *Records) recordLacks(ctx context.Context, o render.Object) (string, err
 	record := view.RecordObjectOf(live)
 	switch record.State {
 	case view.StateActive:
-		if r.Changed {
+		if r.Changed() {
 			r.Event(report.Served, o.Kind.Singular, o.Namespace, o.Name, ValuesText(record))
 		}
 		return "", nil

@@ -17,7 +17,7 @@ import (
 // AwaitAccepted waits until a router accepts each route of the lease, where routers say so at all.
 func (r *Successors) AwaitAccepted(ctx context.Context, desired []render.Object) error {
 	for _, o := range desired {
-		if !slices.Contains(kinds.Reporting, o.Kind) || r.Snapshot.Operators.Theirs(o) || !r.Changed && r.acceptedAlready(o) {
+		if !slices.Contains(kinds.Reporting, o.Kind) || r.Snapshot.Operators.Theirs(o) || !r.Changed() && r.acceptedAlready(o) {
 			continue
 		}
 		if err := r.awaitRoute(ctx, o, state.Accepted); err != nil {
@@ -70,7 +70,7 @@ func (r *Successors) reportsOn(ctx context.Context, o render.Object) (bool, erro
 	if err != nil || observed.Taken(gateway) {
 		return err == nil, err
 	}
-	if r.Changed {
+	if r.Changed() {
 		r.Event(report.Left, o.Kind.Singular, o.Namespace, o.Name, fmt.Sprintf("nobody says whether it is accepted: no controller has taken Gateway %s/%s", g.Namespace, g.Name))
 	}
 	return false, nil
@@ -85,7 +85,7 @@ func (r *Successors) tellAccepted(o render.Object, reports []state.Report) {
 		if said.Unresolved != "" {
 			message += ", which does not find its backend yet (" + said.Unresolved + ")"
 		}
-		if r.Changed {
+		if r.Changed() {
 			r.Event(report.Accepted, o.Kind.Singular, o.Namespace, o.Name, message)
 		}
 		return

@@ -24,14 +24,14 @@ type Successors struct {
 	*claims.Claims
 	// old are the routes that a new one replaces, of the run's own lease and of others, each with the new one.
 	old map[*unstructured.Unstructured]render.Object
-	// stay is true where some new route is not known to serve; unserved says what was waited for.
+	// Stay is true where some new route is not known to serve; unserved says what was waited for.
 	Stay     bool
 	unserved *report.TimeoutError
 	// names are those of the routes that stay, and of what belongs to them.
 	names map[string]bool
 	// GoesOn is the command that goes on where the old routes have to stay; empty for the same again.
 	GoesOn string
-	// unjudged is true once the run has met a route of which no controller says whether it accepts it.
+	// Unjudged is true once the run has met a route of which no controller says whether it accepts it.
 	Unjudged bool
 }
 
@@ -159,7 +159,7 @@ func (r *Successors) AwaitServing(ctx context.Context, o render.Object) error {
 	if errors.Is(err, report.ErrTimedOut) {
 		return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{missing + "; " + cmp.Or(r.GoesOn, "the same command") + " goes on, and --assume-serving does without a controller's word"}}
 	}
-	if serves && r.Changed {
+	if serves && r.Changed() {
 		r.Event(report.Accepted, o.Kind.Singular, o.Namespace, o.Name, "by its controller")
 	}
 	return err

@@ -55,7 +55,7 @@ func (w *Running) tell(s rollout.Service, told map[string]string) {
 		text, action = fmt.Sprintf("%d of %d", s.Ready, s.Total), report.Ready
 	}
 	before, known := told[s.Name]
-	if told[s.Name] = text; known && before == text || !known && action == report.Ready && !w.Changed {
+	if told[s.Name] = text; known && before == text || !known && action == report.Ready && !w.Changed() {
 		return
 	}
 	w.Event(action, w.work.KindOf(s.Name).Singular, w.Request.Lease.Namespace(), s.Name, text)
