@@ -4,7 +4,6 @@ package change
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,27 +13,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // applyFlags are the flags of apply as they are typed.
 type applyFlags struct {
-	input         flags.Input
-	proof         proofFlags
-	workloads     flags.Workloads
-	adopt         bool
-	target        string
-	output        string
-	dryRun        string
-	operators     string
-	assumeServing bool
-	prune         bool
-	wait          bool
-	timeout       time.Duration
-	concurrency   int
-	assumeCrashed bool
-	allowEmpty    bool
+	changeFlags
+	input                    flags.Input
+	proof                    proofFlags
+	workloads                flags.Workloads
+	target                   string
+	adopt, prune, allowEmpty bool
 	// plan is the file of a plan to carry out.
 	plan string
 }
@@ -91,10 +80,8 @@ func NewApply(c *session.Session) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.plan != "" {
-				for _, check := range []error{checkPlanFlags(cmd), checkOutput(f.output), checkConcurrency(f.concurrency)} {
-					if check != nil {
-						return check
-					}
+				if err := firstOf(checkPlanFlags(cmd), f.check()); err != nil {
+					return err
 				}
 				return f.carryOut(cmd.Context(), c)
 			}
@@ -111,16 +98,14 @@ func NewApply(c *session.Session) *cobra.Command {
 	addAdopt(cmd, &f.adopt)
 	flags.AddTarget(cmd, &f.target)
 	addDryRun(cmd, &f.dryRun)
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'events' (a JSON object a line) or 'name'; with --dry-run=client also 'json' or 'yaml': the plan, as diff prints it")
-	flags.Complete(cmd, "output", console.OutputEvents, console.OutputName, "json", "yaml")
-	addOperators(cmd, &f.operators)
+	f.add(cmd, "json", "yaml")
+	cmd.Flags().Lookup("output").Usage += "; with --dry-run=client also 'json' or 'yaml': the plan, as diff prints it"
 	addAssumeServing(cmd, &f.assumeServing)
-	addWait(cmd, &f.wait, &f.timeout, "for the addresses to stand in the Services' status, for DNS records to be served, and with --workloads for what the leases run to be ready")
+	f.addWait(cmd, "for the addresses to stand in the Services' status, for DNS records to be served, and with --workloads for what the leases run to be ready")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Remove what the lease no longer defines")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it removes all that the lease has")
 	cmd.Flags().StringVar(&f.plan, flagPlan, "", "File with a plan that \"diff -o json\" or \"-o yaml\" has printed; - is standard input")
-	addConcurrency(cmd, &f.concurrency)
-	addAssumeCrashed(cmd, &f.assumeCrashed)
+	f.addAssumeCrashed(cmd)
 	return cmd
 }
 
@@ -130,29 +115,17 @@ func (f *applyFlags) toOptions(c *session.Session) (*applyOptions, error) {
 		return nil, err
 	}
 	o := &applyOptions{applyFlags: *f, input: in}
-	for _, check := range []error{checkDryRun(&o.dryRun), flags.CheckTarget(o.target), checkOperators(o.operators), o.checkOutput(), checkConcurrency(o.concurrency), o.proof.check()} {
-		if check != nil {
-			return nil, check
-		}
+	if err := firstOf(o.check("json", "yaml"), flags.CheckTarget(o.target), o.proof.check()); err != nil {
+		return nil, err
 	}
-	if !o.wait {
-		o.timeout = 0
+	if o.asPlan() && o.dryRun != apply.DryRunClient {
+		return nil, usage.Errorf("--output %s prints the plan, which --dry-run=client makes", o.output)
 	}
 	return o, nil
 }
 
 // asPlan is true where a dry run is to print the plan as data.
 func (f *applyFlags) asPlan() bool { return f.output == "json" || f.output == "yaml" }
-
-func (f *applyFlags) checkOutput() error {
-	switch {
-	case !f.asPlan():
-		return checkOutput(f.output)
-	case f.dryRun != apply.DryRunClient:
-		return usage.Errorf("--output %s prints the plan, which --dry-run=client makes", f.output)
-	}
-	return nil
-}
 
 func (o *applyOptions) run(ctx context.Context, c *session.Session) error {
 	cluster, cfg, err := c.Open(ctx, o.concurrency)
@@ -195,15 +168,11 @@ func (o *applyOptions) run(ctx context.Context, c *session.Session) error {
 		}
 		return errors.Join(err, refusals(plan))
 	}
-	opts := apply.Options{
-		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators, AssumeServing: o.assumeServing,
-		Workloads: workloads, Adopt: o.adopt, Prove: prove, AssumeCrashed: o.assumeCrashed, Version: version.Version, Concurrency: o.concurrency,
-	}
+	opts := o.options(cfg, console.NewEvents(&c.Console, o.output, o.dryRun))
+	opts.Prune, opts.Workloads, opts.Adopt, opts.Prove = o.prune, workloads, o.adopt, prove
 	if o.dryRun == apply.DryRunClient && o.output == "" {
 		return preview(ctx, &c.Console, cluster, opts, defs)
 	}
-	events := console.NewEvents(&c.Console, o.output, o.dryRun)
-	opts.Report, opts.Progress = events.Report, events.Progress
 	return apply.New(cluster, opts).Apply(ctx, defs)
 }
 

@@ -106,10 +106,8 @@ func NewDiff(c *session.Session) *cobra.Command {
 
 // toOptions says where the definitions come from: the input of the flags, nil for the leases that are named.
 func (f *diffFlags) toOptions(c *session.Session, args []string) (*flags.Inputs, error) {
-	for _, check := range []error{flags.CheckTarget(f.target), checkOperators(f.operators), f.checkOutput(), checkConcurrency(f.concurrency)} {
-		if check != nil {
-			return nil, check
-		}
+	if err := firstOf(flags.CheckTarget(f.target), checkOperators(f.operators), f.checkOutput(), checkConcurrency(f.concurrency)); err != nil {
+		return nil, err
 	}
 	switch {
 	case f.offline() && f.input.FromCluster:

@@ -18,27 +18,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
 
 // migrateFlags are the flags of migrate as they are typed.
 type migrateFlags struct {
-	to            string
-	output        string
-	dryRun        string
-	operators     string
-	assumeServing bool
-	wait          bool
-	timeout       time.Duration
-	overlap       time.Duration
-	settle        time.Duration
-	keepOld       bool
-	concurrency   int
-	assumeCrashed bool
-	selector      string
-	all, yes      bool
-	// namespace is that of the leases to migrate, empty for all.
-	namespace string
+	changeFlags
+	selection
+	to              string
+	overlap, settle time.Duration
+	keepOld         bool
 }
 
 // NewMigrate moves routes to another kind.
@@ -78,54 +66,29 @@ func NewMigrate(c *session.Session) *cobra.Command {
 	cmd.Flags().StringVar(&f.to, "to", "", "The kind of route to move to: ingress, httproute or route (OpenShift)")
 	flags.Complete(cmd, "to", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute)
 	addDryRun(cmd, &f.dryRun)
-	addOutput(cmd, &f.output)
-	addOperators(cmd, &f.operators)
+	f.changeFlags.add(cmd)
 	addAssumeServing(cmd, &f.assumeServing)
-	addWait(cmd, &f.wait, &f.timeout, "for the new routes to be accepted, where routers say so, and for DNS to lead to them, before the old ones go")
+	f.addWait(cmd, "for the new routes to be accepted, where routers say so, and for DNS to lead to them, before the old ones go")
 	cmd.Flags().DurationVar(&f.overlap, "overlap", apply.Overlap, "How long both routes stay once the new ones are accepted: routers need a moment to load them")
 	cmd.Flags().DurationVar(&f.settle, "dns-settle", apply.ForTTL, "How long the old routes stay once DNS leads to the new ones; if negative, for the TTL of the records that led to them")
 	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Leave the old routes, and the DNS records that lead to them; the same command without it goes on")
-	addConcurrency(cmd, &f.concurrency)
-	addAssumeCrashed(cmd, &f.assumeCrashed)
-	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Migrate the leases whose labels (Akash's, akash.network/lease.id.…) match")
-	cmd.Flags().BoolVar(&f.all, "all", false, "Migrate all leases, after a question")
-	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
+	f.addAssumeCrashed(cmd)
+	f.selection.add(cmd, "Migrate")
 	return c.SetScope(cmd, session.Scope{Namespace: session.OnlyChosen})
 }
 
 func (f *migrateFlags) check(args []string) error {
-	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
-		if check != nil {
-			return check
-		}
+	if err := f.changeFlags.check(); err != nil {
+		return err
 	}
 	if err := flags.CheckTarget(f.to); err != nil || f.to == "" {
 		return usage.Errorf("--to must be 'ingress', 'httproute' or 'route', not %q", f.to)
 	}
-	if err := oneOf(len(args) > 0, f.selector != "", f.all); err != nil {
+	if err := f.selection.check(args, "migrate"); err != nil {
 		return err
-	}
-	if _, err := labels.Parse(f.selector); err != nil {
-		return usage.Errorf("--selector: %w", err)
 	}
 	if f.overlap < 0 {
 		return usage.Errorf("--overlap must not be negative")
-	}
-	if !f.wait {
-		f.timeout = 0
-	}
-	return nil
-}
-
-func oneOf(ways ...bool) error {
-	n := 0
-	for _, given := range ways {
-		if given {
-			n++
-		}
-	}
-	if n != 1 {
-		return usage.Errorf("name the leases to migrate (OWNER/DSEQ/GSEQ), or use one of -l and --all")
 	}
 	return nil
 }
@@ -160,9 +123,7 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 	configured := cfg.Target
 	cfg.Target = f.to
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	migration, err := apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
-	}).PlanMigration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
+	migration, err := apply.New(cluster, f.options(cfg, events)).PlanMigration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err
 	}
@@ -170,8 +131,7 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 		fmt.Fprintln(c.ErrOut, "No lease has a route.")
 		return nil
 	}
-	if f.all && !f.yes && f.dryRun == "" && migration.Routes() > 0 &&
-		!ask(&c.Console, fmt.Sprintf("Migrate %s of %s?", terminal.Count(migration.Routes(), "route"), terminal.Count(len(migration.Leases()), "lease"))) {
+	if migration.Routes() > 0 && !f.agreed(&c.Console, f.dryRun, fmt.Sprintf("Migrate %s of %s?", terminal.Count(migration.Routes(), "route"), terminal.Count(len(migration.Leases()), "lease"))) {
 		return errors.New("nothing was migrated; -y answers the question")
 	}
 	c.Leases = len(migration.Leases())

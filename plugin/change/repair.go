@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,23 +16,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // repairFlags are the flags of repair as they are typed.
 type repairFlags struct {
 	// namespace is that of the leases whose problems are mended, empty for all.
-	namespace     string
-	input         flags.Input
-	dryRun        string
-	output        string
-	operators     string
-	assumeServing bool
-	crashed       crashedFlags
-	wait          bool
-	timeout       time.Duration
-	concurrency   int
+	namespace string
+	changeFlags
+	input   flags.Input
+	crashed crashedFlags
 }
 
 // NewRepair mends what "state --problems" shows.
@@ -64,7 +56,7 @@ func NewRepair(c *session.Session) *cobra.Command {
 			# A host that is blocked is given up, whoever holds it
 			kubectl akash-net repair BlockedHost/bad.example.com`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := f.check(c, args)
+			in, err := f.toOptions(c, args)
 			if err != nil {
 				return err
 			}
@@ -75,11 +67,9 @@ func NewRepair(c *session.Session) *cobra.Command {
 	}
 	f.input.Add(cmd)
 	addDryRun(cmd, &f.dryRun)
-	addOutput(cmd, &f.output)
-	addOperators(cmd, &f.operators)
+	f.add(cmd)
 	addAssumeServing(cmd, &f.assumeServing)
-	addWait(cmd, &f.wait, &f.timeout, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, and for what is applied again as apply does")
-	addConcurrency(cmd, &f.concurrency)
+	f.addWait(cmd, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, and for what is applied again as apply does")
 	f.crashed.add(cmd)
 	return c.SetScope(cmd, session.Scope{Namespace: f.namespaceUse})
 }
@@ -92,13 +82,11 @@ func (f *repairFlags) namespaceUse(names []string) string {
 	return ""
 }
 
-// check judges the flags, and the form of the problems that are named. The answer is nil where no
+// toOptions judges the flags, and the form of the problems that are named. The answer is nil where no
 // input is given.
-func (f *repairFlags) check(c *session.Session, names []string) (*flags.Inputs, error) {
-	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency), f.crashed.check()} {
-		if check != nil {
-			return nil, check
-		}
+func (f *repairFlags) toOptions(c *session.Session, names []string) (*flags.Inputs, error) {
+	if err := firstOf(f.changeFlags.check(), f.crashed.check()); err != nil {
+		return nil, err
 	}
 	if f.dryRun == apply.DryRunServer {
 		return nil, usage.Errorf(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
@@ -112,9 +100,6 @@ func (f *repairFlags) check(c *session.Session, names []string) (*flags.Inputs, 
 		case thing == "":
 			return nil, usage.Errorf("%s: of which thing? A problem is named PROBLEM/THING", name)
 		}
-	}
-	if !f.wait {
-		f.timeout = 0
 	}
 	if len(f.input.Files) == 0 && !f.input.FromCluster {
 		if f.input.Lease != "" || f.input.Recursive {
@@ -141,14 +126,12 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, in *flags.Inp
 	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
 	var found atomic.Bool
-	err = apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Version: version.Version, Concurrency: f.concurrency,
-		Progress: events.Progress,
-		Report: func(e apply.Event) {
-			found.Store(true)
-			events.Report(e)
-		},
-	}).Repair(ctx, opts)
+	with := f.options(cfg, events)
+	with.Report = func(e apply.Event) {
+		found.Store(true)
+		events.Report(e)
+	}
+	err = apply.New(cluster, with).Repair(ctx, opts)
 	if err == nil && !found.Load() && f.output == "" {
 		c.NoProblems()
 	}

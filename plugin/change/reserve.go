@@ -17,27 +17,22 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // reserveFlags are the flags of reserve and check as they are typed.
 type reserveFlags struct {
-	input         flags.Input
-	proof         proofFlags
-	addresses     []string
-	endpoint      string
-	output        string
-	dryRun        string
-	operators     string
-	expires       time.Duration
-	prune         bool
-	adopt         bool
-	concurrency   int
-	assumeCrashed bool
-	check         bool
-	order         string
+	changeFlags
+	input        flags.Input
+	proof        proofFlags
+	addresses    []string
+	endpoint     string
+	expires      time.Duration
+	prune, adopt bool
+	// isCheck is true for check, which writes nothing.
+	isCheck bool
+	order   string
 }
 
 func (f *reserveFlags) add(cmd *cobra.Command) {
@@ -45,10 +40,8 @@ func (f *reserveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.addresses, "address", nil, "An address to hold, or 'auto' for the next free one of each family")
 	cmd.Flags().StringVar(&f.endpoint, "endpoint", "public", "The IP endpoint that the addresses of --address are for")
 	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "Take over what objects of the lease's own owner use without a claim")
-	addOperators(cmd, &f.operators)
-	addOutput(cmd, &f.output)
-	addConcurrency(cmd, &f.concurrency)
-	addAssumeCrashed(cmd, &f.assumeCrashed)
+	f.changeFlags.add(cmd)
+	f.addAssumeCrashed(cmd)
 }
 
 // NewReserve claims host names and addresses, or what a bid promises.
@@ -111,7 +104,7 @@ func NewReserve(c *session.Session) *cobra.Command {
 
 // NewCheck tells whether things can be reserved.
 func NewCheck(c *session.Session) *cobra.Command {
-	f := &reserveFlags{dryRun: apply.DryRunClient, check: true}
+	f := &reserveFlags{changeFlags: changeFlags{dryRun: apply.DryRunClient}, isCheck: true}
 	cmd := &cobra.Command{
 		Use:   "check (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
 		Short: "Tell whether host names and addresses may be reserved",
@@ -162,10 +155,8 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 		return err
 	}
 	named := len(args) > 0 || len(f.addresses) > 0
-	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency), f.proof.check()} {
-		if check != nil {
-			return check
-		}
+	if err := firstOf(f.check(), f.proof.check()); err != nil {
+		return err
 	}
 	files := len(f.input.Files) > 0 || f.input.FromCluster
 	switch {
@@ -191,15 +182,14 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 		return err
 	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	if f.check {
+	if f.isCheck {
 		events = console.NewEvents(&c.Console, f.output, "")
 		events.Check = true
 	}
 	c.Leases = len(requests)
-	return apply.New(cluster, apply.Options{
-		Config: cfg, DryRun: f.dryRun, Operators: f.operators, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check,
-		Prove: prove, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
-	}).Reserve(ctx, requests, kinds...)
+	opts := f.options(cfg, events)
+	opts.Prune, opts.Expires, opts.Adopt, opts.Check, opts.Prove = f.prune, f.expires, f.adopt, f.isCheck, prove
+	return apply.New(cluster, opts).Reserve(ctx, requests, kinds...)
 }
 
 // requests are what the files or the arguments ask for, with the kinds of object that definitions are

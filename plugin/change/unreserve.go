@@ -51,10 +51,8 @@ func NewUnreserve(c *session.Session) *cobra.Command {
 }
 
 func unreserve(ctx context.Context, c *session.Session, f *unreserveFlags) error {
-	for _, check := range []error{checkDryRun(&f.dryRun), checkOutput(f.output)} {
-		if check != nil {
-			return check
-		}
+	if err := firstOf(checkDryRun(&f.dryRun), checkOutput(f.output)); err != nil {
+		return err
 	}
 	var orders []lease.Order
 	for _, text := range f.orders {
