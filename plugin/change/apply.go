@@ -28,12 +28,6 @@ type applyFlags struct {
 	plan string
 }
 
-// applyOptions are what apply works by.
-type applyOptions struct {
-	applyFlags
-	input *flags.Inputs
-}
-
 // NewApply claims and configures what leases define.
 func NewApply(c *session.Session) *cobra.Command {
 	f := &applyFlags{}
@@ -85,11 +79,10 @@ func NewApply(c *session.Session) *cobra.Command {
 				}
 				return f.carryOut(cmd.Context(), c)
 			}
-			o, err := f.toOptions(c)
-			if err != nil {
+			if err := f.checkAll(c); err != nil {
 				return err
 			}
-			return o.run(cmd.Context(), c)
+			return f.run(cmd.Context(), c)
 		},
 	}
 	f.input.Add(cmd)
@@ -109,68 +102,63 @@ func NewApply(c *session.Session) *cobra.Command {
 	return cmd
 }
 
-func (f *applyFlags) toOptions(c *session.Session) (*applyOptions, error) {
-	in, err := f.input.ToOptions(&c.Console)
-	if err != nil {
-		return nil, err
+func (f *applyFlags) checkAll(c *session.Session) error {
+	if err := firstOf(f.input.Check(&c.Console), f.check("json", "yaml"), flags.CheckTarget(f.target), f.proof.check()); err != nil {
+		return err
 	}
-	o := &applyOptions{applyFlags: *f, input: in}
-	if err := firstOf(o.check("json", "yaml"), flags.CheckTarget(o.target), o.proof.check()); err != nil {
-		return nil, err
+	if f.asPlan() && f.dryRun != apply.DryRunClient {
+		return usage.Errorf("--output %s prints the plan, which --dry-run=client makes", f.output)
 	}
-	if o.asPlan() && o.dryRun != apply.DryRunClient {
-		return nil, usage.Errorf("--output %s prints the plan, which --dry-run=client makes", o.output)
-	}
-	return o, nil
+	return nil
 }
 
 // asPlan is true where a dry run is to print the plan as data.
 func (f *applyFlags) asPlan() bool { return f.output == "json" || f.output == "yaml" }
 
-func (o *applyOptions) run(ctx context.Context, c *session.Session) error {
-	cluster, cfg, err := c.Open(ctx, o.concurrency)
+func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
+	cluster, cfg, err := c.Open(ctx, f.concurrency)
 	if err != nil {
 		return err
 	}
-	if o.target != "" {
-		cfg.Target = o.target
+	if f.target != "" {
+		cfg.Target = f.target
 	}
-	workloads, params, err := o.workloads.Applied(ctx, cfg)
+	workloads, params, err := f.workloads.Applied(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	o.input.Workloads = workloads != nil
-	defs, err := o.input.Collect(ctx, &c.Console, cluster, cfg)
+	f.input.Workloads = workloads != nil
+	defs, err := f.input.Collect(ctx, &c.Console, cluster, cfg)
 	if err != nil {
 		return err
 	}
 	if err := checkOne(workloads, defs); err != nil {
 		return err
 	}
-	if err := notEmpty(defs, o.allowEmpty); err != nil {
+	if err := notEmpty(defs, f.allowEmpty); err != nil {
 		return err
 	}
 	for _, def := range defs {
 		c.Warn(render.Warnings(def, cfg))
 	}
-	prove, err := o.proof.prove(cfg)
+	prove, err := f.proof.prove(cfg)
 	if err != nil {
 		return err
 	}
 	c.Leases = len(defs)
-	if o.asPlan() {
+	if f.asPlan() {
 		plan, err := planned(ctx, cluster, apply.Options{
-			Config: cfg, Prune: o.prune, Operators: o.operators, AssumeServing: o.assumeServing, Prove: prove, Concurrency: o.concurrency,
-			Workloads: workloads, Adopt: o.adopt,
+			Config: cfg, Prune: f.prune, Operators: f.operators, AssumeServing: f.assumeServing, Prove: prove, Concurrency: f.concurrency,
+			Workloads: workloads, Adopt: f.adopt,
 		}, defs, params)
 		if err == nil {
-			err = printPlan(&c.Console, plan, o.output)
+			err = printPlan(&c.Console, plan, f.output)
 		}
 		return errors.Join(err, refusals(plan))
 	}
-	opts := o.options(cfg, console.NewEvents(&c.Console, o.output, o.dryRun))
-	opts.Prune, opts.Workloads, opts.Adopt, opts.Prove = o.prune, workloads, o.adopt, prove
-	if o.dryRun == apply.DryRunClient && o.output == "" {
+	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, f.dryRun))
+	opts.Prune, opts.Workloads, opts.Adopt, opts.Prove = f.prune, workloads, f.adopt, prove
+	if f.dryRun == apply.DryRunClient && f.output == "" {
 		return preview(ctx, &c.Console, cluster, opts, defs)
 	}
 	return apply.New(cluster, opts).Apply(ctx, defs)

@@ -56,12 +56,11 @@ func NewRepair(c *session.Session) *cobra.Command {
 			# A host that is blocked is given up, whoever holds it
 			kubectl akash-net repair BlockedHost/bad.example.com`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := f.toOptions(c, args)
-			if err != nil {
+			if err := f.checkAll(c, args); err != nil {
 				return err
 			}
 			f.namespace = session.GivenNamespace(cmd)
-			return f.run(cmd.Context(), c, in, args)
+			return f.run(cmd.Context(), c, args)
 		},
 		ValidArgsFunction: completeProblems(c),
 	}
@@ -82,42 +81,41 @@ func (f *repairFlags) namespaceUse(names []string) string {
 	return ""
 }
 
-// toOptions judges the flags, and the form of the problems that are named. The answer is nil where no
-// input is given.
-func (f *repairFlags) toOptions(c *session.Session, names []string) (*flags.Inputs, error) {
+// checkAll judges the flags, and the form of the problems that are named.
+func (f *repairFlags) checkAll(c *session.Session, names []string) error {
 	if err := firstOf(f.changeFlags.check(), f.crashed.check()); err != nil {
-		return nil, err
+		return err
 	}
 	if f.dryRun == apply.DryRunServer {
-		return nil, usage.Errorf(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
+		return usage.Errorf(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
 	}
 	for i, name := range names {
 		name = strings.TrimPrefix(name, console.ProblemPrefix)
 		names[i] = problemName(name)
 		switch kind, thing, _ := strings.Cut(name, "/"); {
 		case !slices.Contains(state.ProblemKinds, kind):
-			return nil, usage.Errorf("%s: there is no problem %q; %s are known", name, kind, strings.Join(state.ProblemKinds, ", "))
+			return usage.Errorf("%s: there is no problem %q; %s are known", name, kind, strings.Join(state.ProblemKinds, ", "))
 		case thing == "":
-			return nil, usage.Errorf("%s: of which thing? A problem is named PROBLEM/THING", name)
+			return usage.Errorf("%s: of which thing? A problem is named PROBLEM/THING", name)
 		}
 	}
-	if len(f.input.Files) == 0 && !f.input.FromCluster {
-		if f.input.Lease != "" || f.input.Recursive {
-			return nil, usage.Errorf("--lease and -R go with -f or --from-cluster")
-		}
-		return nil, nil //nolint:nilnil // no input is an answer
+	switch {
+	case f.input.Given():
+		return f.input.Check(&c.Console)
+	case f.input.Lease != "" || f.input.Recursive:
+		return usage.Errorf("--lease and -R go with -f or --from-cluster")
 	}
-	return f.input.ToOptions(&c.Console)
+	return nil
 }
 
-func (f *repairFlags) run(ctx context.Context, c *session.Session, in *flags.Inputs, names []string) error {
+func (f *repairFlags) run(ctx context.Context, c *session.Session, names []string) error {
 	cluster, cfg, err := c.Open(ctx, f.concurrency)
 	if err != nil {
 		return err
 	}
 	opts := apply.RepairOptions{CrashedAfter: f.crashed.after, Problems: names, Namespace: f.namespace, ConfigFile: c.ConfigFile}
-	if in != nil {
-		if opts.Definitions, err = in.Collect(ctx, &c.Console, cluster, cfg); err != nil {
+	if f.input.Given() {
+		if opts.Definitions, err = f.input.Collect(ctx, &c.Console, cluster, cfg); err != nil {
 			return err
 		}
 		if err := notEmpty(opts.Definitions, false); err != nil {

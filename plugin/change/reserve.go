@@ -158,7 +158,7 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 	if err := firstOf(f.check(), f.proof.check()); err != nil {
 		return err
 	}
-	files := len(f.input.Files) > 0 || f.input.FromCluster
+	files := f.input.Given()
 	switch {
 	case named && files:
 		return usage.Errorf("hosts and addresses are named as arguments or in files, not both")
@@ -206,11 +206,10 @@ func (f *reserveFlags) requests(ctx context.Context, c *session.Session, cluster
 		}
 		return []state.Request{request}, nil, nil
 	}
-	in, err := f.input.ToOptions(&c.Console)
-	if err != nil {
+	if err := f.input.Check(&c.Console); err != nil {
 		return nil, nil, err
 	}
-	defs, err := in.Collect(ctx, &c.Console, cluster, cfg)
+	defs, err := f.input.Collect(ctx, &c.Console, cluster, cfg)
 	if err != nil {
 		return nil, nil, err
 	}

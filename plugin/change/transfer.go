@@ -96,11 +96,10 @@ func (f *transferFlags) run(ctx context.Context, c *session.Session, things []th
 	}
 	var def *lease.Definition
 	if len(f.input.Files) > 0 {
-		in, err := f.input.ToOptions(&c.Console)
-		if err != nil {
+		if err := f.input.Check(&c.Console); err != nil {
 			return err
 		}
-		defs, err := in.Collect(ctx, &c.Console, cluster, cfg)
+		defs, err := f.input.Collect(ctx, &c.Console, cluster, cfg)
 		if err != nil {
 			return err
 		}
