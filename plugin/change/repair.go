@@ -84,7 +84,7 @@ func (f *repairFlags) namespaceUse(names []string) string {
 
 // checkAll judges the flags, and the form of the problems that are named.
 func (f *repairFlags) checkAll(c *session.Session, names []string) error {
-	if err := firstOf(f.changeFlags.check(), f.crashed.check()); err != nil {
+	if err := firstOf(f.check(), f.crashed.check()); err != nil {
 		return err
 	}
 	if f.dryRun == apply.DryRunServer {
