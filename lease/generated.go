@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
 // hashLength is how many characters of the hash stand in a generated name: 65 bits.
@@ -30,7 +32,7 @@ func CheckHostTemplate(template string) error {
 	for _, m := range templateVariable.FindAllStringSubmatch(template, -1) {
 		if _, ok := templateVariables[m[1]]; !ok {
 			return fmt.Errorf("unknown variable %q; ${service}, ${dseq}, ${gseq}, ${namespace} and ${hash} are known%s",
-				Clip(m[0]), Suggest(m[1], sortedKeys(templateVariables)))
+				Clip(m[0]), suggest.For(m[1], sortedKeys(templateVariables)))
 		}
 	}
 	first, domain, ok := strings.Cut(template, ".")
