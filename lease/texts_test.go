@@ -119,13 +119,6 @@ func TestSmallNames(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	for template, want := range map[string]string{
-		"": "", "a": "", "${service}.apps.example.com": "apps.example.com", "a.${namespace}.example.com": "example.com", "${service}.${dseq}.${gseq}.b": "b", "a.b.${dseq}": "",
-	} {
-		if got := lease.TemplateDomain(template); got != want {
-			t.Errorf("the domain of %s is %q, want %q", template, got, want)
-		}
-	}
 	for name, want := range map[string]bool{
 		"a": true, "a.b": true, "": false, "A.b": false, "a..b": false, strings.Repeat("a", 63) + ".b": true, strings.Repeat("a", 64) + ".b": false, "1.2.3.4": true,
 	} {
