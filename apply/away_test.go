@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"k8s.io/client-go/rest"
 )
 
 // A server that goes away for good ends the run, once and not for each claim; the error says what
@@ -30,11 +30,11 @@ func TestServerGoesAway(t *testing.T) {
 	s.silent = func() bool { return gone }
 	a, kept := applier(t, c)
 	err = a.Apply(t.Context(), []*lease.Definition{withHosts(someLease(someOwner, 1), "a.example.com", "b.example.com")})
-	ended, ok := errors.AsType[*LeaseError](err)
+	ended, ok := errors.AsType[*report.LeaseError](err)
 	if !ok || !cluster.IsAway(err) || !slices.Equal(ended.Done, []string{"host/a.example.com claimed"}) {
 		t.Fatalf("error %v, events %q", err, kept.texts)
 	}
-	if _, ok := errors.AsType[*HalfError](err); ok {
+	if _, ok := errors.AsType[*report.HalfError](err); ok {
 		t.Errorf("it is tried to give back what cannot be: %v", err)
 	}
 	gone, s.before = false, nil
@@ -62,11 +62,11 @@ func TestHalfAClaimIsSaid(t *testing.T) {
 	}
 	a, _ := applier(t, c)
 	err := a.Apply(t.Context(), []*lease.Definition{withHosts(someLease(someOwner, 1), "a.example.com", "b.example.com")})
-	half, ok := errors.AsType[*HalfError](err)
+	half, ok := errors.AsType[*report.HalfError](err)
 	if !ok || !strings.Contains(half.Left.Error(), "host a.example.com could not be given back") {
 		t.Fatalf("error %v", err)
 	}
-	if _, ok := errors.AsType[*HeldError](half.Why); !ok {
+	if _, ok := errors.AsType[*report.HeldError](half.Why); !ok {
 		t.Errorf("the reason is %v", half.Why)
 	}
 }
@@ -90,12 +90,12 @@ func TestServerGoesAwayFromSeveralLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = a.Release(t.Context(), []lease.Group{first.Group(), second.Group()})
-	failures := Failures{}
+	failures := report.Failures{}
 	if !errors.As(err, &failures) || len(failures) != 2 {
 		t.Fatalf("error %v", err)
 	}
-	for i, want := range []LeaseError{{Lease: first.Group(), Done: []string{"ingress/a.example.com deleted", "providerhost/a.example.com deleted", "host/a.example.com released"}}, {Lease: second.Group()}} {
-		ended, ok := errors.AsType[*LeaseError](failures[i])
+	for i, want := range []report.LeaseError{{Lease: first.Group(), Done: []string{"ingress/a.example.com deleted", "providerhost/a.example.com deleted", "host/a.example.com released"}}, {Lease: second.Group()}} {
+		ended, ok := errors.AsType[*report.LeaseError](failures[i])
 		if !ok || ended.Lease != want.Lease || !cluster.IsAway(ended) || !slices.Equal(ended.Done, want.Done) {
 			t.Errorf("of lease %s: %#v", want.Lease, failures[i])
 		}

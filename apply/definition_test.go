@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // checked is a definition as it is read from a file.
@@ -22,7 +23,7 @@ func checked(t *testing.T, def *lease.Definition) *lease.Definition {
 	return def
 }
 
-// keptFor is the definition that the server keeps for a group.
+// KeptFor is the definition that the server keeps for a group.
 func (s *server) keptFor(t *testing.T, g lease.Group) *lease.Definition {
 	t.Helper()
 	o := s.objects[claimPath+kept.Name(g)]
@@ -198,7 +199,7 @@ func TestDefinitionsOfManyLeasesAreListed(t *testing.T) {
 			s, c := newServer(t, 1)
 			a, _ := applier(t, c)
 			var groups []lease.Group
-			for i := range uint64(fewDefinitions + 1) {
+			for i := range uint64(observed.FewDefinitions + 1) {
 				def := checked(t, withHosts(someLease(test.owners[int(i)%len(test.owners)], i+1), "h"+string(rune('a'+i))+".example.com"))
 				if err := a.Apply(t.Context(), []*lease.Definition{def}); err != nil {
 					t.Fatal(err)
@@ -214,7 +215,7 @@ func TestDefinitionsOfManyLeasesAreListed(t *testing.T) {
 					selectors = append(selectors, selector)
 				}
 			}
-			found, err := KeptDefinitions(t.Context(), c, "akash-net", groups)
+			found, err := observed.KeptDefinitions(t.Context(), c, "akash-net", groups)
 			if err != nil || len(found) != len(groups) {
 				t.Errorf("found %d of %d definitions, error %v", len(found), len(groups), err)
 			}

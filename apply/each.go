@@ -3,46 +3,23 @@ package apply
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/claims"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Works of which the progress is told.
-const (
-	workLeases = "leases"
-	workClaims = "leases (claims)"
-	// The steps of a migration.
-	workNewRoutes = "leases (new routes)"
-	workRecords   = "leases (DNS records)"
-	workDNS       = "leases (DNS)"
-	workOldRoutes = "leases (old routes)"
-	workProblems  = "problems"
-)
-
-// counter tells how many works are done: none at first, and one more with each call of what it returns.
-func (a *Applier) counter(what string, all int) (count func()) {
-	done := -1
-	count = func() {
-		a.report.Lock()
-		defer a.report.Unlock()
-		if done++; a.opts.Progress != nil {
-			a.opts.Progress(what, done, all)
-		}
-	}
-	count()
-	return count
-}
-
 // leaseWork is work on leases that do not depend on each other.
 type leaseWork struct {
 	// read reads what the work is decided by.
-	read func(context.Context, []*run) (*snapshot, error)
+	read func(context.Context, []*run) (*observed.Snapshot, error)
 	// claim takes what a lease asks for. Do does the rest of the work that writes, once all leases have been claimed for;
 	// end does what comes when that is committed.
 	claim, do, end func(*run, context.Context) error
@@ -56,9 +33,9 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 		return err
 	}
 	var errs []error // the end of a turn that changed nothing is no lease's
-	count := a.counter(workLeases, len(runs))
+	count := a.Counter(command.WorkLeases, len(runs))
 	for part := range slices.Chunk(runs, state.MaxAnnounced) {
-		over := a.inTurn(ctx, groupsOf(part), func(ctx context.Context) ([]lease.Group, error) {
+		over := a.InTurn(ctx, groupsOf(part), func(ctx context.Context) ([]lease.Group, error) {
 			if snapshot == nil { // what was read before is old
 				if snapshot, err = a.readFor(ctx, runs, work); err != nil {
 					return nil, err
@@ -70,29 +47,29 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 			}
 			return unfinished(part), nil
 		})
-		if !slices.ContainsFunc(part, func(r *run) bool { return !r.done || r.err != nil || r.changed }) {
+		if !slices.ContainsFunc(part, func(r *run) bool { return !r.done || r.err != nil || r.Changed }) {
 			errs = append(errs, over)
 		}
 		a.side(part, func(r *run) {
-			if over != nil && (!r.done || r.err == nil && r.changed) {
-				r.err = r.loses(ctx, over)
+			if over != nil && (!r.done || r.err == nil && r.Changed) {
+				r.err = r.Loses(ctx, over)
 			}
 			if r.err == nil {
 				r.err = parallel.Guard(func() error { return work.end(r, ctx) })
 			}
-			r.err = r.failed(r.err)
+			r.err = r.Failed(r.err)
 		})
 	}
 	for _, r := range runs {
 		errs = append(errs, r.err)
 	}
-	return failures(errs)
+	return report.Gather(errs)
 }
 
 // workOn does work on leases by what was read. The error is turn.ErrAgain or nil; the runs keep those of their own.
-func (a *Applier) workOn(ctx context.Context, runs []*run, s *snapshot, work leaseWork, count func()) error {
+func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot, work leaseWork, count func()) error {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r *run) bool { return r.done })
-	pools := newPools(a, s)
+	pools := pools.New(a.Options.Config, s)
 	for _, r := range runs {
 		r.begin(s, pools)
 	}
@@ -127,7 +104,7 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *snapshot, work lea
 func (a *Applier) claimEarly(ctx context.Context, runs []*run, work leaseWork) map[*run]bool {
 	requests, early := make([]state.Request, len(runs)), map[*run]bool{}
 	for i, r := range runs {
-		requests[i] = r.req
+		requests[i] = r.Request
 	}
 	var alone []*run
 	for i, is := range state.Alone(requests) {
@@ -138,7 +115,7 @@ func (a *Applier) claimEarly(ctx context.Context, runs []*run, work leaseWork) m
 	if len(alone) < 2 {
 		return early
 	}
-	claimed := a.counter(workClaims, len(alone))
+	claimed := a.Counter(command.WorkClaims, len(alone))
 	a.side(alone, func(r *run) {
 		r.step(ctx, work.claim)
 		claimed()
@@ -146,7 +123,13 @@ func (a *Applier) claimEarly(ctx context.Context, runs []*run, work leaseWork) m
 	for _, r := range alone {
 		early[r] = true
 	}
-	a.lookAbove(ctx, alone)
+	var claimants []*claims.Claims
+	for _, r := range alone {
+		if r.err == nil {
+			claimants = append(claimants, r.Claims)
+		}
+	}
+	claims.LookAbove(ctx, a.Ledger, claimants)
 	return early
 }
 
@@ -156,26 +139,26 @@ func isOld(runs []*run) bool {
 }
 
 // readFor reads what work on leases is decided by.
-func (a *Applier) readFor(ctx context.Context, runs []*run, work leaseWork) (*snapshot, error) {
+func (a *Applier) readFor(ctx context.Context, runs []*run, work leaseWork) (*observed.Snapshot, error) {
 	snapshot, err := work.read(ctx, runs)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range runs {
-		snapshot.addresses.Name(r.req)
+		snapshot.Addresses.Name(r.Request)
 	}
 	a.findRivals(snapshot, runs)
 	return snapshot, nil
 }
 
 // begin prepares the work on a lease by what was read.
-func (r *run) begin(s *snapshot, p *pools) {
-	if r.nonce == "" {
-		r.nonce = r.opts.turn.Mark()
+func (r *run) begin(s *observed.Snapshot, p *pools.Pools) {
+	if r.Nonce == "" {
+		r.Nonce = r.Options.Turn.Mark()
 	}
-	r.only = r.opts.changesOf(r.req.Lease)
-	r.snapshot, r.pools, r.err = s, p, nil
-	if r.barred != nil && !r.opts.Check { // a check tells all that is in the way
+	r.Only = r.Options.ChangesOf(r.Request.Lease)
+	r.Snapshot, r.Pools, r.err = s, p, nil
+	if r.barred != nil && !r.Options.Check { // a check tells all that is in the way
 		r.err, r.done = r.barred, true
 	}
 }
@@ -186,8 +169,8 @@ func (r *run) step(ctx context.Context, do func(*run, context.Context) error) {
 		return
 	}
 	r.err = parallel.Guard(func() error { return do(r, ctx) })
-	if r.opts.Check {
-		r.err = failures([]error{r.barred, r.err})
+	if r.Options.Check {
+		r.err = report.Gather([]error{r.barred, r.err})
 	}
 	r.done = r.err != nil && !errors.Is(r.err, turn.ErrAgain)
 }
@@ -196,7 +179,7 @@ func (r *run) step(ctx context.Context, do func(*run, context.Context) error) {
 func unfinished(runs []*run) (groups []lease.Group) {
 	for _, r := range runs {
 		if r.unfinished() {
-			groups = append(groups, r.group)
+			groups = append(groups, r.Group)
 		}
 	}
 	return groups
@@ -204,7 +187,7 @@ func unfinished(runs []*run) (groups []lease.Group) {
 
 // side does something for several leases side by side.
 func (a *Applier) side(runs []*run, do func(*run)) {
-	group := parallel.New(a.opts.Concurrency)
+	group := parallel.New(a.Options.Concurrency)
 	for _, r := range runs {
 		group.Go(func() error {
 			do(r)
@@ -214,77 +197,23 @@ func (a *Applier) side(runs []*run, do func(*run)) {
 	_ = group.Wait() // the runs keep their errors
 }
 
-// each does the work on leases that do not depend on each other. The error joins those of all.
-func (a *Applier) each(what string, runs []*run, work func(int, *run) error) error {
-	errs, count := make([]error, len(runs)), a.counter(what, len(runs))
-	group := parallel.New(a.opts.Concurrency)
+// findRivals tells each run which earlier one wants the same for another owner: the first in the input
+// gets it, in a dry run as in a real one.
+func (a *Applier) findRivals(s *observed.Snapshot, runs []*run) {
+	requests := make([]state.Request, len(runs))
 	for i, r := range runs {
-		group.Go(func() error {
-			defer count()
-			errs[i] = r.failed(parallel.Guard(func() error { return work(i, r) }))
-			return nil
-		})
+		requests[i] = r.Request
 	}
-	_ = group.Wait() // the runs' errors are in errs
-	return failures(errs)
+	for i, found := range state.Rivals(requests, a.Options.Config, func(name string) bool { return s.Claims[name] != nil }) {
+		runs[i].Rivals = found
+	}
 }
 
-// LeaseError is an error that has ended the work on a lease.
-type LeaseError struct {
-	Lease lease.Group
-	Err   error
-	// Done is what the work had changed until then, as "host/shop.example.com claimed".
-	Done []string
-}
-
-func (e *LeaseError) Error() string { return fmt.Sprintf("lease %s: %v", e.Lease, e.Err) }
-
-// Unwrap gives the error to errors.Is and errors.As.
-func (e *LeaseError) Unwrap() error { return e.Err }
-
-// failed tells of the error that has ended the work on the lease. What it returns names the lease; it is nil
-// where there was no error.
-func (r *run) failed(err error) error {
-	if err == nil {
-		return nil
+// groupsOf are the deployment groups of runs.
+func groupsOf(runs []*run) []lease.Group {
+	groups := make([]lease.Group, len(runs))
+	for i, r := range runs {
+		groups[i] = r.Group
 	}
-	r.send(Event{Time: time.Now(), Action: Failed, Lease: r.req.Lease, Kind: "lease", Name: r.req.Lease.String(), Err: err})
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	fs, ok := errors.AsType[Failures](err)
-	if !ok {
-		fs = Failures{err}
-	}
-	named := make(Failures, len(fs))
-	for i, e := range fs {
-		named[i] = &LeaseError{Lease: r.group, Err: e, Done: slices.Clone(r.changes)}
-	}
-	return named
-}
-
-// Failures are the errors of leases that were worked on independently.
-type Failures []error
-
-func (fs Failures) Error() string { return errors.Join(fs...).Error() }
-
-// Unwrap gives the errors to errors.Is and errors.As.
-func (fs Failures) Unwrap() []error { return fs }
-
-// failures gathers the errors of those that failed, each of them where one has several; it is nil
-// when none did.
-func failures(errs []error) error {
-	var fs Failures
-	for _, err := range errs {
-		var several Failures
-		switch {
-		case errors.As(err, &several):
-			fs = append(fs, several...)
-		case err != nil:
-			fs = append(fs, err)
-		}
-	}
-	if len(fs) == 0 {
-		return nil
-	}
-	return fs
+	return slices.Clip(groups)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // Of several leases it is told how many are done, of those that failed too, and of each once.
@@ -16,7 +15,7 @@ func TestProgressOfLeases(t *testing.T) {
 	s.claimed(t, someLease(somebodyElses, 1), "b.example.com", "")
 	a, _ := applier(t, c)
 	var told []string
-	a.opts.Progress = func(what string, done, all int) { told = append(told, fmt.Sprintf("%d of %d %s", done, all, what)) }
+	a.Options.Progress = func(what string, done, all int) { told = append(told, fmt.Sprintf("%d of %d %s", done, all, what)) }
 	first, second := someLease(someOwner, 1), someLease(someOwner, 2)
 	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(first, "a.example.com"), withHosts(second, "b.example.com")}); err == nil {
 		t.Error("a host of another owner is taken")
@@ -32,20 +31,5 @@ func TestProgressOfLeases(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("of a release (-want +got):\n%s", diff)
-	}
-}
-
-// What repair says of a problem names the lease, or as much of it as the problem does.
-func TestLeaseOfAProblem(t *testing.T) {
-	id := someLease(someOwner, 7)
-	for text, want := range map[string]lease.ID{
-		id.String():         id,
-		id.Group().String(): {Owner: id.Owner, DSeq: id.DSeq, GSeq: id.GSeq},
-		"":                  {},
-		"a/b/c":             {},
-	} {
-		if got := leaseOf(state.Problem{Lease: text}); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
 	}
 }

@@ -10,15 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
@@ -52,7 +54,7 @@ func withAddress(id lease.ID, address string) *lease.Definition {
 
 // hasty makes retries and patience of an applier short for the test.
 func hasty(a *Applier) *Applier {
-	a.cluster.Retries, a.patience = wait.Backoff{Steps: 10}, wait.Backoff{Steps: 8}
+	a.Cluster.Retries, a.Patience = wait.Backoff{Steps: 10}, wait.Backoff{Steps: 8}
 	return a
 }
 
@@ -66,7 +68,7 @@ func applier(t *testing.T, c *cluster.Cluster) (*Applier, *events) {
 	}
 	cfg.IP.Ranges.Include = []config.Range{r}
 	kept := &events{}
-	return hasty(New(c, Options{Config: cfg, Prune: true, Concurrency: 1, Report: kept.add})), kept
+	return hasty(New(c, command.Options{Config: cfg, Prune: true, Concurrency: 1, Report: kept.add})), kept
 }
 
 // events are what was reported, as "kind/name action".
@@ -75,7 +77,7 @@ type events struct {
 	texts []string
 }
 
-func (e *events) add(event Event) {
+func (e *events) add(event report.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.texts = append(e.texts, event.Kind+"/"+event.Name+" "+string(event.Action))
@@ -124,7 +126,7 @@ func TestLostAnswerIsGivenBack(t *testing.T) {
 	}
 	a, _ := applier(t, c)
 	err := a.Apply(t.Context(), []*lease.Definition{withHosts(someLease(someOwner, 1), "a.example.com", "b.example.com")})
-	if _, ok := errors.AsType[*HeldError](err); !ok || !lost {
+	if _, ok := errors.AsType[*report.HeldError](err); !ok || !lost {
 		t.Fatalf("error %v (answer lost: %v)", err, lost)
 	}
 	if got, want := s.names(), []string{"leases/b.example.com"}; !slices.Equal(got, want) {
@@ -175,7 +177,7 @@ func TestFailingLeaseLeavesThePool(t *testing.T) {
 				return http.StatusForbidden, strings.Contains(path, failing.Namespace()+"/services/")
 			}
 			a, _ := applier(t, c)
-			a.opts.Config.IP.Mode = tt.mode
+			a.Options.Config.IP.Mode = tt.mode
 			err := a.Apply(t.Context(), []*lease.Definition{withAddress(failing, "203.0.113.1"), withAddress(tt.other, tt.address)})
 			if err == nil {
 				t.Fatal("no error")
@@ -214,7 +216,7 @@ func TestWhatIsReadBesideAnotherCommandIsReadAgain(t *testing.T) {
 	}
 	a, _ := applier(t, c)
 	err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host, other)})
-	if _, ok := errors.AsType[*HeldError](err); !ok || !ended {
+	if _, ok := errors.AsType[*report.HeldError](err); !ok || !ended {
 		t.Fatalf("error %v (the other command has ended: %v)", err, ended)
 	}
 	if want := "leases/" + host; !slices.Contains(s.names(), want) {
@@ -283,7 +285,7 @@ func TestOvertakenRunTakesBackWhatHadBeenThere(t *testing.T) {
 		return 0, false
 	}
 	err := a.Apply(t.Context(), []*lease.Definition{withHosts(id, host, more)})
-	if overtaken, ok := errors.AsType[*OvertakenError](err); !ok || overtaken.Thing != host {
+	if overtaken, ok := errors.AsType[*report.OvertakenError](err); !ok || overtaken.Thing != host {
 		t.Fatalf("error %v", err)
 	}
 	if got, want := s.names(), []string{"leases/" + host, "namespaces/" + id.Namespace()}; !slices.Equal(got, want) {
@@ -317,7 +319,7 @@ func TestOvertakenRunLeavesWhatWasMadeAnew(t *testing.T) {
 	changed := withHosts(id, host, more)
 	changed.Hash = "another" // so that the objects of the first host are written too
 	err := a.Apply(t.Context(), []*lease.Definition{changed})
-	if overtaken, ok := errors.AsType[*OvertakenError](err); !ok || overtaken.Thing != host {
+	if overtaken, ok := errors.AsType[*report.OvertakenError](err); !ok || overtaken.Thing != host {
 		t.Fatalf("error %v", err)
 	}
 	want := []string{"ingresses/" + host, "leases/" + host, "leases/" + kept.Name(id.Group()), "namespaces/" + id.Namespace(), "providerhosts/" + host}
@@ -365,21 +367,21 @@ func TestPatienceWithARunUnderWay(t *testing.T) {
 			s, c := newServer(t, 1)
 			s.claimed(t, holder, host, "underway")
 			a, kept := applier(t, c)
-			snapshot, err := read(t.Context(), a.cluster, a.ledger, false)
+			snapshot, err := observed.Read(t.Context(), a.Cluster, a.Ledger, observed.Reading{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if given {
 				delete(s.objects, claimPath+host)
 			}
-			a.opts.turn = a.newTurn([]lease.Group{someLease(someOwner, 1).Group()})
-			runs, err := a.prepare([]*lease.Definition{withHosts(someLease(someOwner, 1), host)})
+			a.Options.Turn = a.NewTurn([]lease.Group{someLease(someOwner, 1).Group()})
+			runs, err := a.Prepare([]*lease.Definition{withHosts(someLease(someOwner, 1), host)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			runs[0].snapshot = snapshot
-			err = runs[0].reserve(t.Context())
-			refused := (*HeldError)(nil)
+			runs[0].Snapshot = snapshot
+			err = runs[0].Reserve(t.Context())
+			refused := (*report.HeldError)(nil)
 			if held := !given && holder.Owner != someOwner; errors.As(err, &refused) != held || err != nil && !held {
 				t.Errorf("%s run, given back: %v, error: %v", name, given, err)
 			}

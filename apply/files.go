@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -15,6 +13,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // unknownUID begins the UID of an object whose file shows none.
@@ -88,7 +89,7 @@ func writerOf(o *unstructured.Unstructured) string {
 	if id, labelled := lease.IDFromLabels(o.GetLabels()); labelled {
 		for _, kind := range kinds.ClaimLike {
 			if kind.GroupKind() == o.GroupVersionKind().GroupKind() {
-				return managerOf(kind, id.Group())
+				return observed.ManagerOf(kind, id.Group())
 			}
 		}
 	}
@@ -120,7 +121,7 @@ func fieldsOf(value any) map[string]any {
 	return out
 }
 
-// forget takes out of a change what OfFiles has added. The API server says of every manager when it wrote.
+// Forget takes out of a change what OfFiles has added. The API server says of every manager when it wrote.
 func forget(c *plan.Change) {
 	for i, f := range c.Fields {
 		c.Fields[i].Owners = slices.DeleteFunc(f.Owners, func(o plan.Owner) bool { return o.Since.IsZero() })

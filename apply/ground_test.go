@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
@@ -29,16 +30,16 @@ func TestLookSeesObjectsWithoutLabels(t *testing.T) {
 			asked++
 		}
 	}
-	before, err := readBy(t.Context(), a.cluster, a.ledger, reading{claimsFirst: true})
+	before, err := observed.Read(t.Context(), a.Cluster, a.Ledger, observed.Reading{ClaimsFirst: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := a.look(t.Context(), before, id.Group())
+	now, err := observed.Look(t.Context(), a.Command, before, id.Group())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, snapshot := range map[string]*snapshot{"first": before, "second": now} {
-		if !slices.ContainsFunc(snapshot.written[id.Group()], func(o owned) bool { return o.kind == kinds.Ingress }) {
+	for name, snapshot := range map[string]*observed.Snapshot{"first": before, "second": now} {
+		if !slices.ContainsFunc(snapshot.Written[id.Group()], func(o observed.Owned) bool { return o.Kind == kinds.Ingress }) {
 			t.Errorf("the %s reading does not show the Ingress as the lease's", name)
 		}
 	}
@@ -56,11 +57,11 @@ func TestUsesHaveOneOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 20 {
-		now, err := readBy(t.Context(), a.cluster, a.ledger, reading{})
+		now, err := observed.Read(t.Context(), a.Cluster, a.Ledger, observed.Reading{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		uses := now.hostUses["a.example.com"]
+		uses := now.HostUses["a.example.com"]
 		if len(uses) != 2 || uses[0].Kind != kinds.Ingress.Singular || uses[1].Kind != kinds.ProviderHost.Singular {
 			t.Fatalf("uses %v", uses)
 		}

@@ -1,11 +1,10 @@
 package apply
 
 import (
-	"context"
-	"errors"
 	"slices"
 
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -17,37 +16,37 @@ import (
 // given up that was not applied.
 
 // narrow leaves of what the run asks for by the definition that the ledger keeps what its lease holds by now.
-func (r *run) narrow(s *snapshot) error {
-	if !s.definitions[kept.Name(r.group)].Says(r.def) {
-		return errChanged
+func (r *run) narrow(s *observed.Snapshot) error {
+	if !s.Definitions[kept.Name(r.Group)].Says(r.Def) {
+		return report.ErrChanged
 	}
 	holds := func(c *state.Claim, key string) bool {
 		part := c.Part(key)
-		return part != nil && part.Lease.Group() == r.group
+		return part != nil && part.Lease.Group() == r.Group
 	}
 	var left []plan.Change
-	r.req.Hosts = slices.DeleteFunc(r.req.Hosts, func(h state.HostWant) bool {
-		claim, key := s.claims[state.HostName(h.Host)], state.RouteKey(h.Path)
+	r.Request.Hosts = slices.DeleteFunc(r.Request.Hosts, func(h state.HostWant) bool {
+		claim, key := s.Claims[state.HostName(h.Host)], state.RouteKey(h.Path)
 		gone := !h.Own && !holds(claim, key)
 		if gone {
 			name := lease.HostPath(h.Host, h.Path)
-			r.withheldHosts[name] = true
-			left = append(left, r.gaveUp(h.Hold(r.req.Lease).Kind, name, key, claim))
+			r.WithheldHosts[name] = true
+			left = append(left, r.gaveUp(h.Hold(r.Request.Lease).Kind, name, key, claim))
 		}
 		return gone
 	})
-	for i, e := range r.req.Endpoints {
-		r.req.Endpoints[i].Ports = slices.DeleteFunc(e.Ports, func(p state.PortWant) bool {
-			key, claims := state.PortKey(p.Protocol, p.ExternalPort), s.byClaim().endpoints[e.SharingKey]
+	for i, e := range r.Request.Endpoints {
+		r.Request.Endpoints[i].Ports = slices.DeleteFunc(e.Ports, func(p state.PortWant) bool {
+			key, claims := state.PortKey(p.Protocol, p.ExternalPort), s.ByClaim().Endpoints[e.SharingKey]
 			gone := !slices.ContainsFunc(claims, func(c *state.Claim) bool { return holds(c, key) })
 			if gone {
-				r.withheldPorts[lease.LeasedIPName(e.SharingKey, p.Protocol, p.ExternalPort)] = true
+				r.WithheldPorts[lease.LeasedIPName(e.SharingKey, p.Protocol, p.ExternalPort)] = true
 				left = append(left, r.gaveUp(state.Endpoint, e.Name+" "+(state.Part{Key: key}).PortText(), key, claims...))
 			}
 			return gone
 		})
 	}
-	r.req.Endpoints = slices.DeleteFunc(r.req.Endpoints, func(e state.EndpointWant) bool { return len(e.Ports) == 0 })
+	r.Request.Endpoints = slices.DeleteFunc(r.Request.Endpoints, func(e state.EndpointWant) bool { return len(e.Ports) == 0 })
 	return r.leave(left)
 }
 
@@ -57,7 +56,7 @@ func (r *run) gaveUp(kind state.Kind, name, key string, claims ...*state.Claim) 
 	for _, claim := range claims {
 		switch part := claim.Part(key); {
 		case claim == nil || len(claim.Parts) == 0:
-		case claim.Owner != r.group.Owner:
+		case claim.Owner != r.Group.Owner:
 			c.Why = "held by owner " + claim.Owner
 		case part != nil:
 			c.Action, c.Why = plan.Withhold, "held by deployment "+part.Lease.Group().String()
@@ -69,40 +68,14 @@ func (r *run) gaveUp(kind state.Kind, name, key string, claims ...*state.Claim) 
 // leave tells what is not claimed anew.
 func (r *run) leave(changes []plan.Change) error {
 	for _, c := range changes {
-		if err := r.change(func() plan.Change { return c }); err != nil {
+		if err := r.Change(func() plan.Change { return c }); err != nil {
 			return err
 		}
-		action := Left
+		action := report.Left
 		if c.Action == plan.Withhold {
-			action = Withheld
+			action = report.Withheld
 		}
-		r.event(action, c.Kind, "", c.Name, c.Why)
+		r.Event(action, c.Kind, "", c.Name, c.Why)
 	}
 	return nil
-}
-
-// forgetStray deletes a kept definition as it was read. One of a lease that holds something by now stays.
-func (r *repair) forgetStray(ctx context.Context, m state.Mend) error {
-	d := r.snapshot.definitions[m.Forget.Name]
-	if m.Group != (lease.Group{}) {
-		claims, err := r.ledger.ListOwner(ctx, m.Group.Owner)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(claims, func(c *state.Claim) bool { return len(c.Entries(m.Group)) > 0 }) {
-			return errChanged
-		}
-		now, err := readDefinition(ctx, r.ledger, m.Group)
-		if now == nil || err != nil {
-			return err
-		}
-		if now.ResourceVersion != d.ResourceVersion {
-			return errChanged
-		}
-	}
-	err := untilKept(ctx, r.ledger, m.Group, func(ctx context.Context) error { return r.ledger.Forget(ctx, d) })
-	if errors.Is(err, ledger.ErrAgain) {
-		return errChanged
-	}
-	return err
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 )
@@ -12,11 +13,11 @@ import (
 // planKept is the plan of the definition that the server keeps for a lease, each change as "action kind/name: why".
 func planKept(t *testing.T, a *Applier, id lease.ID) (plan.Plan, []string) {
 	t.Helper()
-	defs, err := KeptDefinitions(t.Context(), a.cluster, a.opts.Config.LedgerNamespace, []lease.Group{id.Group()})
+	defs, err := observed.KeptDefinitions(t.Context(), a.Cluster, a.Options.Config.LedgerNamespace, []lease.Group{id.Group()})
 	if err != nil || len(defs) != 1 {
 		t.Fatalf("kept are %v, error %v", defs, err)
 	}
-	p, err := PlanKept(t.Context(), a.cluster, a.opts, defs)
+	p, err := PlanKept(t.Context(), a.Cluster, a.Options, defs)
 	if err != nil {
 		t.Fatal(err)
 	}

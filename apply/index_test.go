@@ -7,21 +7,23 @@ import (
 	"slices"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // manyLeases is a snapshot of n leases that Akash's provider has declared too: each with a host, an address,
 // a filter, and the ProviderHost and ProviderLeasedIP that are not ours.
-func manyLeases(n int) (*snapshot, []lease.Group) {
-	s := &snapshot{
-		claims: map[string]*state.Claim{}, written: map[lease.Group][]owned{}, theirs: map[lease.Group][]owned{}, shared: map[lease.Group][]owned{},
-		serving: map[string][]owned{}, records: map[string][]owned{}, held: map[lease.Group][]*state.Claim{}, tenants: map[string]lease.ID{},
-		hostUses: map[string][]state.Use{}, ports: map[string]state.PortObject{}, live: map[string]map[string]*unstructured.Unstructured{},
+func manyLeases(n int) (*observed.Snapshot, []lease.Group) {
+	s := &observed.Snapshot{
+		Claims: map[string]*state.Claim{}, Written: map[lease.Group][]observed.Owned{}, Theirs: map[lease.Group][]observed.Owned{}, Shared: map[lease.Group][]observed.Owned{},
+		Serving: map[string][]observed.Owned{}, Records: map[string][]observed.Owned{}, Held: map[lease.Group][]*state.Claim{}, Tenants: map[string]lease.ID{},
+		HostUses: map[string][]state.Use{}, Ports: map[string]state.PortObject{}, Live: map[string]map[string]*unstructured.Unstructured{},
 	}
 	lists := map[string][]*unstructured.Unstructured{}
 	var claims []*state.Claim
@@ -37,8 +39,8 @@ func manyLeases(n int) (*snapshot, []lease.Group) {
 			{Kind: state.Address, Thing: address, Owner: id.Owner, SharingKey: key, Parts: part},
 		} {
 			claims = append(claims, c)
-			s.claims[c.Name()] = c
-			s.held[groups[i]] = append(s.held[groups[i]], c)
+			s.Claims[c.Name()] = c
+			s.Held[groups[i]] = append(s.Held[groups[i]], c)
 		}
 		add := func(kind kinds.Kind, name string, spec map[string]any) {
 			o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
@@ -56,26 +58,25 @@ func manyLeases(n int) (*snapshot, []lease.Group) {
 			add(kind, fmt.Sprintf("web-%d", i), nil)
 		}
 	}
-	s.index(claims, lists)
+	s.Index(claims, lists)
 	return s, groups
 }
 
 // askOf asks what a release asks of a snapshot for one lease.
-func askOf(s *snapshot, r *run, objects []owned, group lease.Group) (theirs, claims int) {
-	r.snapshot, r.group = s, group
+func askOf(s *observed.Snapshot, objects []observed.Owned, group lease.Group) (theirs, claims int) {
 	for _, o := range objects {
-		claims += len(r.claimsNear(o))
+		claims += len(s.ClaimsNear(o))
 		newChoice(nil).object(o, s)
 	}
-	return s.writtenByOthers(group), claims
+	return s.WrittenByOthers(group), claims
 }
 
 // ofGroup are all objects of a group, whoever wrote them.
-func ofGroup(s *snapshot, group lease.Group) (objects []owned) {
+func ofGroup(s *observed.Snapshot, group lease.Group) (objects []observed.Owned) {
 	for _, kind := range append([]kinds.Kind{kinds.ProviderHost, kinds.ProviderLeasedIP}, kinds.Filters...) {
-		for _, o := range s.live[kind.Plural] {
+		for _, o := range s.Live[kind.Plural] {
 			if id, ok := lease.IDFromLabels(o.GetLabels()); ok && id.Group() == group {
-				objects = append(objects, owned{kind, o, group})
+				objects = append(objects, observed.Owned{Kind: kind, Live: o, Group: group})
 			}
 		}
 	}
@@ -90,11 +91,10 @@ func TestWorkOnALeaseIsItsOwn(t *testing.T) {
 		if len(objects) < 3 {
 			t.Fatalf("%d objects", len(objects))
 		}
-		r := &run{executor: &executor{}}
-		if theirs, claims := askOf(s, r, objects, groups[0]); theirs != len(objects) || claims != 2 {
+		if theirs, claims := askOf(s, objects, groups[0]); theirs != len(objects) || claims != 2 {
 			t.Errorf("of %d leases: %d objects of others, want %d; %d claims, want those on the host and the address", n, theirs, len(objects), claims)
 		}
-		return testing.AllocsPerRun(10, func() { askOf(s, r, objects, groups[0]) })
+		return testing.AllocsPerRun(10, func() { askOf(s, objects, groups[0]) })
 	}
 	few, many := allocations(20), allocations(200)
 	if many > 2*few {
@@ -106,7 +106,7 @@ func TestWorkOnALeaseIsItsOwn(t *testing.T) {
 func TestWorkOnAThingIsItsOwn(t *testing.T) {
 	allocations := func(n int) float64 {
 		s, _ := manyLeases(n)
-		r := &run{executor: &executor{Applier: &Applier{}, snapshot: s, group: someLease(someOwner, 1).Group()}}
+		r := newTransfer(&command.Command{}, someLease(someOwner, 1), s)
 		things := []string{"SHOP-0.example.com", "10.0.0.1", "public0", "endpoint/public1", lease.SharingKey(someOwner, "public2"), "10.0.0.001", "free.example.com"}
 		var names []string
 		for _, c := range r.named(things) {
@@ -126,18 +126,17 @@ func TestWorkOnAThingIsItsOwn(t *testing.T) {
 func BenchmarkReleaseQuestions(b *testing.B) {
 	for _, n := range []int{200, 2000} {
 		s, groups := manyLeases(n)
-		objects := map[lease.Group][]owned{}
+		objects := map[lease.Group][]observed.Owned{}
 		for _, kind := range []kinds.Kind{kinds.ProviderHost, kinds.ProviderLeasedIP} {
-			for _, o := range s.live[kind.Plural] {
+			for _, o := range s.Live[kind.Plural] {
 				id, _ := lease.IDFromLabels(o.GetLabels())
-				objects[id.Group()] = append(objects[id.Group()], owned{kind, o, id.Group()})
+				objects[id.Group()] = append(objects[id.Group()], observed.Owned{Kind: kind, Live: o, Group: id.Group()})
 			}
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				r := &run{executor: &executor{}}
 				for _, g := range groups {
-					askOf(s, r, objects[g], g)
+					askOf(s, objects[g], g)
 				}
 			}
 		})
@@ -147,12 +146,12 @@ func BenchmarkReleaseQuestions(b *testing.B) {
 // A claim that has moved since it was read is found by what it says now.
 func TestIndexFollowsClaims(t *testing.T) {
 	s, _ := manyLeases(2)
-	if len(s.list()) != 4 {
-		t.Fatalf("%d claims", len(s.list()))
+	if len(s.List()) != 4 {
+		t.Fatalf("%d claims", len(s.List()))
 	}
-	s.knows(state.HostName("shop-0.example.com"), nil)
-	if len(s.list()) != 3 || s.claims[state.HostName("shop-0.example.com")] != nil {
-		t.Errorf("%d claims are left, want 3", len(s.list()))
+	s.Knows(state.HostName("shop-0.example.com"), nil)
+	if len(s.List()) != 3 || s.Claims[state.HostName("shop-0.example.com")] != nil {
+		t.Errorf("%d claims are left, want 3", len(s.List()))
 	}
 }
 
@@ -164,8 +163,8 @@ func TestFaultInAReleaseIsItsError(t *testing.T) {
 	if err := a.Apply(t.Context(), []*lease.Definition{withHosts(first, "a.example.com"), withHosts(second, "b.example.com")}); err != nil {
 		t.Fatal(err)
 	}
-	a.opts.Report = func(e Event) {
-		if e.Action == Deleted && e.Lease.Group() == first.Group() {
+	a.Options.Report = func(e report.Event) {
+		if e.Action == report.Deleted && e.Lease.Group() == first.Group() {
 			panic("broken")
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -30,7 +32,7 @@ func narrow(t *testing.T, a *Applier) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.opts.Config.IP.Ranges.Include = []config.Range{r}
+	a.Options.Config.IP.Ranges.Include = []config.Range{r}
 }
 
 func anyAddress(id lease.ID) *lease.Definition {
@@ -60,7 +62,7 @@ func TestAddressGivenBackMeanwhileIsTaken(t *testing.T) {
 		a, kept := applier(t, c)
 		narrow(t, a)
 		err := a.Apply(t.Context(), []*lease.Definition{anyAddress(someLease(someOwner, 1))})
-		_, ok := errors.AsType[*ExhaustedError](err)
+		_, ok := errors.AsType[*report.ExhaustedError](err)
 		if ok == given || err != nil && given || !lost {
 			t.Errorf("given back: %v, error %v", given, err)
 		}
@@ -93,15 +95,15 @@ func TestCheckTellsAll(t *testing.T) {
 	s.claimed(t, someLease(someOwner, 1), "d.example.com", "")
 	s.claimed(t, someLease(somebodyElses, 1), "e.example.com", "")
 	a, kept := applier(t, c)
-	opts := a.opts
-	opts.Check, opts.DryRun, opts.Prune = true, DryRunClient, false
+	opts := a.Options
+	opts.Check, opts.DryRun, opts.Prune = true, command.DryRunClient, false
 	a = hasty(New(c, opts))
 	var hosts []state.HostWant
 	for _, h := range []string{"a", "b", "c", "d", "e", "f"} {
 		hosts = append(hosts, state.HostWant{Host: h + ".example.com"})
 	}
 	err := a.Reserve(t.Context(), []state.Request{{Lease: someLease(someOwner, 1), Hosts: hosts}})
-	refused, ok := errors.AsType[*HeldError](err)
+	refused, ok := errors.AsType[*report.HeldError](err)
 	if !ok || len(refused.Held) != 2 || refused.Held[0].Thing != "b.example.com" || refused.Held[1].Thing != "e.example.com" {
 		t.Errorf("error %v", err)
 	}

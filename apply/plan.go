@@ -4,46 +4,21 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/akash-net/kubectl-akash-net/state"
 )
-
-// planParts are the parts of a claim as a plan shows them: the path or the port, and where it leads; nil
-// for none.
-func planParts(parts []state.Part) map[string]any {
-	out := map[string]any{}
-	for _, p := range parts {
-		if p.For != "" { // a note holds nothing
-			continue
-		}
-		name, backend := p.Path, ""
-		if _, port := p.ProtocolPort(); port != 0 {
-			name = p.PortText()
-		} else if name == "" {
-			name = "/"
-		}
-		if p.Service != "" {
-			backend = fmt.Sprintf("%s:%d", p.Service, p.Port)
-		}
-		out[name] = backend
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	return out
-}
 
 // Plan is what an apply of the definitions would change, lease by lease in their order; nothing is written.
 // A lease that would be refused says so in the plan. The error is of what could not be found out.
-func Plan(ctx context.Context, c *cluster.Cluster, opts Options, defs []*lease.Definition) (plan.Plan, error) {
+func Plan(ctx context.Context, c *cluster.Cluster, opts command.Options, defs []*lease.Definition) (plan.Plan, error) {
 	opts.Report = nil
 	p, err := Preview(ctx, c, opts, defs)
 	_, err = refusals(err)
@@ -52,9 +27,9 @@ func Plan(ctx context.Context, c *cluster.Cluster, opts Options, defs []*lease.D
 
 // Preview is a Plan that tells the events of a dry run too (Options.Report), and whose error is that of the apply, also of
 // leases that would be refused.
-func Preview(ctx context.Context, c *cluster.Cluster, opts Options, defs []*lease.Definition) (plan.Plan, error) {
+func Preview(ctx context.Context, c *cluster.Cluster, opts command.Options, defs []*lease.Definition) (plan.Plan, error) {
 	byLease := map[lease.ID][]plan.Change{}
-	opts.DryRun, opts.Wait, opts.Progress, opts.Only = DryRunClient, 0, nil, nil //nolint:forbidigo // it is set, not asked
+	opts.DryRun, opts.Wait, opts.Progress, opts.Only = command.DryRunClient, 0, nil, nil //nolint:forbidigo // it is set, not asked
 	opts.Plan = func(id lease.ID, change plan.Change) {
 		forget(&change)
 		byLease[id] = append(byLease[id], change)
@@ -74,27 +49,27 @@ func Preview(ctx context.Context, c *cluster.Cluster, opts Options, defs []*leas
 		leases = append(leases, l)
 	}
 	return plan.New(plan.Settings{
-		Target: opts.Config.Target, Operators: opts.Operators, Prune: opts.Prune, AssumeServing: opts.AssumeServing, Kept: opts.heal,
+		Target: opts.Config.Target, Operators: opts.Operators, Prune: opts.Prune, AssumeServing: opts.AssumeServing, Kept: opts.Heal,
 		Workloads: opts.Workloads != nil, Adopt: opts.Adopt,
 	}, leases), err
 }
 
 // PlanKept is Plan of definitions that the ledger keeps: what would bring their leases back to them. What a lease has given
 // up of its definition, or handed to another, is not claimed anew, and what it has reserved beside it stays.
-func PlanKept(ctx context.Context, c *cluster.Cluster, opts Options, defs []*lease.Definition) (plan.Plan, error) {
-	opts.heal = true
+func PlanKept(ctx context.Context, c *cluster.Cluster, opts command.Options, defs []*lease.Definition) (plan.Plan, error) {
+	opts.Heal = true
 	return Plan(ctx, c, opts, defs)
 }
 
 // refusals tells the leases that others are in the way of from what went wrong.
 func refusals(err error) (refused map[lease.ID]error, rest error) {
 	refused = map[lease.ID]error{}
-	failed := Failures{err}
+	failed := report.Failures{err}
 	_ = errors.As(err, &failed)
 	var others []error
 	for _, e := range failed {
-		var held *HeldError
-		var exhausted *ExhaustedError
+		var held *report.HeldError
+		var exhausted *report.ExhaustedError
 		var taken *workloads.TakenError
 		var reserved *reservation.AddressesError
 		var unplaced *reservation.RefusedError
@@ -113,7 +88,7 @@ func refusals(err error) (refused map[lease.ID]error, rest error) {
 			others = append(others, e)
 		}
 	}
-	return refused, failures(others)
+	return refused, report.Gather(others)
 }
 
 // compareChanges orders changes as an apply makes them; those that it makes side by side, by name.
@@ -126,7 +101,7 @@ func orderOf(c plan.Change) int {
 	first, running := len(kinds.Stages), len(kinds.Running)
 	switch c.Action {
 	case plan.Claim, plan.Withhold, plan.Leave:
-		if c.Kind == kindOrder {
+		if c.Kind == report.KindOrder {
 			return -first - running - 3
 		}
 		return -first - running - 2

@@ -5,30 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 )
-
-// MovedError says that the cluster is not as it was when a plan was made. Lease is the zero ID where it was
-// found before anything was written; otherwise what was written for the lease was taken back.
-type MovedError struct {
-	Lease lease.ID
-	// Moved are the objects and things that have changed, or would be changed otherwise.
-	Moved []string
-	// Kept is true for a plan of definitions that the ledger keeps.
-	Kept bool
-}
-
-func (e *MovedError) Error() string {
-	of := "-f FILE"
-	if e.Kept {
-		of = "LEASE"
-	}
-	return "the plan is out of date: " + strings.Join(e.Moved, ", ") + " changed since it was made, or would be changed otherwise. Make a new plan with: kubectl akash-net diff " + of + " -o json"
-}
 
 // CarryOut makes the changes of a plan and no others. Where anything that the plan rests on has moved since it
 // was made, the error is a MovedError: nothing is written where that shows before the first write; each
@@ -38,9 +20,9 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 	if err := withoutPasswords(p); err != nil {
 		return err
 	}
-	opts := a.opts
-	opts.heal = p.Settings.Kept
-	now, err := Plan(ctx, a.cluster, opts, defs)
+	opts := a.Options
+	opts.Heal = p.Settings.Kept
+	now, err := Plan(ctx, a.Cluster, opts, defs)
 	if err != nil {
 		return keptMoved(err)
 	}
@@ -49,10 +31,10 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 		moved = append(moved, l.Moved(now.Leases[i])...)
 	}
 	if len(moved) > 0 {
-		return &MovedError{Moved: moved, Kept: opts.heal}
+		return &report.MovedError{Moved: moved, Kept: opts.Heal}
 	}
 	opts.Only = &now // the same changes, of what is there now
-	return keptMoved(New(a.cluster, opts).Apply(ctx, defs))
+	return keptMoved(New(a.Cluster, opts).Apply(ctx, defs))
 }
 
 // withoutPasswords refuses a plan that would write what a Secret holds: no plan has it.
@@ -70,26 +52,13 @@ func withoutPasswords(p plan.Plan) error {
 
 // keptMoved says by a MovedError of which leases the ledger keeps another definition by now than the plan has.
 func keptMoved(err error) error {
-	failed := Failures{err}
+	failed := report.Failures{err}
 	_ = errors.As(err, &failed)
 	failed = slices.Clone(failed)
 	for i, e := range failed {
-		if of, ok := errors.AsType[*LeaseError](e); ok && errors.Is(e, errChanged) {
-			failed[i] = &MovedError{Moved: []string{"the definition that is kept for lease " + of.Lease.String()}, Kept: true}
+		if of, ok := errors.AsType[*report.LeaseError](e); ok && errors.Is(e, report.ErrChanged) {
+			failed[i] = &report.MovedError{Moved: []string{"the definition that is kept for lease " + of.Lease.String()}, Kept: true}
 		}
 	}
-	return failures(failed)
-}
-
-// changesOf are the changes that a run on a lease may make; nil where it may make any.
-func (o Options) changesOf(id lease.ID) []plan.Change {
-	if o.Only == nil {
-		return nil
-	}
-	for _, l := range o.Only.Leases {
-		if l.Lease == id.String() {
-			return append([]plan.Change{}, l.Changes...)
-		}
-	}
-	return []plan.Change{}
+	return report.Gather(failed)
 }

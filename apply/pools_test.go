@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -46,9 +47,9 @@ func TestOverlapIsRefused(t *testing.T) {
 			s, c := newServer(t, 1)
 			s.otherPool(t, tt.addresses...)
 			a, _ := applier(t, c)
-			a.opts.Config.IP.Mode = tt.mode
+			a.Options.Config.IP.Mode = tt.mode
 			err := a.Apply(t.Context(), []*lease.Definition{withAddress(someLease(someOwner, 1), "203.0.113.1")})
-			overlap, ok := errors.AsType[*PoolOverlapError](err)
+			overlap, ok := errors.AsType[*report.PoolOverlapError](err)
 			if ok != tt.refused || err != nil && !tt.refused {
 				t.Fatalf("error %v", err)
 			}
@@ -74,7 +75,7 @@ func TestOverlapIsRefused(t *testing.T) {
 func TestDedicatedPoolGoesWithTheClaim(t *testing.T) {
 	s, c := newServer(t, 1)
 	a, _ := applier(t, c)
-	a.opts.Config.IP.Mode = config.ModeDedicated
+	a.Options.Config.IP.Mode = config.ModeDedicated
 	first := someLease(someOwner, 1)
 	if err := a.Apply(t.Context(), []*lease.Definition{withAddress(first, "203.0.113.1")}); err != nil {
 		t.Fatal(err)
@@ -103,7 +104,7 @@ func TestDedicatedPoolGoesWithTheClaim(t *testing.T) {
 func TestDedicatedPoolStaysForOtherHolders(t *testing.T) {
 	s, c := newServer(t, 1)
 	a, _ := applier(t, c)
-	a.opts.Config.IP.Mode = config.ModeDedicated
+	a.Options.Config.IP.Mode = config.ModeDedicated
 	first, second := someLease(someOwner, 1), someLease(someOwner, 2)
 	if err := a.Apply(t.Context(), []*lease.Definition{withAddress(first, "203.0.113.1")}); err != nil {
 		t.Fatal(err)

@@ -4,13 +4,10 @@ import (
 	"context"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
-
-// Prove finds out whether a host, or a wildcard, is the owner's own. It returns how that is proved,
-// in words, or why it is not.
-type Prove func(ctx context.Context, owner, host string) (how string, err error)
 
 // UnprovedError says that hosts are not proved to be their tenant's. Nothing was changed.
 type UnprovedError struct {
@@ -43,15 +40,15 @@ type proof struct {
 // error for each run; it is nil where all its hosts are proved, or where no proofs are asked for.
 func (a *Applier) prove(ctx context.Context, runs []*run) []error {
 	errs := make([]error, len(runs))
-	if a.opts.Prove == nil {
+	if a.Options.Prove == nil {
 		return errs
 	}
 	type question struct{ owner, host string }
 	proofs := map[question]*proof{} // all entries are made here, each is filled by one goroutine
-	group := parallel.New(a.opts.Concurrency)
+	group := parallel.New(a.Options.Concurrency)
 	for _, r := range runs {
-		for _, w := range r.req.Hosts {
-			q := question{r.group.Owner, w.Host}
+		for _, w := range r.Request.Hosts {
+			q := question{r.Group.Owner, w.Host}
 			if proofs[q] != nil {
 				continue
 			}
@@ -63,7 +60,7 @@ func (a *Applier) prove(ctx context.Context, runs []*run) []error {
 			}
 			group.Go(func() error {
 				p.err = parallel.Guard(func() (err error) {
-					p.how, err = a.opts.Prove(ctx, q.owner, q.host)
+					p.how, err = a.Options.Prove(ctx, q.owner, q.host)
 					return err
 				})
 				return nil
@@ -73,7 +70,7 @@ func (a *Applier) prove(ctx context.Context, runs []*run) []error {
 	_ = group.Wait() // the errors are in proofs
 	for i, r := range runs {
 		if errs[i] = ctx.Err(); errs[i] == nil {
-			errs[i] = r.proved(func(host string) *proof { return proofs[question{r.group.Owner, host}] })
+			errs[i] = r.proved(func(host string) *proof { return proofs[question{r.Group.Owner, host}] })
 		}
 	}
 	return errs
@@ -81,17 +78,17 @@ func (a *Applier) prove(ctx context.Context, runs []*run) []error {
 
 // proved tells of each host of the run whether it is proved.
 func (r *run) proved(of func(host string) *proof) error {
-	unproved := &UnprovedError{Lease: r.req.Lease}
-	for i, w := range r.req.Hosts {
-		if i > 0 && w.Host == r.req.Hosts[i-1].Host {
+	unproved := &UnprovedError{Lease: r.Request.Lease}
+	for i, w := range r.Request.Hosts {
+		if i > 0 && w.Host == r.Request.Hosts[i-1].Host {
 			continue
 		}
-		kind := string(w.Hold(r.req.Lease).Kind)
+		kind := string(w.Hold(r.Request.Lease).Kind)
 		if p := of(w.Host); p.err != nil {
-			r.event(Unproved, kind, "", w.Host, p.err.Error())
+			r.Event(report.Unproved, kind, "", w.Host, p.err.Error())
 			unproved.Hosts = append(unproved.Hosts, UnprovedHost{Host: w.Host, At: w.At, Err: p.err})
 		} else {
-			r.event(Proved, kind, "", w.Host, p.how)
+			r.Event(report.Proved, kind, "", w.Host, p.how)
 		}
 	}
 	if len(unproved.Hosts) > 0 {

@@ -9,7 +9,13 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/apply/running"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -27,18 +33,18 @@ import (
 // What other runs of the leases do meanwhile is met: claims are given up only as they were read before
 // the objects that rest on them, and a release has ended when another look shows neither.
 func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...string) error {
-	how := reading{addresses: a.opts.Config.IP.Mode == config.ModeDedicated, further: kinds.RecordsOf(a.opts.Config), claimsFirst: true}
-	snapshot, err := a.readWith(ctx, how)
+	how := observed.Reading{Addresses: a.Options.Config.IP.Mode == config.ModeDedicated, Further: kinds.RecordsOf(a.Options.Config), ClaimsFirst: true}
+	snapshot, err := observed.ReadWithOperators(ctx, a.Command, how)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	count := a.counter(workLeases, len(groups))
+	count := a.Counter(command.WorkLeases, len(groups))
 	for part := range slices.Chunk(groups, state.MaxAnnounced) {
 		var releases []*releasing
-		over := a.inTurn(ctx, part, func(ctx context.Context) (_ []lease.Group, err error) {
+		over := a.InTurn(ctx, part, func(ctx context.Context) (_ []lease.Group, err error) {
 			if snapshot == nil { // what was read before is old
-				if snapshot, err = a.readWith(ctx, how); err != nil {
+				if snapshot, err = observed.ReadWithOperators(ctx, a.Command, how); err != nil {
 					return nil, err
 				}
 			}
@@ -48,27 +54,29 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 			return nil, err
 		})
 		if releases == nil {
-			return failures(append(errs, over))
+			return report.Gather(append(errs, over))
 		}
-		if !slices.ContainsFunc(releases, func(r *releasing) bool { return r.err != nil || r.changed }) {
+		if !slices.ContainsFunc(releases, func(r *releasing) bool { return r.err != nil || r.Changed }) {
 			errs = append(errs, over) // the end of a turn that changed nothing is no lease's
 		}
 		for _, r := range releases {
-			if r.err == nil && r.changed {
+			if r.err == nil && r.Changed {
 				r.err = over
 			}
-			errs = append(errs, r.failed(r.err))
+			errs = append(errs, r.Failed(r.err))
 		}
 	}
-	return failures(errs)
+	return report.Gather(errs)
 }
 
 // releaseInTurn releases what several leases have, until another look shows nothing of it.
-func (a *Applier) releaseInTurn(ctx context.Context, s *snapshot, how reading, groups []lease.Group, chosen choice, count func()) ([]*releasing, error) {
-	leased := sync.OnceValues(func() (map[lease.Group][]lease.ID, error) { return reservedBy(ctx, a.ledger, onlyOwner(groups)) })
+func (a *Applier) releaseInTurn(ctx context.Context, s *observed.Snapshot, how observed.Reading, groups []lease.Group, chosen choice, count func()) ([]*releasing, error) {
+	leased := sync.OnceValues(func() (map[lease.Group][]lease.ID, error) {
+		return observed.ReservedBy(ctx, a.Ledger, observed.OnlyOwner(groups))
+	})
 	releases := make([]*releasing, len(groups))
 	for i, g := range groups {
-		r := a.newRun(nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})
+		r := newRun(a.Command, nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})
 		releases[i] = &releasing{run: r, chosen: chosen, looked: sync.OnceFunc(count), leased: leased}
 	}
 	for todo := releases; len(todo) > 0; {
@@ -107,11 +115,11 @@ type releasing struct {
 }
 
 // releaseAll releases what a snapshot shows of several leases.
-func (a *Applier) releaseAll(ctx context.Context, s *snapshot, todo []*releasing) {
-	pools := newPools(a, s)
-	work := parallel.New(a.opts.Concurrency)
+func (a *Applier) releaseAll(ctx context.Context, s *observed.Snapshot, todo []*releasing) {
+	pools := pools.New(a.Options.Config, s)
+	work := parallel.New(a.Options.Concurrency)
 	for _, r := range todo {
-		r.snapshot, r.pools = s, pools
+		r.Snapshot, r.Pools = s, pools
 		work.Go(func() error {
 			defer r.looked()
 			r.again = false
@@ -126,16 +134,16 @@ func (a *Applier) releaseAll(ctx context.Context, s *snapshot, todo []*releasing
 }
 
 // lookAt reads again what several leases have: of one lease that alone, unless another serves for it.
-func (a *Applier) lookAt(ctx context.Context, before *snapshot, how reading, todo []*releasing) (*snapshot, error) {
+func (a *Applier) lookAt(ctx context.Context, before *observed.Snapshot, how observed.Reading, todo []*releasing) (*observed.Snapshot, error) {
 	former := func(c *state.Claim) bool {
-		return slices.ContainsFunc(c.PartsOf(todo[0].group), func(p state.Part) bool { _, ok := p.Former(); return ok })
+		return slices.ContainsFunc(c.PartsOf(todo[0].Group), func(p state.Part) bool { _, ok := p.Former(); return ok })
 	}
-	if len(todo) == 1 && !slices.ContainsFunc(before.held[todo[0].group], former) {
-		return a.look(ctx, before, todo[0].group)
+	if len(todo) == 1 && !slices.ContainsFunc(before.Held[todo[0].Group], former) {
+		return observed.Look(ctx, a.Command, before, todo[0].Group)
 	}
-	s, err := readBy(ctx, a.cluster, a.ledger, how)
+	s, err := observed.Read(ctx, a.Cluster, a.Ledger, how)
 	if err == nil {
-		s.operators, s.manifests = before.operators, before.manifests
+		s.Operators, s.Manifests = before.Operators, before.Manifests
 	}
 	return s, err
 }
@@ -143,68 +151,68 @@ func (a *Applier) lookAt(ctx context.Context, before *snapshot, how reading, tod
 // release releases what the snapshot shows of the lease. Another look is due (again) where there was
 // anything: another run of the lease may have added to it.
 func (r *releasing) release(ctx context.Context, chosen choice) (again bool, err error) {
-	objects := slices.DeleteFunc(slices.Clone(r.snapshot.written[r.group]), func(o owned) bool {
-		return r.removed[o.live.GetUID()] || !chosen.object(o, r.snapshot)
+	objects := slices.DeleteFunc(slices.Clone(r.Snapshot.Written[r.Group]), func(o observed.Owned) bool {
+		return r.Removed[o.Live.GetUID()] || !chosen.object(o, r.Snapshot)
 	})
-	if objects, err = r.keepForOthers(ctx, objects); err != nil {
+	if objects, err = r.KeepForOthers(ctx, objects); err != nil {
 		return false, err
 	}
-	holds := slices.ContainsFunc(r.snapshot.held[r.group], func(c *state.Claim) bool { return !c.Deleting && chosen.claim(c) })
+	holds := slices.ContainsFunc(r.Snapshot.Held[r.Group], func(c *state.Claim) bool { return !c.Deleting && chosen.claim(c) })
 	definition, err := r.keptOf(ctx, chosen)
 	if err != nil {
 		return false, err
 	}
 	var runs map[string]*workloads.Live
 	if chosen.all { // who may not take down what the lease runs releases nothing
-		if runs, err = r.runsBeside(ctx, ""); err != nil {
+		if runs, err = running.RunsBeside(ctx, r.Objects, ""); err != nil {
 			return false, err
 		}
 		if r.tries == 0 { // whoever applies meanwhile writes a Manifest
-			unmarked, err := r.runsUnmarked(ctx, runs)
+			unmarked, err := running.RunsUnmarked(ctx, r.Objects, runs)
 			if err != nil {
 				return false, err
 			}
 			maps.Copy(runs, unmarked)
 		}
-		if !r.cluster.Waits() { // what is being deleted would be gone
-			maps.DeleteFunc(runs, func(_ string, live *workloads.Live) bool { return live.Goes(r.group) })
+		if !r.Cluster.Waits() { // what is being deleted would be gone
+			maps.DeleteFunc(runs, func(_ string, live *workloads.Live) bool { return live.Goes(r.Group) })
 		}
 	}
 	if len(objects) == 0 && !holds && definition == nil && len(runs) == 0 {
 		return false, r.unreserveAll(ctx)
 	}
-	if r.tries++; r.tries > looks {
-		return false, fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", r.group)
+	if r.tries++; r.tries > executor.Looks {
+		return false, fmt.Errorf("lease %s is applied again and again while it is released; end that, and release it again", r.Group)
 	}
-	if _, err := r.forget(ctx, definition); err != nil {
+	if _, err := r.KeptDefinition.Forget(ctx, definition); err != nil {
 		return false, err
 	}
 	for _, o := range objects {
-		if err := r.remove(ctx, o, Deleted); err != nil {
+		if err := r.Remove(ctx, o, report.Deleted); err != nil {
 			return false, err
 		}
 	}
-	if err := r.removeFormer(ctx, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, Deleted); err != nil {
+	if err := r.RemoveFormer(ctx, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, report.Deleted); err != nil {
 		return false, err
 	}
-	if err := r.awaitGone(ctx); err != nil {
+	if err := r.AwaitGone(ctx); err != nil {
 		return false, err
 	}
-	if err := r.awaitUnserved(ctx, r.snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }); err != nil {
+	if err := r.Operated.AwaitUnserved(ctx, r.Snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }); err != nil {
 		return false, err
 	}
-	if err := r.endIn(ctx, runs, Deleted); err != nil {
+	if err := running.EndIn(ctx, r.Objects, runs, report.Deleted); err != nil {
 		return false, err
 	}
 	if err := r.unreserveAll(ctx); err != nil {
 		return false, err
 	}
-	err = r.leaveClaims(ctx, r.snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, Released)
+	err = r.LeaveClaims(ctx, r.Snapshot, func(c *state.Claim, _ state.Part) bool { return chosen.claim(c) }, report.Released)
 	if err != nil && !errors.Is(err, ledger.ErrAgain) {
 		return false, err
 	}
-	if len(r.kept) > 0 {
-		return false, &KeptError{Group: r.group, Kept: r.kept}
+	if len(r.KeptThings) > 0 {
+		return false, &report.KeptError{Group: r.Group, Kept: r.KeptThings}
 	}
 	return true, nil
 }
@@ -214,7 +222,7 @@ func (r *releasing) keptOf(ctx context.Context, chosen choice) (*kept.Definition
 	if !chosen.all {
 		return nil, nil //nolint:nilnil // the lease goes on
 	}
-	d, err := readDefinition(ctx, r.ledger, r.group)
+	d, err := observed.ReadDefinition(ctx, r.Ledger, r.Group)
 	if d != nil && d.Deleting {
 		return nil, nil //nolint:nilnil // it goes
 	}
@@ -223,12 +231,25 @@ func (r *releasing) keptOf(ctx context.Context, chosen choice) (*kept.Definition
 
 // tellLeft tells of what a release leaves, and of one that found nothing.
 func (r *releasing) tellLeft() {
-	switch theirs := r.snapshot.writtenByOthers(r.group); {
+	switch theirs := r.Snapshot.WrittenByOthers(r.Group); {
 	case theirs > 0 && r.chosen.all:
-		r.event(Left, "lease", "", r.group.String(), fmt.Sprintf("%d objects that Akash's provider wrote stay", theirs))
-	case !r.changed && r.chosen.all:
-		r.event(Left, "lease", "", r.group.String(), "holds nothing")
-	case !r.changed:
-		r.event(Left, "lease", "", r.group.String(), "holds nothing of that name")
+		r.Event(report.Left, "lease", "", r.Group.String(), fmt.Sprintf("%d objects that Akash's provider wrote stay", theirs))
+	case !r.Changed && r.chosen.all:
+		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing")
+	case !r.Changed:
+		r.Event(report.Left, "lease", "", r.Group.String(), "holds nothing of that name")
 	}
+}
+
+// unreserveAll gives up what leases of the group have taken over from their orders, where nothing that runs stands for it:
+// an apply may have ended between the two.
+func (r *releasing) unreserveAll(ctx context.Context) error {
+	if !r.chosen.all {
+		return nil
+	}
+	leased, err := r.leased()
+	for _, id := range leased[r.Group] {
+		err = errors.Join(err, running.GiveUpReserved(ctx, r.Objects, id))
+	}
+	return err
 }

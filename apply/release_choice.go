@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -26,7 +27,7 @@ func newChoice(things []string) choice {
 	return c
 }
 
-// claim is true for a claim that is chosen.
+// Claim is true for a claim that is chosen.
 func (c choice) claim(claim *state.Claim) bool {
 	return c.all || c.things[claim.Thing] || claim.Kind.HasPorts() && c.endpoint(claim)
 }
@@ -41,29 +42,29 @@ func (c choice) endpoint(claim *state.Claim) bool {
 	return ok && (c.things[name] || c.things["endpoint/"+name])
 }
 
-// object is true for an object that serves what is chosen. A ProviderLeasedIP does when it is for
+// Object is true for an object that serves what is chosen. A ProviderLeasedIP does when it is for
 // the endpoint of a chosen address.
-func (c choice) object(o owned, s *snapshot) bool {
+func (c choice) object(o observed.Owned, s *observed.Snapshot) bool {
 	if c.all {
 		return true
 	}
-	if o.kind == kinds.ProviderLeasedIP {
-		return slices.ContainsFunc(s.claimsOfPort(o), c.claim)
+	if o.Kind == kinds.ProviderLeasedIP {
+		return slices.ContainsFunc(s.ClaimsOfPort(o), c.claim)
 	}
-	if o.kind == kinds.Service && slices.ContainsFunc(s.list(), func(claim *state.Claim) bool {
-		return claim.Kind == state.Endpoint && c.claim(claim) && claim.SharingKey == state.ServiceObjectOf(o.live).SharingKey
+	if o.Kind == kinds.Service && slices.ContainsFunc(s.List(), func(claim *state.Claim) bool {
+		return claim.Kind == state.Endpoint && c.claim(claim) && claim.SharingKey == state.ServiceObjectOf(o.Live).SharingKey
 	}) {
 		return true
 	}
-	if host := o.recordOf(); host != "" {
+	if host := o.RecordOf(); host != "" {
 		return c.things[host]
 	}
-	uses := append(state.HostUses(o.live), state.AddressUses(o.live)...)
+	uses := append(state.HostUses(o.Live), state.AddressUses(o.Live)...)
 	return slices.ContainsFunc(uses, func(u state.Use) bool {
 		if !u.Address.IsValid() {
 			return c.things[u.Host]
 		}
-		claim := s.claims[state.AddressName(u.Address)]
+		claim := s.Claims[state.AddressName(u.Address)]
 		return c.things[u.Address.String()] || claim != nil && c.claim(claim)
 	})
 }

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // namesTold is how many objects of a namespace that stays are named.
@@ -25,7 +25,7 @@ const namesTold = 5
 // endNamespaces ends several releases: it tells what they leave, and deletes the leases' namespaces or
 // tells that they stay.
 func (a *Applier) endNamespaces(ctx context.Context, releases []*releasing) {
-	work := parallel.New(a.opts.Concurrency)
+	work := parallel.New(a.Options.Concurrency)
 	for _, r := range releases {
 		if r.err != nil {
 			continue
@@ -44,7 +44,7 @@ func (a *Applier) endNamespaces(ctx context.Context, releases []*releasing) {
 
 // endAll deletes the namespaces of the released leases, or tells why they stay.
 func (r *releasing) endAll(ctx context.Context) error {
-	for _, name := range r.snapshot.namespacesOf(r.group) {
+	for _, name := range r.Snapshot.NamespacesOf(r.Group) {
 		if err := r.endNamespace(ctx, name); err != nil {
 			return err
 		}
@@ -52,34 +52,22 @@ func (r *releasing) endAll(ctx context.Context) error {
 	return nil
 }
 
-// namespacesOf are the namespaces of a deployment group's leases, sorted.
-func (s *snapshot) namespacesOf(group lease.Group) []string {
-	var names []string
-	for name, id := range s.tenants {
-		if id.Group() == group && id.Namespace() == name {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // endNamespace deletes a namespace of the released lease, or tells why it stays. What decides is read
 // after the namespace, and the delete is pinned to it: the objects first, then the claims, so that an apply
 // that has begun since is seen by its claim.
 func (r *releasing) endNamespace(ctx context.Context, name string) error {
-	for range looks {
-		live, err := r.cluster.Get(ctx, kinds.Namespace, "", name)
+	for range executor.Looks {
+		live, err := r.Cluster.Get(ctx, kinds.Namespace, "", name)
 		switch {
 		case err != nil:
 			return err
 		case live == nil:
 			return nil
-		case live.GetDeletionTimestamp() != nil && r.opts.DeleteNamespace:
+		case live.GetDeletionTimestamp() != nil && r.Options.DeleteNamespace:
 			return r.awaitNamespace(ctx, live)
 		case live.GetDeletionTimestamp() != nil:
 			return nil
-		case !r.opts.DeleteNamespace:
+		case !r.Options.DeleteNamespace:
 			r.tellNamespace(live)
 			return nil
 		}
@@ -88,18 +76,18 @@ func (r *releasing) endNamespace(ctx context.Context, name string) error {
 			return err
 		}
 		if why != "" {
-			r.event(Left, kinds.Namespace.Singular, "", name, why)
+			r.Event(report.Left, kinds.Namespace.Singular, "", name, why)
 			return nil
 		}
-		err = r.cluster.DeletePinned(ctx, kinds.Namespace, "", name, live.GetUID(), live.GetResourceVersion())
+		err = r.Cluster.DeletePinned(ctx, kinds.Namespace, "", name, live.GetUID(), live.GetResourceVersion())
 		switch {
 		case err == nil:
 			return r.awaitNamespace(ctx, live)
 		case !cluster.IsOvertaken(err):
-			return r.cluster.Explain(err, "delete", cluster.Namespaces)
+			return r.Cluster.Explain(err, "delete", cluster.Namespaces)
 		}
 	}
-	return fmt.Errorf("namespace %s changes faster than it can be deleted; release lease %s again", name, r.group)
+	return fmt.Errorf("namespace %s changes faster than it can be deleted; release lease %s again", name, r.Group)
 }
 
 // tellNamespace tells that a namespace which this program has made stays, and what deletes it.
@@ -107,9 +95,9 @@ func (r *releasing) tellNamespace(live *unstructured.Unstructured) {
 	if !state.MadeNamespace(live) {
 		return // it goes when Akash's provider deletes it
 	}
-	r.send(Event{
-		Time: time.Now(), Action: Left, Lease: r.req.Lease, Kind: kinds.Namespace.Singular, Name: live.GetName(),
-		Message: "to delete it", Next: fmt.Sprintf("kubectl akash-net release %s --delete-namespace", r.group),
+	r.Send(report.Event{
+		Time: time.Now(), Action: report.Left, Lease: r.Request.Lease, Kind: kinds.Namespace.Singular, Name: live.GetName(),
+		Message: "to delete it", Next: fmt.Sprintf("kubectl akash-net release %s --delete-namespace", r.Group),
 	})
 }
 
@@ -122,7 +110,7 @@ func (r *releasing) namespaceStays(ctx context.Context, live *unstructured.Unstr
 	derived := func(resource schema.GroupResource, labels map[string]string) bool {
 		return deployed.Derived(resource, labels, live.GetName())
 	}
-	names, err := r.cluster.Contents(ctx, live.GetName(), derived)
+	names, err := r.Cluster.Contents(ctx, live.GetName(), derived)
 	if err != nil {
 		return "", err
 	}
@@ -133,7 +121,7 @@ func (r *releasing) namespaceStays(ctx context.Context, live *unstructured.Unstr
 		}
 		return "it is not empty: " + told, nil
 	}
-	if theirs := r.snapshot.writtenByOthers(r.group); theirs > 0 {
+	if theirs := r.Snapshot.WrittenByOthers(r.Group); theirs > 0 {
 		return "Akash's provider serves the lease", nil
 	}
 	claimed, err := r.claimedAgain(ctx)
@@ -145,30 +133,30 @@ func (r *releasing) namespaceStays(ctx context.Context, live *unstructured.Unstr
 
 // claimedAgain is true where the ledger names the lease.
 func (r *releasing) claimedAgain(ctx context.Context) (bool, error) {
-	claims, err := r.ledger.ListOwner(ctx, r.group.Owner)
-	return slices.ContainsFunc(claims, func(c *state.Claim) bool { return slices.Contains(c.Writers(), r.group) }), err
+	claims, err := r.Ledger.ListOwner(ctx, r.Group.Owner)
+	return slices.ContainsFunc(claims, func(c *state.Claim) bool { return slices.Contains(c.Writers(), r.Group) }), err
 }
 
 // awaitNamespace waits until a namespace that is being deleted is gone, and tells so. An apply that has
 // begun meanwhile has written into a namespace that goes: the error says that it is to be run again.
 func (r *releasing) awaitNamespace(ctx context.Context, live *unstructured.Unstructured) error {
 	name, message := live.GetName(), "it goes as soon as Kubernetes has emptied it"
-	if r.opts.Wait > 0 {
-		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.opts.Wait, true, func(ctx context.Context) (bool, error) {
-			now, err := r.cluster.Get(ctx, kinds.Namespace, "", name)
+	if r.Options.Wait > 0 {
+		err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, r.Options.Wait, true, func(ctx context.Context) (bool, error) {
+			now, err := r.Cluster.Get(ctx, kinds.Namespace, "", name)
 			return now == nil || now.GetUID() != live.GetUID(), err
 		})
 		if wait.Interrupted(err) && ctx.Err() == nil {
-			return &TimeoutError{After: r.opts.Wait, Waiting: []string{fmt.Sprintf("namespace %s to be gone; its deletion goes on without this command", name)}}
+			return &report.TimeoutError{After: r.Options.Wait, Waiting: []string{fmt.Sprintf("namespace %s to be gone; its deletion goes on without this command", name)}}
 		}
 		if err != nil {
 			return err
 		}
 		message = ""
 	}
-	r.event(Deleted, kinds.Namespace.Singular, "", name, message)
+	r.Event(report.Deleted, kinds.Namespace.Singular, "", name, message)
 	if claimed, err := r.claimedAgain(ctx); err != nil || !claimed {
 		return err
 	}
-	return fmt.Errorf("lease %s was applied while its namespace %s was deleted; apply it again", r.group, name)
+	return fmt.Errorf("lease %s was applied while its namespace %s was deleted; apply it again", r.Group, name)
 }

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/google/go-cmp/cmp"
 )
 
 // A delete that was done and answered with an error is done.
@@ -54,9 +54,9 @@ func TestClaimStaysWhileAFinalizerHolds(t *testing.T) {
 	s.before = func(_ *server, method, path string) (int, bool) {
 		return http.StatusOK, method == http.MethodDelete && strings.Contains(path, "/ingresses/")
 	}
-	a.opts.Wait = time.Millisecond
+	a.Options.Wait = time.Millisecond
 	err := a.Release(t.Context(), []lease.Group{id.Group()})
-	if _, ok := errors.AsType[*TimeoutError](err); !ok {
+	if _, ok := errors.AsType[*report.TimeoutError](err); !ok {
 		t.Fatalf("error %v", err)
 	}
 	if !slices.Contains(s.names(), "leases/"+host) {

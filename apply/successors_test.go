@@ -9,12 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
-
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 )
 
 // direct answers a client's requests without a connection: with it a test can run in a bubble of its own time.
@@ -47,14 +47,14 @@ func TestTimeoutBoundsTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, kept := applier(t, c)
-		a.opts.Config.Target, a.opts.Wait = config.TargetHTTPRoute, 30*time.Second
+		a.Options.Config.Target, a.Options.Wait = config.TargetHTTPRoute, 30*time.Second
 		start := time.Now()
 		err = a.Apply(t.Context(), definitions)
-		timeout, ok := errors.AsType[*TimeoutError](err)
+		timeout, ok := errors.AsType[*report.TimeoutError](err)
 		if !ok || len(timeout.Waiting) != len(hosts) {
 			t.Errorf("want an error that names what %d routes lack, not: %v", len(hosts), err)
 		}
-		if took := time.Since(start); took > a.opts.Wait+time.Second {
+		if took := time.Since(start); took > a.Options.Wait+time.Second {
 			t.Errorf("it took %s", took)
 		}
 		for _, host := range hosts {

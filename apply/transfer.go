@@ -8,9 +8,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
 )
@@ -27,10 +33,10 @@ const KindThing = "thing"
 // the ledger keeps for it, or by the notes of what was withheld from it. A definition (def, may be nil) is applied instead
 // where one is given. Otherwise the old routes stay until the lease's next apply.
 func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, def *lease.Definition) error {
-	var r *run
+	var r *transfer
 	var over error
-	for range looks {
-		snapshot, err := a.read(ctx, to.Group())
+	for range executor.Looks {
+		snapshot, err := observed.ReadAll(ctx, a.Command, to.Group())
 		if err != nil {
 			return err
 		}
@@ -41,13 +47,13 @@ func (a *Applier) Transfer(ctx context.Context, to lease.ID, things []string, de
 	if r == nil {
 		return over
 	}
-	if r.err == nil && r.changed {
-		r.err = r.loses(ctx, over)
+	if r.err == nil && r.Changed {
+		r.err = r.Loses(ctx, over)
 	}
 	if r.err == nil && r.next != nil {
 		r.err = r.next.awaitLive(ctx)
 	}
-	return r.failed(r.err)
+	return r.Failed(r.err)
 }
 
 // errUnannounced says that a thing has a holder by now for which the command has not announced that it writes.
@@ -55,21 +61,21 @@ var errUnannounced = errors.New("another deployment of the owner has taken a par
 
 // transferInTurn does a transfer in a turn of its own, for the deployment groups that hold the things by what was read. The
 // run is nil where nothing was begun.
-func (a *Applier) transferInTurn(ctx context.Context, to lease.ID, things []string, def *lease.Definition, snapshot *snapshot) (r *run, over error) {
-	over = a.inTurn(ctx, a.transferring(to, things, snapshot), func(ctx context.Context) (unfinished []lease.Group, err error) {
+func (a *Applier) transferInTurn(ctx context.Context, to lease.ID, things []string, def *lease.Definition, snapshot *observed.Snapshot) (r *transfer, over error) {
+	over = a.InTurn(ctx, a.transferring(to, things, snapshot), func(ctx context.Context) (unfinished []lease.Group, err error) {
 		if snapshot == nil { // what was read before is old
-			if snapshot, err = a.read(ctx, to.Group()); err != nil {
+			if snapshot, err = observed.ReadAll(ctx, a.Command, to.Group()); err != nil {
 				r.err = err
 				return nil, nil //nolint:nilerr // the run keeps its error
 			}
 		}
-		r = a.newRun(nil, state.Request{Lease: to})
-		if r.err = r.transfer(ctx, snapshot, things, def); errors.Is(r.err, turn.ErrAgain) {
+		r = newTransfer(a.Command, to, snapshot)
+		if r.err = r.do(ctx, things, def); errors.Is(r.err, turn.ErrAgain) {
 			snapshot = nil
 			return nil, r.err
 		}
 		if r.unfinished() {
-			unfinished = r.opts.turn.Groups()
+			unfinished = r.Options.Turn.Groups()
 		}
 		return unfinished, nil
 	})
@@ -77,10 +83,10 @@ func (a *Applier) transferInTurn(ctx context.Context, to lease.ID, things []stri
 }
 
 // transferring are the deployment groups that a transfer writes for.
-func (a *Applier) transferring(to lease.ID, things []string, s *snapshot) []lease.Group {
+func (a *Applier) transferring(to lease.ID, things []string, s *observed.Snapshot) []lease.Group {
 	groups := []lease.Group{to.Group()}
-	quiet := a.newRun(nil, state.Request{Lease: to})
-	quiet.snapshot, quiet.quiet = s, true
+	quiet := newTransfer(a.Command, to, s)
+	quiet.Quiet = true
 	for _, claim := range quiet.named(things) {
 		if claim.Owner == to.Owner {
 			groups = append(groups, claim.Writers()...)
@@ -89,10 +95,24 @@ func (a *Applier) transferring(to lease.ID, things []string, s *snapshot) []leas
 	return groups
 }
 
-// transfer does the work of a transfer.
-func (r *run) transfer(ctx context.Context, snapshot *snapshot, things []string, def *lease.Definition) error {
-	a := r.Applier
-	r.snapshot, r.pools, r.goesOn = snapshot, newPools(a, snapshot), "the next apply of the lease"
+// transfer is the work on the lease that things are handed to.
+type transfer struct {
+	*run
+	// asked is what the lease asks for by the definition that the ledger keeps for it.
+	asked *asked
+	// next is the application of a definition with which the transfer ends.
+	next *run
+}
+
+func newTransfer(c *command.Command, to lease.ID, s *observed.Snapshot) *transfer {
+	r := &transfer{run: newRun(c, nil, state.Request{Lease: to})}
+	r.Snapshot, r.Pools = s, pools.New(c.Options.Config, s)
+	return r
+}
+
+// transfer does the work.
+func (r *transfer) do(ctx context.Context, things []string, def *lease.Definition) error {
+	r.Successors.GoesOn = "the next apply of the lease"
 	r.asked = r.askedFor()
 	moves, err := r.moves(things)
 	if err == nil {
@@ -128,17 +148,17 @@ type move struct {
 
 // mayHave refuses what the configuration does not let the new lease have: what its definition asks for,
 // and hosts that the provider gives to leases itself, where they are not this one's.
-func (r *run) mayHave(moves []*move, def *lease.Definition) error {
+func (r *transfer) mayHave(moves []*move, def *lease.Definition) error {
 	var refused lease.Problems
 	if def != nil {
-		_, problems := state.NewRequest(def, r.opts.Config)
+		_, problems := state.NewRequest(def, r.Options.Config)
 		refused = problems.Errors()
 	}
 	for _, m := range moves {
 		for _, p := range m.new {
 			to := config.Backend{Lease: p.Lease, Service: p.Service, Port: p.Port}
-			if why := r.opts.Config.OwnDomain(m.claim.Thing); !m.claim.Kind.HasPorts() && why != "" && !r.opts.Config.Gives(m.claim.Thing, to) {
-				refused.Add(lease.Place{}, "%s %s: lease %s cannot have it", m.claim.Thing, why, r.req.Lease)
+			if why := r.Options.Config.OwnDomain(m.claim.Thing); !m.claim.Kind.HasPorts() && why != "" && !r.Options.Config.Gives(m.claim.Thing, to) {
+				refused.Add(lease.Place{}, "%s %s: lease %s cannot have it", m.claim.Thing, why, r.Request.Lease)
 				break
 			}
 		}
@@ -149,9 +169,9 @@ func (r *run) mayHave(moves []*move, def *lease.Definition) error {
 	return nil
 }
 
-// moves decides on everything before anything is written.
-func (r *run) moves(things []string) ([]*move, error) {
-	refused := &HeldError{Lease: r.req.Lease}
+// Moves decides on everything before anything is written.
+func (r *transfer) moves(things []string) ([]*move, error) {
+	refused := &report.HeldError{Lease: r.Request.Lease}
 	var moves []*move
 	for _, claim := range r.named(things) {
 		m, held := r.move(claim)
@@ -169,19 +189,19 @@ func (r *run) moves(things []string) ([]*move, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(moves, func(a, b *move) int { return stateCompare(a.claim, b.claim) })
+	slices.SortFunc(moves, func(a, b *move) int { return a.claim.Compare(b.claim) })
 	return moves, nil
 }
 
 // move decides on one claim, as it was read.
-func (r *run) move(claim *state.Claim) (*move, *HeldThing) {
-	if claim.Owner != r.group.Owner || claim.Unreadable != "" {
-		return nil, &HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()}
+func (r *transfer) move(claim *state.Claim) (*move, *report.HeldThing) {
+	if claim.Owner != r.Group.Owner || claim.Unreadable != "" {
+		return nil, &report.HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()}
 	}
 	m := &move{claim: claim}
 	for _, p := range claim.Parts {
 		g := p.Lease.Group()
-		if g == r.group {
+		if g == r.Group {
 			if p.Run != "" { // a run that took it has not ended: this one completes it
 				m.new = append(m.new, r.taken(claim, p))
 			}
@@ -197,8 +217,8 @@ func (r *run) move(claim *state.Claim) (*move, *HeldThing) {
 
 // announced is an error where a claim has holders for which the command has not announced that it writes: a command of theirs
 // would not wait.
-func (r *run) announced(m *move) error {
-	groups := r.opts.turn.Groups()
+func (r *transfer) announced(m *move) error {
+	groups := r.Options.Turn.Groups()
 	for _, g := range m.from {
 		if !slices.Contains(groups, g) {
 			return fmt.Errorf("%s %s: %w", m.claim.Kind, m.claim.Thing, errUnannounced)
@@ -208,8 +228,8 @@ func (r *run) announced(m *move) error {
 }
 
 // named are the claims on the things: hosts, addresses, or IP endpoints of the owner by name.
-func (r *run) named(things []string) []*state.Claim {
-	claims, seen := r.snapshot.byClaim(), map[*state.Claim]bool{}
+func (r *transfer) named(things []string) []*state.Claim {
+	claims, seen := r.Snapshot.ByClaim(), map[*state.Claim]bool{}
 	var out []*state.Claim
 	for _, thing := range things {
 		name, typed := strings.ToLower(thing), strings.TrimPrefix(thing, "endpoint/")
@@ -217,7 +237,7 @@ func (r *run) named(things []string) []*state.Claim {
 			name = a.String()
 		}
 		found := false
-		for _, c := range slices.Concat(claims.things[name], claims.endpoints[typed], claims.endpoints[lease.SharingKey(r.group.Owner, typed)]) {
+		for _, c := range slices.Concat(claims.Things[name], claims.Endpoints[typed], claims.Endpoints[lease.SharingKey(r.Group.Owner, typed)]) {
 			if c.Deleting || len(c.Parts) == 0 {
 				continue
 			}
@@ -226,30 +246,82 @@ func (r *run) named(things []string) []*state.Claim {
 			}
 		}
 		if !found {
-			r.event(Left, KindThing, "", thing, "nobody holds it; reserve it or apply a definition that names it")
+			r.Event(report.Left, KindThing, "", thing, "nobody holds it; reserve it or apply a definition that names it")
 		}
 	}
 	return out
 }
 
-// taken is a part as the new lease holds it: with the backend that it asked for, if it did. What it asks for by its
+// Taken is a part as the new lease holds it: with the backend that it asked for, if it did. What it asks for by its
 // definition comes first, but for a note that says otherwise.
-func (r *run) taken(claim *state.Claim, p state.Part) state.Part {
+func (r *transfer) taken(claim *state.Claim, p state.Part) state.Part {
 	out := p
-	out.Lease, out.Run = r.req.Lease, r.nonce
-	out.Expires, out.From, out.Applied = "", r.formerOf(claim, p), false
+	out.Lease, out.Run = r.Request.Lease, r.Nonce
+	out.Expires, out.From, out.Applied = "", r.FormerOf(claim, p), false
 	if claim.Kind == state.Wildcard && !p.Bound {
-		out = protocol.Pend(out, claim, r.pendingUntil())
+		out = protocol.Pend(out, claim, r.PendingUntil())
 	}
 	asked, noted := r.asked.part(claim, p.Key), false
 	for _, w := range claim.Waits {
-		if w.For == p.Key && w.Lease.Group() == r.group {
+		if w.For == p.Key && w.Lease.Group() == r.Group {
 			out.Service, out.Port, out.HTTP, out.Definition = w.Service, w.Port, w.HTTP, w.Definition
 			out.Lease, noted = w.Lease, true
 		}
 	}
 	if asked != nil && (!noted || r.asked.routes(claim, out)) {
 		out.Lease, out.Service, out.Port, out.HTTP, out.Definition = asked.Lease, asked.Service, asked.Port, asked.HTTP, asked.Definition
+	}
+	return out
+}
+
+// fitsMoved refuses, before any claim moves, routes for which the cluster has no kind, that their kind cannot be, or that
+// Akash's operators would choke on: those of the definition, or those that the lease is known to wait for.
+func (r *transfer) fitsMoved(moves []*move, def *lease.Definition) error {
+	if def == nil {
+		def = &lease.Definition{Lease: r.Request.Lease}
+		known := r.knownDefinitions(moves)
+		if _, err := r.renderKnown(known, moves); err != nil {
+			return err
+		}
+		for _, k := range known {
+			def.Services = append(def.Services, k.Services...)
+		}
+	}
+	if !def.Exposes() {
+		return nil
+	}
+	r.Kinds = render.Kinds(def, r.Options.Config)
+	if err := r.FindKinds(); err != nil {
+		return err
+	}
+	next := newRun(r.Command, def, state.Request{Lease: def.Lease})
+	if req, problems := state.NewRequest(def, r.Options.Config); len(problems.Errors()) == 0 {
+		next.Request = req
+	}
+	next.Snapshot = r.Snapshot
+	return next.Operated.Fits()
+}
+
+// keepMoved ends a transfer of which only the routes are missing: the claims are the new lease's, without a
+// mark, and its next apply brings the routes.
+func (r *transfer) keepMoved(ctx context.Context, moves []*move, why error) error {
+	if command.CannotUndo(why) {
+		return why
+	}
+	r.holdMoved(moves)
+	if err := r.Settle(context.WithoutCancel(ctx)); err != nil {
+		return &report.HalfError{Lease: r.Request.Lease, Why: why, Left: err}
+	}
+	return why
+}
+
+func (r *transfer) movedAddresses(moves []*move) render.Addresses {
+	out := render.Addresses{}
+	for _, m := range moves {
+		if m.claim.Kind == state.Address {
+			endpoint := strings.TrimPrefix(m.claim.SharingKey, r.Group.Owner+"-ip-")
+			out[endpoint] = append(out[endpoint], m.claim.Addr())
+		}
 	}
 	return out
 }

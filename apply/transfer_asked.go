@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -24,20 +26,20 @@ type asked struct {
 
 // askedFor is what the run's lease asks for. The definition of another order or provider is not its own. One that cannot be
 // understood is told of, and left out.
-func (r *run) askedFor() *asked {
-	d := r.snapshot.definitions[kept.Name(r.group)]
+func (r *transfer) askedFor() *asked {
+	d := r.Snapshot.Definitions[kept.Name(r.Group)]
 	if d == nil || d.Deleting {
 		return nil
 	}
 	def, err := d.Decode()
 	if err != nil {
-		r.event(Left, "definition", "", r.req.Lease.String(), "what the ledger keeps cannot be understood: "+err.Error())
+		r.Event(report.Left, "definition", "", r.Request.Lease.String(), "what the ledger keeps cannot be understood: "+err.Error())
 		return nil
 	}
-	if def.Lease != r.req.Lease {
+	if def.Lease != r.Request.Lease {
 		return nil
 	}
-	req, _ := state.NewRequest(def, r.opts.Config) // mayHave judges what moves
+	req, _ := state.NewRequest(def, r.Options.Config) // mayHave judges what moves
 	return &asked{def: def, req: req}
 }
 
@@ -79,7 +81,7 @@ func (a *asked) routes(claim *state.Claim, p state.Part) bool {
 }
 
 // knownParts are the parts that are moved and of which it is known how they are to be routed.
-func (r *run) knownParts(moves []*move, isKnown func(*state.Claim, state.Part) bool) map[string]map[string]bool {
+func (r *transfer) knownParts(moves []*move, isKnown func(*state.Claim, state.Part) bool) map[string]map[string]bool {
 	keys := map[string]map[string]bool{}
 	for _, m := range moves {
 		for _, p := range m.new {
@@ -96,17 +98,17 @@ func (r *run) knownParts(moves []*move, isKnown func(*state.Claim, state.Part) b
 }
 
 // knownDefinitions say how what is moved is to be routed: the definition that is kept, with no other hosts, and the notes.
-func (r *run) knownDefinitions(moves []*move) []*lease.Definition {
+func (r *transfer) knownDefinitions(moves []*move) []*lease.Definition {
 	var known []*lease.Definition
 	if moved := r.knownParts(moves, r.asked.routes); len(moved) > 0 {
 		known = append(known, r.askedOf(moved))
 	}
-	noted := &lease.Definition{Lease: r.req.Lease}
+	noted := &lease.Definition{Lease: r.Request.Lease}
 	for _, m := range moves {
 		for _, p := range m.new {
 			if isNoted(p) && !r.asked.routes(m.claim, p) {
 				noted.Hash = p.Definition
-				noted.Services = append(noted.Services, serviceOf(m.claim, p, r.group.Owner))
+				noted.Services = append(noted.Services, serviceOf(m.claim, p, r.Group.Owner))
 			}
 		}
 	}
@@ -118,7 +120,7 @@ func (r *run) knownDefinitions(moves []*move) []*lease.Definition {
 
 // askedOf is the kept definition with those of its hosts that are moved, and the ports that the lease holds then: where a
 // host leads may depend on the address of its service.
-func (r *run) askedOf(moved map[string]map[string]bool) *lease.Definition {
+func (r *transfer) askedOf(moved map[string]map[string]bool) *lease.Definition {
 	hosts, ports := map[string]bool{}, map[string]bool{}
 	for _, h := range r.asked.req.Hosts {
 		if !moved[state.HostName(h.Host)][state.RouteKey(h.Path)] {
@@ -128,9 +130,9 @@ func (r *run) askedOf(moved map[string]map[string]bool) *lease.Definition {
 	for _, e := range r.asked.req.Endpoints {
 		for _, p := range e.Ports {
 			key := state.PortKey(p.Protocol, p.ExternalPort)
-			if !slices.ContainsFunc(r.snapshot.byClaim().endpoints[e.SharingKey], func(c *state.Claim) bool {
+			if !slices.ContainsFunc(r.Snapshot.ByClaim().Endpoints[e.SharingKey], func(c *state.Claim) bool {
 				part := c.Part(key)
-				return moved[c.Name()][key] || part != nil && part.Lease.Group() == r.group
+				return moved[c.Name()][key] || part != nil && part.Lease.Group() == r.Group
 			}) {
 				ports[lease.LeasedIPName(e.SharingKey, p.Protocol, p.ExternalPort)] = true
 			}
@@ -143,8 +145,8 @@ func (r *run) askedOf(moved map[string]map[string]bool) *lease.Definition {
 func isNoted(p state.Part) bool { return p.Definition != "" && p.Service != "" }
 
 // renderKnown renders what is moved. What the definition makes of anything else is as the lease's last apply has left it.
-func (r *run) renderKnown(known []*lease.Definition, moves []*move) ([]render.Object, error) {
-	cfg := *r.opts.Config
+func (r *transfer) renderKnown(known []*lease.Definition, moves []*move) ([]render.Object, error) {
+	cfg := *r.Options.Config
 	cfg.Ingress.StaticHosts, cfg.Hosts.Generated = false, "" // hosts that the provider gives a lease are not moved
 	moved, claims := r.knownParts(moves, func(*state.Claim, state.Part) bool { return true }), make([]*state.Claim, len(moves))
 	for i, m := range moves {
@@ -158,18 +160,18 @@ func (r *run) renderKnown(known []*lease.Definition, moves []*move) ([]render.Ob
 		}
 		desired = append(desired, slices.DeleteFunc(objects, func(o render.Object) bool {
 			return (o.Kind == kinds.Service || o.Kind == kinds.ProviderLeasedIP) &&
-				!slices.ContainsFunc(groundsOf(owned{kind: o.Kind, live: cluster.Rendered(o), group: r.group}, claims), func(g ground) bool { return moved[g.name][g.served.Key] })
+				!slices.ContainsFunc(observed.GroundsOf(observed.Owned{Kind: o.Kind, Live: cluster.Rendered(o), Group: r.Group}, claims), func(g observed.Ground) bool { return moved[g.Name][g.Served.Key] })
 		})...)
 	}
 	return desired, nil
 }
 
 // heldAddresses are the addresses of the lease, with those that are moved.
-func (r *run) heldAddresses(moves []*move) render.Addresses {
+func (r *transfer) heldAddresses(moves []*move) render.Addresses {
 	out := r.movedAddresses(moves)
-	for _, c := range r.snapshot.held[r.group] {
-		endpoint := strings.TrimPrefix(c.SharingKey, r.group.Owner+"-ip-")
-		if c.Kind == state.Address && len(c.PartsOf(r.group)) > 0 && !slices.Contains(out[endpoint], c.Addr()) {
+	for _, c := range r.Snapshot.Held[r.Group] {
+		endpoint := strings.TrimPrefix(c.SharingKey, r.Group.Owner+"-ip-")
+		if c.Kind == state.Address && len(c.PartsOf(r.Group)) > 0 && !slices.Contains(out[endpoint], c.Addr()) {
 			out[endpoint] = append(out[endpoint], c.Addr())
 		}
 	}

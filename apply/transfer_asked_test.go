@@ -3,6 +3,7 @@ package apply
 import (
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -30,9 +31,9 @@ func TestKeptDefinitionComesBeforeNotes(t *testing.T) {
 		"of another definition":       {note("later", "web"), "web", false},
 		"of a reservation":            {note("", "other"), "other", false},
 	} {
-		r := a.newRun(nil, state.Request{Lease: to})
-		req, _ := state.NewRequest(def, a.opts.Config)
-		r.snapshot, r.asked = &snapshot{}, &asked{def: def, req: req}
+		r := newTransfer(a.Command, to, &observed.Snapshot{})
+		req, _ := state.NewRequest(def, a.Options.Config)
+		r.asked = &asked{def: def, req: req}
 		part := state.Part{Key: key, Lease: from, Path: "/", Service: "old", Port: 80}
 		claim := &state.Claim{Kind: state.Host, Thing: "a.example.com", Owner: someOwner, Parts: []state.Part{part}, Waits: tt.waits}
 		got := r.taken(claim, part)
@@ -53,11 +54,11 @@ func TestDefinitionOfAnotherOrder(t *testing.T) {
 	next := id
 	next.OSeq++
 	for of, want := range map[lease.ID]bool{id: true, next: false} {
-		r := a.newRun(nil, state.Request{Lease: of})
-		var err error
-		if r.snapshot, err = a.read(t.Context(), of.Group()); err != nil {
+		now, err := observed.ReadAll(t.Context(), a.Command, of.Group())
+		if err != nil {
 			t.Fatal(err)
 		}
+		r := newTransfer(a.Command, of, now)
 		if asked := r.askedFor(); (asked != nil) != want {
 			t.Errorf("of %s is kept %+v; the cluster has %q", of, asked, s.names())
 		}

@@ -8,16 +8,18 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
+	"github.com/akash-net/kubectl-akash-net/apply/claims"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // moveAll takes the claims over in the one order in which claims are taken; if one cannot be had,
 // those that were are handed back.
-func (r *run) moveAll(ctx context.Context, moves []*move) error {
+func (r *transfer) moveAll(ctx context.Context, moves []*move) error {
 	for _, m := range moves {
 		if err := r.moveOne(ctx, m); err != nil {
 			return r.moveAllBack(ctx, moves, err)
@@ -27,11 +29,11 @@ func (r *run) moveAll(ctx context.Context, moves []*move) error {
 }
 
 // moveAllBack gives the claims that were taken over back to those who held them, the last one first.
-func (r *run) moveAllBack(ctx context.Context, moves []*move, why error) error {
-	if cannotUndo(why) {
+func (r *transfer) moveAllBack(ctx context.Context, moves []*move, why error) error {
+	if command.CannotUndo(why) {
 		return why
 	}
-	if err := r.opts.turn.Undo(ctx); err != nil {
+	if err := r.Options.Turn.Undo(ctx); err != nil {
 		return errors.Join(why, err)
 	}
 	var left []error
@@ -41,20 +43,20 @@ func (r *run) moveAllBack(ctx context.Context, moves []*move, why error) error {
 		}
 	}
 	if err := errors.Join(left...); err != nil {
-		return &HalfError{Lease: r.req.Lease, Why: why, Left: err}
+		return &report.HalfError{Lease: r.Request.Lease, Why: why, Left: err}
 	}
-	r.closed = true
+	r.Closed = true
 	return why
 }
 
 // confirmMoves relies on what was taken over. A run that has not ended may have left a host that nobody
 // has compared with the wildcard above it, or a wildcard that is pending: this run does what that
 // one did not.
-func (r *run) confirmMoves(ctx context.Context, moves []*move) error {
+func (r *transfer) confirmMoves(ctx context.Context, moves []*move) error {
 	r.holdMoved(moves)
-	err := r.checkWildcards(ctx)
+	err := r.CheckWildcards(ctx)
 	for _, m := range moves {
-		m.claim = r.holds[m.claim.Name()].claim
+		m.claim = r.Holds[m.claim.Name()].Claim
 	}
 	if err != nil {
 		return r.moveAllBack(ctx, moves, err)
@@ -63,24 +65,24 @@ func (r *run) confirmMoves(ctx context.Context, moves []*move) error {
 }
 
 // holdMoved makes the run rely on the claims that it has moved.
-func (r *run) holdMoved(moves []*move) {
+func (r *transfer) holdMoved(moves []*move) {
 	for _, m := range moves {
-		want := state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing, SharingKey: m.claim.SharingKey, Parts: settled(m.claim.PartsOf(r.group))}
-		r.hold(&held{want: want, claim: m.claim, took: true, anew: true})
+		want := state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing, SharingKey: m.claim.SharingKey, Parts: settled(m.claim.PartsOf(r.Group))}
+		r.Hold(&claims.Held{Want: want, Claim: m.claim, Took: true, Anew: true})
 	}
 }
 
 // moveOne takes one claim over. Where a write loses a race, or gets no answer, the claim is read again
 // and decided on anew.
-func (r *run) moveOne(ctx context.Context, m *move) error {
+func (r *transfer) moveOne(ctx context.Context, m *move) error {
 	kind, thing := m.claim.Kind, m.claim.Thing
 	var why error
-	err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+	err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		if len(m.new) == 0 || m.taken {
 			return true, nil // it is the lease's already, or nobody's any more
 		}
 		var claim *state.Claim
-		if claim, why = r.ledger.Seize(ctx, m.claim, r.group, withEntries(m.new, m.claim.Entries(r.group))); why == nil {
+		if claim, why = r.Ledger.Seize(ctx, m.claim, r.Group, withEntries(m.new, m.claim.Entries(r.Group))); why == nil {
 			m.claim, m.taken = claim, true
 			return true, nil
 		}
@@ -100,8 +102,8 @@ func (r *run) moveOne(ctx context.Context, m *move) error {
 	}
 	m.done = len(m.from) > 0
 	if m.done {
-		r.event(Transferred, string(kind), "", thing, "from "+groupsText(m.from))
-	} else if m.from, err = r.ledger.FormerHolders(ctx, m.claim); err != nil {
+		r.Event(report.Transferred, string(kind), "", thing, "from "+groupsText(m.from))
+	} else if m.from, err = r.Ledger.FormerHolders(ctx, m.claim); err != nil {
 		return err
 	}
 	return r.disown(ctx, m)
@@ -109,14 +111,14 @@ func (r *run) moveOne(ctx context.Context, m *move) error {
 
 // moveAnew reads a claim again and decides anew. One that has gone meanwhile is left out, as one that
 // nobody ever held.
-func (r *run) moveAnew(ctx context.Context, m *move) error {
-	now, err := r.ledger.Get(ctx, m.claim.Name())
+func (r *transfer) moveAnew(ctx context.Context, m *move) error {
+	now, err := r.Ledger.Get(ctx, m.claim.Name())
 	if err != nil {
 		_, err = ledger.Retry(err)
 		return err
 	}
 	if now == nil || now.Deleting {
-		r.event(Left, string(m.claim.Kind), "", m.claim.Thing, "nobody holds it any more")
+		r.Event(report.Left, string(m.claim.Kind), "", m.claim.Thing, "nobody holds it any more")
 		m.new, m.gone = nil, true
 		return nil
 	}
@@ -126,7 +128,7 @@ func (r *run) moveAnew(ctx context.Context, m *move) error {
 	}
 	again, held := r.move(now)
 	if held != nil {
-		return &HeldError{Lease: r.req.Lease, Held: []HeldThing{*held}}
+		return &report.HeldError{Lease: r.Request.Lease, Held: []report.HeldThing{*held}}
 	}
 	if err := r.announced(again); err != nil {
 		return err
@@ -146,25 +148,25 @@ func withEntries(parts, entries []state.Part) []state.Part {
 	return parts
 }
 
-func (r *run) holdsAll(claim *state.Claim, parts []state.Part) bool {
+func (r *transfer) holdsAll(claim *state.Claim, parts []state.Part) bool {
 	return claim != nil && !slices.ContainsFunc(parts, func(p state.Part) bool {
 		own := claim.Part(p.Key)
-		return own == nil || own.Run != r.nonce
+		return own == nil || own.Run != r.Nonce
 	})
 }
 
 // disown makes the old holders own no field of what they no longer hold. Their managers would
 // otherwise keep the claim's shared fields alive.
-func (r *run) disown(ctx context.Context, m *move) error {
+func (r *transfer) disown(ctx context.Context, m *move) error {
 	for _, g := range m.from {
-		err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 			keep := m.claim.Entries(g)
 			var claim *state.Claim
 			var err error
 			if len(keep) > 0 {
-				claim, err = r.ledger.Put(ctx, m.claim, g, keep)
+				claim, err = r.Ledger.Put(ctx, m.claim, g, keep)
 			} else {
-				claim, err = r.ledger.Withdraw(ctx, m.claim, g)
+				claim, err = r.Ledger.Withdraw(ctx, m.claim, g)
 			}
 			if err == nil {
 				m.claim = claim
@@ -173,8 +175,8 @@ func (r *run) disown(ctx context.Context, m *move) error {
 			if done, err := ledger.Retry(err); done || err != nil {
 				return done, err
 			}
-			if claim, err = r.ledger.Get(ctx, m.claim.Name()); err == nil && claim == nil {
-				return false, r.overtaken(&held{want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing}})
+			if claim, err = r.Ledger.Get(ctx, m.claim.Name()); err == nil && claim == nil {
+				return false, r.Overtaken(&claims.Held{Want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing}})
 			}
 			if claim != nil {
 				m.claim = claim
@@ -190,17 +192,17 @@ func (r *run) disown(ctx context.Context, m *move) error {
 }
 
 // moveBack gives a claim back to those who held it: what still carries the run's mark.
-func (r *run) moveBack(ctx context.Context, m *move) error {
+func (r *transfer) moveBack(ctx context.Context, m *move) error {
 	for _, g := range m.from {
-		err := r.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 			parts := slices.DeleteFunc(slices.Clone(m.old), func(p state.Part) bool {
 				own := m.claim.Part(p.Key)
-				return p.Lease.Group() != g || own == nil || own.Run != r.nonce
+				return p.Lease.Group() != g || own == nil || own.Run != r.Nonce
 			})
 			if len(parts) == 0 {
 				return true, nil
 			}
-			claim, err := r.ledger.Seize(ctx, m.claim, g, withEntries(parts, m.claim.Entries(g)))
+			claim, err := r.Ledger.Seize(ctx, m.claim, g, withEntries(parts, m.claim.Entries(g)))
 			if err == nil {
 				m.claim = claim
 				return true, nil
@@ -208,7 +210,7 @@ func (r *run) moveBack(ctx context.Context, m *move) error {
 			if _, err := ledger.Retry(err); err != nil {
 				return false, err
 			}
-			if claim, err = r.ledger.Get(ctx, m.claim.Name()); claim != nil {
+			if claim, err = r.Ledger.Get(ctx, m.claim.Name()); claim != nil {
 				m.claim = claim
 			}
 			done, err := ledger.Retry(err)
@@ -218,8 +220,8 @@ func (r *run) moveBack(ctx context.Context, m *move) error {
 			return fmt.Errorf("%s %s could not be handed back: %w", m.claim.Kind, m.claim.Thing, err)
 		}
 	}
-	m.from = []lease.Group{r.group}
-	r.event(Transferred, string(m.claim.Kind), "", m.claim.Thing, "back")
+	m.from = []lease.Group{r.Group}
+	r.Event(report.Transferred, string(m.claim.Kind), "", m.claim.Thing, "back")
 	return r.disown(ctx, m)
 }
 

@@ -6,31 +6,35 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // moveRoutes moves the routes after the claims.
-func (r *run) moveRoutes(ctx context.Context, moves []*move, def *lease.Definition) error {
+func (r *transfer) moveRoutes(ctx context.Context, moves []*move, def *lease.Definition) error {
 	if def != nil {
-		next := r.newRun(def, state.Request{})
-		next.req, _ = state.NewRequest(def, r.opts.Config)
-		next.group, next.routesOnly = def.Lease.Group(), true
+		next := newRun(r.Command, def, state.Request{})
+		next.Request, _ = state.NewRequest(def, r.Options.Config)
+		next.Group, next.routesOnly = def.Lease.Group(), true
 		// What was read is older than what was moved.
-		snapshot, err := r.read(ctx, r.group)
+		snapshot, err := observed.ReadAll(ctx, r.Command, r.Group)
 		if err != nil {
 			return r.keepMoved(ctx, moves, err)
 		}
-		next.snapshot, next.pools, next.nonce = snapshot, newPools(r.Applier, snapshot), r.nonce
+		next.Snapshot, next.Pools, next.Nonce = snapshot, pools.New(r.Options.Config, snapshot), r.Nonce
 		for _, m := range moves { // should it fail, the claims stay where they are now
-			next.before[m.claim.Name()] = unmarked(m.claim.Entries(r.group))
+			next.Before[m.claim.Name()] = unmarked(m.claim.Entries(r.Group))
 		}
 		r.next = next
 		err = next.apply(ctx)
-		r.changes, r.changed = append(r.changes, next.changes...), r.changed || next.changed
-		if errors.Is(err, next.successors.err()) { // its claims are settled
-			r.closed = next.closed
+		r.Changes, r.Changed = append(r.Changes, next.Changes...), r.Changed || next.Changed
+		if errors.Is(err, next.Successors.Err()) { // its claims are settled
+			r.Closed = next.Closed
 			return err
 		}
 		if err != nil {
@@ -39,52 +43,52 @@ func (r *run) moveRoutes(ctx context.Context, moves []*move, def *lease.Definiti
 		return nil
 	}
 	known := r.knownDefinitions(moves)
-	r.routeless = r.unroutedParts(moves)
+	r.Routeless = r.unroutedParts(moves)
 	if len(known) > 0 {
 		desired, err := r.renderKnown(known, moves)
 		if err != nil {
 			return r.keepMoved(ctx, moves, err)
 		}
-		r.addresses = r.movedAddresses(moves)
+		r.Addresses = r.movedAddresses(moves)
 		if err := r.switchRoutes(ctx, desired); err != nil {
 			return err
 		}
-		if !r.successors.stay {
+		if !r.Successors.Stay {
 			if err := r.writeKnownRecords(ctx, known, moves); err != nil {
 				return err
 			}
 		}
-		r.standFor(desired)
-		r.tellUnknown()
+		r.StandFor(desired)
+		r.TellUnknown()
 	}
-	if err := r.settle(ctx); err != nil {
+	if err := r.Settle(ctx); err != nil {
 		return err
 	}
 	for _, m := range moves {
-		switch keys := r.routeless[m.claim.Name()]; {
+		switch keys := r.Routeless[m.claim.Name()]; {
 		case len(keys) == 0:
 		case slices.ContainsFunc(m.new, func(p state.Part) bool { return p.From != "" && slices.Contains(keys, p.Key) }):
-			r.event(Left, string(m.claim.Kind), "", m.claim.Thing, "its routes follow with the next apply of the lease; until then the old ones serve")
+			r.Event(report.Left, string(m.claim.Kind), "", m.claim.Thing, "its routes follow with the next apply of the lease; until then the old ones serve")
 		default:
-			r.event(Left, string(m.claim.Kind), "", m.claim.Thing, "nothing serves it; its routes come with the next apply of the lease")
+			r.Event(report.Left, string(m.claim.Kind), "", m.claim.Thing, "nothing serves it; its routes come with the next apply of the lease")
 		}
 	}
-	return r.successors.err()
+	return r.Successors.Err()
 }
 
 // writeKnownRecords writes the DNS records of the hosts that are moved.
-func (r *run) writeKnownRecords(ctx context.Context, known []*lease.Definition, moves []*move) error {
-	r.addresses = r.heldAddresses(moves)
+func (r *transfer) writeKnownRecords(ctx context.Context, known []*lease.Definition, moves []*move) error {
+	r.Addresses = r.heldAddresses(moves)
 	isMoved := func(host string) bool {
 		return slices.ContainsFunc(moves, func(m *move) bool { return m.claim.Name() == state.HostName(host) })
 	}
 	for _, def := range known {
-		records, err := r.renderRecords(ctx, def, false)
+		dns, err := r.RenderRecords(ctx, def, false)
 		if err != nil {
 			return err
 		}
-		r.dns.unknown = append(r.dns.unknown, slices.DeleteFunc(records.Unknown, func(h render.UnknownHost) bool { return !isMoved(h.Name) })...)
-		if err := r.putRecords(ctx, slices.DeleteFunc(records.Objects, func(o render.Object) bool { return !isMoved(hostOf(o)) })); err != nil {
+		r.DNS.Unknown = append(r.DNS.Unknown, slices.DeleteFunc(dns.Unknown, func(h render.UnknownHost) bool { return !isMoved(h.Name) })...)
+		if err := r.PutRecords(ctx, slices.DeleteFunc(dns.Objects, func(o render.Object) bool { return !isMoved(records.HostOf(o)) })); err != nil {
 			return err
 		}
 	}
@@ -107,37 +111,9 @@ func serviceOf(claim *state.Claim, p state.Part, owner string) lease.Service {
 	return lease.Service{Name: p.Service, Expose: []lease.Expose{e}}
 }
 
-// fitsMoved refuses, before any claim moves, routes for which the cluster has no kind, that their kind cannot be, or that
-// Akash's operators would choke on: those of the definition, or those that the lease is known to wait for.
-func (r *run) fitsMoved(moves []*move, def *lease.Definition) error {
-	if def == nil {
-		def = &lease.Definition{Lease: r.req.Lease}
-		known := r.knownDefinitions(moves)
-		if _, err := r.renderKnown(known, moves); err != nil {
-			return err
-		}
-		for _, k := range known {
-			def.Services = append(def.Services, k.Services...)
-		}
-	}
-	if !def.Exposes() {
-		return nil
-	}
-	r.kinds = render.Kinds(def, r.opts.Config)
-	if err := r.findKinds(); err != nil {
-		return err
-	}
-	next := r.newRun(def, state.Request{Lease: def.Lease})
-	if req, problems := state.NewRequest(def, r.opts.Config); len(problems.Errors()) == 0 {
-		next.req = req
-	}
-	next.snapshot = r.snapshot
-	return next.fitsOperators()
-}
-
 // unroutedParts are the parts, by the name of their claim, of which it is not known how they are to be
 // routed.
-func (r *run) unroutedParts(moves []*move) map[string][]string {
+func (r *transfer) unroutedParts(moves []*move) map[string][]string {
 	keys := map[string][]string{}
 	for _, m := range moves {
 		for _, p := range m.new {
@@ -149,39 +125,15 @@ func (r *run) unroutedParts(moves []*move) map[string][]string {
 	return keys
 }
 
-// keepMoved ends a transfer of which only the routes are missing: the claims are the new lease's, without a
-// mark, and its next apply brings the routes.
-func (r *run) keepMoved(ctx context.Context, moves []*move, why error) error {
-	if cannotUndo(why) {
-		return why
-	}
-	r.holdMoved(moves)
-	if err := r.settle(context.WithoutCancel(ctx)); err != nil {
-		return &HalfError{Lease: r.req.Lease, Why: why, Left: err}
-	}
-	return why
-}
-
 // switchRoutes writes the new routes, and removes the old when those serve: a write that is refused leaves the old.
-func (r *run) switchRoutes(ctx context.Context, desired []render.Object) error {
-	if err := r.write(ctx, desired); err != nil {
+func (r *transfer) switchRoutes(ctx context.Context, desired []render.Object) error {
+	if err := r.Write(ctx, desired); err != nil {
 		return err
 	}
-	if err := r.awaitSuccessors(ctx, desired); err != nil {
+	if err := r.Successors.Await(ctx, desired); err != nil {
 		return err
 	}
-	return r.removeStrays(ctx, desired)
-}
-
-func (r *run) movedAddresses(moves []*move) render.Addresses {
-	out := render.Addresses{}
-	for _, m := range moves {
-		if m.claim.Kind == state.Address {
-			endpoint := strings.TrimPrefix(m.claim.SharingKey, r.group.Owner+"-ip-")
-			out[endpoint] = append(out[endpoint], m.claim.Addr())
-		}
-	}
-	return out
+	return r.RemoveStrays(ctx, desired)
 }
 
 // settled are parts as they are when the run has ended.

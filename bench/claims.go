@@ -10,20 +10,23 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"golang.org/x/sync/errgroup"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 )
 
 // Clients that take claims at the same time, each with a connection of its own and one request
@@ -138,11 +141,11 @@ func (c *system) reserve(contended int) func(context.Context, *rest.Config, int)
 			}
 			requests = append(requests, request)
 		}
-		err = apply.New(connected, apply.Options{Config: cfg, Concurrency: 1}).Reserve(ctx, requests)
-		var failures apply.Failures
+		err = apply.New(connected, command.Options{Config: cfg, Concurrency: 1}).Reserve(ctx, requests)
+		var failures report.Failures
 		errors.As(err, &failures)
 		for _, err := range failures {
-			if _, ok := errors.AsType[*apply.HeldError](err); contended == 0 || !ok {
+			if _, ok := errors.AsType[*report.HeldError](err); contended == 0 || !ok {
 				return err
 			}
 		}

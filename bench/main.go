@@ -31,7 +31,7 @@ type bench struct {
 	leases int
 	// claims are what state is asked about.
 	claims int
-	report report
+	report findings
 }
 
 // point is one comparison.

@@ -13,41 +13,41 @@ import (
 	"time"
 )
 
-// report is what a run has found so far.
-type report struct {
+// findings are what a run has found so far.
+type findings struct {
 	machine  []string
 	sections []string
 	lines    []string
 }
 
 // section begins a comparison, with its table's columns.
-func (r *report) section(title, text string, columns ...string) {
+func (r *findings) section(title, text string, columns ...string) {
 	r.sections = append(r.sections, fmt.Sprintf("\n## %s\n\n%s\n\n| %s |\n|%s\n", title, text,
 		strings.Join(columns, " | "), strings.Repeat(" --- |", len(columns))))
 	fmt.Printf("\n%s\n", title)
 }
 
 // row adds a line to the table.
-func (r *report) row(cells ...string) {
+func (r *findings) row(cells ...string) {
 	r.sections[len(r.sections)-1] += "| " + strings.Join(cells, " | ") + " |\n"
 	fmt.Printf("  %-44s %s\n", cells[0], strings.Join(cells[1:], "  "))
 }
 
 // usage adds what a program took.
-func (r *report) usage(name string, u usage, more ...string) {
+func (r *findings) usage(name string, u usage, more ...string) {
 	r.row(append([]string{name, seconds(u.Wall), seconds(u.CPU), mebibytes(u.Peak)}, more...)...)
 }
 
 // atLeast and atMost judge a figure.
-func (r *report) atLeast(what string, got, budget float64) {
+func (r *findings) atLeast(what string, got, budget float64) {
 	r.judge(what, got, budget, got >= budget, "at least", "")
 }
 
-func (r *report) atMost(what string, got, budget float64, unit string) {
+func (r *findings) atMost(what string, got, budget float64, unit string) {
 	r.judge(what, got, budget, got <= budget, "at most", unit)
 }
 
-func (r *report) judge(what string, got, budget float64, ok bool, bound, unit string) {
+func (r *findings) judge(what string, got, budget float64, ok bool, bound, unit string) {
 	verdict := "short"
 	if ok {
 		verdict = "PASS"
@@ -64,14 +64,14 @@ func figure(f float64, unit string) string {
 }
 
 // verdicts prints the budgets.
-func (r *report) verdicts(w io.Writer) {
+func (r *findings) verdicts(w io.Writer) {
 	for _, line := range r.lines {
 		fmt.Fprintln(w, strings.ReplaceAll(line, " | ", "  "))
 	}
 }
 
 // markdown is the whole report.
-func (r *report) markdown() string {
+func (r *findings) markdown() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "# Benchmarks, %s\n\nMade by `make bench`, all in one run on one machine. Walls and processor times are in seconds, medians of the runs; the peak is the largest resident set.\n\n", time.Now().UTC().Format(time.DateOnly))
 	for _, m := range r.machine {

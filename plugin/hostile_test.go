@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -176,15 +176,15 @@ func TestNothingOfAClaimIsObeyedByATerminal(t *testing.T) {
 	const escape = "\x1b[2J\u009b\u202e\x07\r\n"
 	var out, errOut bytes.Buffer
 	c := session.New(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
-	held := &apply.HeldError{Held: []apply.HeldThing{{Kind: state.Host, Thing: "shop" + escape, By: state.Holder{
+	held := &report.HeldError{Held: []report.HeldThing{{Kind: state.Host, Thing: "shop" + escape, By: state.Holder{
 		Namespace: "n" + escape, Service: "web" + escape, Object: "o" + escape, Owner: "o" + escape, Reason: "r" + escape,
 	}}}}
 	c.End(context.Background(), held)
 	c.Warn(lease.Problems{{At: lease.Place{File: "f" + escape}, Message: "m" + escape, Warning: true}})
 	for _, output := range []string{"", console.OutputName} {
 		e := console.NewEvents(&c.Console, output, "")
-		for _, action := range []apply.Action{apply.Claimed, apply.Withheld, apply.Lacks, apply.Granted, apply.Unproved, apply.Left} {
-			e.Report(apply.Event{Action: action, Kind: "host" + escape, Name: "shop" + escape, Message: "m" + escape, Next: "n" + escape})
+		for _, action := range []report.Action{report.Claimed, report.Withheld, report.Lacks, report.Granted, report.Unproved, report.Left} {
+			e.Report(report.Event{Action: action, Kind: "host" + escape, Name: "shop" + escape, Message: "m" + escape, Next: "n" + escape})
 		}
 	}
 	value := map[string]any{"a" + escape: "v" + escape}

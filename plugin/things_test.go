@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
@@ -64,10 +64,10 @@ func TestPrintedNames(t *testing.T) {
 		state.HostWant{Host: "shop.example.com", Path: "/"}.Hold(id), state.HostWant{Host: "*.example.com", Path: "/"}.Hold(id),
 		state.EndpointWant{Name: "public", SharingKey: lease.SharingKey(id.Owner, "public")}.Hold(id, netip.MustParseAddr("2001:db8::7")),
 	} {
-		e.Report(apply.Event{Action: apply.Claimed, Kind: string(hold.Kind), Name: hold.Thing, Lease: id})
+		e.Report(report.Event{Action: report.Claimed, Kind: string(hold.Kind), Name: hold.Thing, Lease: id})
 	}
-	e.Report(apply.Event{Action: apply.Left, Kind: "lease", Name: id.Group().String()})
-	e.Report(apply.Event{Action: apply.Repaired, Kind: state.BlockedHost, Name: "bad.example.com"})
+	e.Report(report.Event{Action: report.Left, Kind: "lease", Name: id.Group().String()})
+	e.Report(report.Event{Action: report.Repaired, Kind: state.BlockedHost, Name: "bad.example.com"})
 	f := printing.NewFlags()
 	f.Output = "name"
 	subjects := []view.Subject{view.SubjectHosts, view.SubjectIPs, view.SubjectLeases, view.SubjectProblems}

@@ -192,6 +192,11 @@ func (h Hold) Compare(other Hold) int {
 	return cmp.Or(cmp.Compare(h.Kind, other.Kind), cmp.Compare(h.Name(), other.Name()))
 }
 
+// Compare orders claims as holds are ordered.
+func (c *Claim) Compare(other *Claim) int {
+	return Hold{Kind: c.Kind, Thing: c.Thing}.Compare(Hold{Kind: other.Kind, Thing: other.Thing})
+}
+
 // HostHolds are the claims on the hosts that the lease wants, with all paths of each.
 func (r Request) HostHolds() []Hold {
 	var holds []Hold

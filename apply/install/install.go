@@ -7,17 +7,18 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/manifests"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // managedBy marks what install made; resource definitions without it are Akash's own.
@@ -47,7 +48,7 @@ type Installer struct {
 	// Workloads is true where the role of those who apply what leases run is brought too.
 	Workloads bool
 	// Report receives the events.
-	Report func(apply.Event)
+	Report func(report.Event)
 
 	// nonce is that of what this uninstall announces, and its mark on the ledger's namespace.
 	nonce string
@@ -107,20 +108,20 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 	exists := err == nil
 	if exists {
 		if reason := leaveAlone(o, live, document); reason != "" {
-			i.tell(apply.Left, o, reason)
+			i.tell(report.Left, o, reason)
 			return nil
 		}
 	}
 	now, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: lease.FieldManager})
 	switch {
 	case cluster.IsOwned(err):
-		return &apply.ConflictError{Object: o.GetKind() + "/" + o.GetName(), Managers: cluster.Owners(err), Err: err}
+		return &report.ConflictError{Object: o.GetKind() + "/" + o.GetName(), Managers: cluster.Owners(err), Err: err}
 	case err != nil:
 		return i.Cluster.Explain(err, "patch", resource)
 	}
 	action := created(exists)
 	if exists && now.GetResourceVersion() == live.GetResourceVersion() {
-		action = apply.Unchanged
+		action = report.Unchanged
 	}
 	if i.isLedger(o) {
 		opened, err := i.open(ctx)
@@ -128,7 +129,7 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 			return err
 		}
 		if opened {
-			action = apply.Configured
+			action = report.Configured
 		}
 	}
 	i.tell(action, o, "")
@@ -138,11 +139,11 @@ func (i *Installer) installObject(ctx context.Context, o *unstructured.Unstructu
 	return nil
 }
 
-func created(exists bool) apply.Action {
+func created(exists bool) report.Action {
 	if exists {
-		return apply.Configured
+		return report.Configured
 	}
-	return apply.Created
+	return report.Created
 }
 
 // leaveAlone says why an object that is there already is not to be touched.
@@ -172,7 +173,7 @@ func (i *Installer) established(ctx context.Context, resource schema.GroupVersio
 		return false, nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return &apply.TimeoutError{After: time.Minute, Waiting: []string{"resource definition " + name + " to be served"}}
+		return &report.TimeoutError{After: time.Minute, Waiting: []string{"resource definition " + name + " to be served"}}
 	}
 	return err
 }
@@ -181,6 +182,6 @@ func resourceOf(o *unstructured.Unstructured) schema.GroupVersionResource {
 	return o.GroupVersionKind().GroupVersion().WithResource(plurals[o.GetKind()])
 }
 
-func (i *Installer) tell(action apply.Action, o *unstructured.Unstructured, message string) {
-	i.Report(apply.Event{Time: time.Now(), Action: action, Kind: strings.ToLower(o.GetKind()), Namespace: o.GetNamespace(), Name: o.GetName(), Message: message})
+func (i *Installer) tell(action report.Action, o *unstructured.Unstructured, message string) {
+	i.Report(report.Event{Time: time.Now(), Action: action, Kind: strings.ToLower(o.GetKind()), Namespace: o.GetNamespace(), Name: o.GetName(), Message: message})
 }

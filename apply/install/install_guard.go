@@ -5,14 +5,14 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/manifests"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Guard says which admission policies install brings.
@@ -74,7 +74,7 @@ func (i *Installer) guarded(ctx context.Context) error {
 		return cluster.IsPolicy(err), nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return &apply.TimeoutError{After: 30 * time.Second, Waiting: []string{"the API server to enforce the guard"}}
+		return &report.TimeoutError{After: 30 * time.Second, Waiting: []string{"the API server to enforce the guard"}}
 	}
 	return err
 }

@@ -7,16 +7,17 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/util/retry"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/state"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/retry"
 )
 
 // ClaimsExistError says why nothing was uninstalled.
@@ -141,7 +142,7 @@ func (i *Installer) uninstallAsRead(ctx context.Context, o *unstructured.Unstruc
 	}
 	if reason, err := i.keep(ctx, o, live); err != nil || reason != "" {
 		if err == nil {
-			i.tell(apply.Left, o, reason)
+			i.tell(report.Left, o, reason)
 		}
 		return err
 	}
@@ -160,7 +161,7 @@ func (i *Installer) uninstallAsRead(ctx context.Context, o *unstructured.Unstruc
 	case err != nil && !apierrors.IsNotFound(err):
 		return i.Cluster.Explain(err, "delete", resource)
 	}
-	i.tell(apply.Deleted, o, "")
+	i.tell(report.Deleted, o, "")
 	return nil
 }
 

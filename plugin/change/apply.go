@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
@@ -106,7 +107,7 @@ func (f *applyFlags) checkAll(c *session.Session) error {
 	if err := firstOf(f.input.Check(&c.Console), f.check("json", "yaml"), flags.CheckTarget(f.target), f.proof.check()); err != nil {
 		return err
 	}
-	if f.asPlan() && f.dryRun != apply.DryRunClient {
+	if f.asPlan() && f.dryRun != command.DryRunClient {
 		return usage.Errorf("--output %s prints the plan, which --dry-run=client makes", f.output)
 	}
 	return nil
@@ -147,7 +148,7 @@ func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
 	}
 	c.Leases = len(defs)
 	if f.asPlan() {
-		plan, err := planned(ctx, cluster, apply.Options{
+		plan, err := planned(ctx, cluster, command.Options{
 			Config: cfg, Prune: f.prune, Operators: f.operators, AssumeServing: f.assumeServing, Prove: prove, Concurrency: f.concurrency,
 			Workloads: workloads, Adopt: f.adopt,
 		}, defs, params)
@@ -158,7 +159,7 @@ func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
 	}
 	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, f.dryRun))
 	opts.Prune, opts.Workloads, opts.Adopt, opts.Prove = f.prune, workloads, f.adopt, prove
-	if f.dryRun == apply.DryRunClient && f.output == "" {
+	if f.dryRun == command.DryRunClient && f.output == "" {
 		return preview(ctx, &c.Console, cluster, opts, defs)
 	}
 	return apply.New(cluster, opts).Apply(ctx, defs)
@@ -185,7 +186,7 @@ func notEmpty(defs []*lease.Definition, allowed bool) error {
 }
 
 // checkOne refuses scheduler params for more than one lease: they do not say whose they are.
-func checkOne(w *apply.Workloads, defs []*lease.Definition) error {
+func checkOne(w *command.Workloads, defs []*lease.Definition) error {
 	if w == nil || w.Scheduler == nil || len(defs) < 2 {
 		return nil
 	}

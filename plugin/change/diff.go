@@ -9,6 +9,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
@@ -173,7 +175,7 @@ func (f *diffFlags) run(ctx context.Context, c *session.Session) error {
 	if f.kept != nil {
 		planOf = apply.PlanKept
 	}
-	plan, err := planOf(ctx, cluster, apply.Options{
+	plan, err := planOf(ctx, cluster, command.Options{
 		Config: cfg, Prune: f.prune, Operators: f.operators, AssumeServing: f.assumeServing, Concurrency: f.concurrency,
 		Workloads: workloads, Adopt: f.adopt,
 	}, defs)
@@ -187,7 +189,7 @@ func (f *diffFlags) run(ctx context.Context, c *session.Session) error {
 }
 
 // applied says how what the leases run is compared; nil where it is not. What the ledger keeps of leases says nothing of it.
-func (f *diffFlags) applied(ctx context.Context, cfg *config.ProviderConfig) (*apply.Workloads, []byte, error) {
+func (f *diffFlags) applied(ctx context.Context, cfg *config.ProviderConfig) (*command.Workloads, []byte, error) {
 	if f.kept != nil {
 		if f.workloads.Asked() || f.adopt {
 			return nil, nil, usage.Errorf("the definition that the ledger keeps says nothing of what a LEASE runs: --workloads, --scheduler-params and --adopt go with -f")
@@ -221,7 +223,7 @@ func (f *diffFlags) keptDefinitions(ctx context.Context, from *cluster.Cluster, 
 			groups, leases = append(groups, t.Group), append(leases, t)
 		}
 	}
-	defs, err := apply.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
+	defs, err := observed.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
@@ -50,8 +51,8 @@ func (f *changeFlags) check(outputs ...string) error {
 }
 
 // options are what apply works by: what the flags say, and where it tells what it does.
-func (f *changeFlags) options(cfg *config.ProviderConfig, events *console.Events) apply.Options {
-	opts := apply.Options{
+func (f *changeFlags) options(cfg *config.ProviderConfig, events *console.Events) command.Options {
+	opts := command.Options{
 		Config: cfg, DryRun: f.dryRun, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed,
 		Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
 	}
@@ -76,8 +77,8 @@ func addAdopt(cmd *cobra.Command, value *bool) {
 }
 
 func addOperators(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "operators", apply.OperatorsAuto, "Whether Akash's hostname and IP operators make routes and Services: one of 'auto' (where their Deployments are in namespace akash-services), 'on' and 'off'")
-	flags.Complete(cmd, "operators", apply.OperatorsAuto, apply.OperatorsOn, apply.OperatorsOff)
+	cmd.Flags().StringVar(value, "operators", observed.OperatorsAuto, "Whether Akash's hostname and IP operators make routes and Services: one of 'auto' (where their Deployments are in namespace akash-services), 'on' and 'off'")
+	flags.Complete(cmd, "operators", observed.OperatorsAuto, observed.OperatorsOn, observed.OperatorsOff)
 }
 
 func addAssumeServing(cmd *cobra.Command, value *bool) {
@@ -86,7 +87,7 @@ func addAssumeServing(cmd *cobra.Command, value *bool) {
 
 func checkOperators(value string) error {
 	switch value {
-	case apply.OperatorsAuto, apply.OperatorsOn, apply.OperatorsOff:
+	case observed.OperatorsAuto, observed.OperatorsOn, observed.OperatorsOff:
 		return nil
 	}
 	return usage.Errorf("--operators must be 'auto', 'on' or 'off', not %q", value)
@@ -126,7 +127,7 @@ func checkDryRun(value *string) error {
 	switch *value {
 	case "none":
 		*value = ""
-	case "", apply.DryRunClient, apply.DryRunServer:
+	case "", command.DryRunClient, command.DryRunServer:
 	default:
 		return usage.Errorf(`--dry-run must be "none", "server", or "client", not %q`, *value)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/migrate"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -69,8 +70,8 @@ func NewMigrate(c *session.Session) *cobra.Command {
 	f.changeFlags.add(cmd)
 	addAssumeServing(cmd, &f.assumeServing)
 	f.addWait(cmd, "for the new routes to be accepted, where routers say so, and for DNS to lead to them, before the old ones go")
-	cmd.Flags().DurationVar(&f.overlap, "overlap", apply.Overlap, "How long both routes stay once the new ones are accepted: routers need a moment to load them")
-	cmd.Flags().DurationVar(&f.settle, "dns-settle", apply.ForTTL, "How long the old routes stay once DNS leads to the new ones; if negative, for the TTL of the records that led to them")
+	cmd.Flags().DurationVar(&f.overlap, "overlap", migrate.Overlap, "How long both routes stay once the new ones are accepted: routers need a moment to load them")
+	cmd.Flags().DurationVar(&f.settle, "dns-settle", migrate.ForTTL, "How long the old routes stay once DNS leads to the new ones; if negative, for the TTL of the records that led to them")
 	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Leave the old routes, and the DNS records that lead to them; the same command without it goes on")
 	f.addAssumeCrashed(cmd)
 	f.selection.add(cmd, "Migrate")
@@ -123,7 +124,7 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 	configured := cfg.Target
 	cfg.Target = f.to
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	migration, err := apply.New(cluster, f.options(cfg, events)).PlanMigration(ctx, chosen, apply.MigrateOptions{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
+	migration, err := migrate.Plan(ctx, command.New(cluster, f.options(cfg, events)), chosen, migrate.Options{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package change
 
 import (
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -27,23 +28,23 @@ func whole(things []thing.Thing, verb string) ([]string, error) {
 
 // missing watches the events of a command for things that turn out not to exist.
 type missing struct {
-	report func(apply.Event)
+	report func(report.Event)
 	// seen are the names of which an event tells that something was done with them, unknown those that a
 	// transfer did not find.
 	seen, unknown map[string]bool
 }
 
-func watchMissing(report func(apply.Event)) *missing {
+func watchMissing(report func(report.Event)) *missing {
 	return &missing{report: report, seen: map[string]bool{}, unknown: map[string]bool{}}
 }
 
-func (m *missing) event(e apply.Event) {
+func (m *missing) event(e report.Event) {
 	switch e.Action {
-	case apply.Left:
+	case report.Left:
 		if e.Kind == apply.KindThing {
 			m.unknown[e.Name] = true
 		}
-	case apply.Failed, apply.Done:
+	case report.Failed, report.Done:
 	default:
 		m.seen[e.Name] = true
 		if state.Kind(e.Kind).HasPorts() {

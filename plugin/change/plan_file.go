@@ -15,6 +15,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -82,7 +83,7 @@ func withDefinitions(p plan.Plan, defs []*lease.Definition, params []byte) (plan
 }
 
 // planned is the plan of an apply, with the definitions that it is made of.
-func planned(ctx context.Context, c *cluster.Cluster, opts apply.Options, defs []*lease.Definition, params []byte) (plan.Plan, error) {
+func planned(ctx context.Context, c *cluster.Cluster, opts command.Options, defs []*lease.Definition, params []byte) (plan.Plan, error) {
 	p, err := apply.Plan(ctx, c, opts, defs)
 	if err != nil {
 		return p, err
@@ -133,9 +134,9 @@ func (f *applyFlags) carryOut(ctx context.Context, c *session.Session) error {
 	if err != nil {
 		return err
 	}
-	var workloads *apply.Workloads
+	var workloads *command.Workloads
 	if p.Settings.Workloads {
-		workloads = &apply.Workloads{}
+		workloads = &command.Workloads{}
 		if len(p.Settings.Scheduler) > 0 {
 			if workloads.Scheduler, err = flags.ReadParams(p.Settings.Scheduler, f.plan+": settings.scheduler"); err != nil {
 				return err

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 )
@@ -14,8 +14,8 @@ import (
 // is unchanged, and obeys nothing that stands in a value.
 func TestPreviewText(t *testing.T) {
 	one, two := lease.ID{Owner: "akash1one", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "p"}, lease.ID{Owner: "akash1two", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "p"}
-	event := func(id lease.ID, action apply.Action, kind, name, message string) apply.Event {
-		return apply.Event{Lease: id, Action: action, Kind: kind, Name: name, Message: message}
+	event := func(id lease.ID, action report.Action, kind, name, message string) report.Event {
+		return report.Event{Lease: id, Action: action, Kind: kind, Name: name, Message: message}
 	}
 	p := plan.New(plan.Settings{}, []plan.Lease{
 		{Lease: one.String(), Changes: []plan.Change{
@@ -26,13 +26,13 @@ func TestPreviewText(t *testing.T) {
 		}},
 		{Lease: two.String(), Refused: "host b.example.com is held"},
 	})
-	told := []apply.Event{
-		event(two, apply.Failed, "lease", two.String(), ""),
-		event(one, apply.Claimed, "host", "a.example.com", ""),
-		event(one, apply.Left, "definition", "", "too long"),
-		event(one, apply.Replaced, "dnsrecord", "a.example.com", "by another"),
-		event(one, apply.Configured, "ingress", "a.example.com", ""),
-		event(one, apply.Unchanged, "namespace", "ns", ""),
+	told := []report.Event{
+		event(two, report.Failed, "lease", two.String(), ""),
+		event(one, report.Claimed, "host", "a.example.com", ""),
+		event(one, report.Left, "definition", "", "too long"),
+		event(one, report.Replaced, "dnsrecord", "a.example.com", "by another"),
+		event(one, report.Configured, "ingress", "a.example.com", ""),
+		event(one, report.Unchanged, "namespace", "ns", ""),
 	}
 	const before = `lease/akash1one/1/1/1/p
 host/a.example.com claimed (dry run)

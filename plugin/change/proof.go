@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/dnsproof"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
@@ -66,7 +66,7 @@ func (f *proofFlags) check() error {
 }
 
 // prove is how hosts are proved; nil where no proofs are wanted.
-func (f *proofFlags) prove(cfg *config.ProviderConfig) (apply.Prove, error) {
+func (f *proofFlags) prove(cfg *config.ProviderConfig) (command.Prove, error) {
 	if !f.wanted {
 		return nil, nil
 	}

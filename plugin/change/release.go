@@ -12,6 +12,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
@@ -147,7 +148,7 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 // choose lists the deployment groups that the selector and the namespace match, with claims or with
 // objects that are left without one.
 func (f *releaseFlags) choose(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig) ([]lease.Group, error) {
-	held, err := apply.Releasable(ctx, cluster, cfg)
+	held, err := observed.Releasable(ctx, cluster, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +183,7 @@ func completeRelease(c *session.Session) cobra.CompletionFunc {
 // completeLeases offers the deployment groups that hold claims.
 func completeLeases(c *session.Session) cobra.CompletionFunc {
 	return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
-		groups, err := apply.Groups(ctx, cluster, cfg.LedgerNamespace)
+		groups, err := observed.Groups(ctx, cluster, cfg.LedgerNamespace)
 		for g, holding := range groups {
 			out = append(out, fmt.Sprintf("%s\t%s", g, terminal.Count(holding.Claims, "claim")))
 		}

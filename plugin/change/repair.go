@@ -11,6 +11,10 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
+	"github.com/akash-net/kubectl-akash-net/apply/repair"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -87,7 +91,7 @@ func (f *repairFlags) checkAll(c *session.Session, names []string) error {
 	if err := firstOf(f.check(), f.crashed.check()); err != nil {
 		return err
 	}
-	if f.dryRun == apply.DryRunServer {
+	if f.dryRun == command.DryRunServer {
 		return usage.Errorf(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
 	}
 	for i, name := range names {
@@ -114,7 +118,7 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, names []strin
 	if err != nil {
 		return err
 	}
-	opts := apply.RepairOptions{CrashedAfter: f.crashed.after, Problems: names, Namespace: f.namespace, ConfigFile: c.ConfigFile}
+	opts := repair.Options{CrashedAfter: f.crashed.after, Problems: names, Namespace: f.namespace, ConfigFile: c.ConfigFile}
 	if f.input.Given() {
 		if opts.Definitions, err = f.input.Collect(ctx, &c.Console, cluster, cfg); err != nil {
 			return err
@@ -126,11 +130,11 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, names []strin
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
 	var found atomic.Bool
 	with := f.options(cfg, events)
-	with.Report = func(e apply.Event) {
+	with.Report = func(e report.Event) {
 		found.Store(true)
 		events.Report(e)
 	}
-	err = apply.New(cluster, with).Repair(ctx, opts)
+	err = repair.Repair(ctx, apply.New(cluster, with), opts)
 	if err == nil && !found.Load() && f.output == "" {
 		c.NoProblems()
 	}
@@ -158,7 +162,7 @@ func completeProblems(c *session.Session) cobra.CompletionFunc {
 			if err != nil {
 				return nil, err
 			}
-			problems, err := apply.Problems(ctx, cluster, cfg, crashedAfter, "")
+			problems, err := diagnosis.Problems(ctx, cluster, cfg, crashedAfter, "")
 			for _, p := range problems {
 				if !slices.Contains(args, p.Name()) {
 					out = append(out, p.Name()+"\t"+p.Message)

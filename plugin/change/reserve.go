@@ -9,6 +9,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -104,7 +105,7 @@ func NewReserve(c *session.Session) *cobra.Command {
 
 // NewCheck tells whether things can be reserved.
 func NewCheck(c *session.Session) *cobra.Command {
-	f := &reserveFlags{changeFlags: changeFlags{dryRun: apply.DryRunClient}, isCheck: true}
+	f := &reserveFlags{changeFlags: changeFlags{dryRun: command.DryRunClient}, isCheck: true}
 	cmd := &cobra.Command{
 		Use:   "check (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
 		Short: "Tell whether host names and addresses may be reserved",

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/capacity"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -164,11 +164,11 @@ func (e *orderEvents) reserved(claim *reserved.Claim, outcome reservation.Outcom
 	if row.Expires != "" {
 		message += ", until " + row.Expires
 	}
-	e.tell(claim.Order, apply.Action(outcome), message)
+	e.tell(claim.Order, report.Action(outcome), message)
 	return nil
 }
 
 // tell tells of an order.
-func (e *orderEvents) tell(order lease.Order, action apply.Action, message string) {
-	e.events.Report(apply.Event{Time: time.Now(), Action: action, Kind: kindOrder, Name: order.String(), Message: message})
+func (e *orderEvents) tell(order lease.Order, action report.Action, message string) {
+	e.events.Report(report.Event{Time: time.Now(), Action: action, Kind: kindOrder, Name: order.String(), Message: message})
 }

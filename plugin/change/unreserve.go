@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
@@ -79,7 +79,7 @@ func unreserve(ctx context.Context, c *session.Session, f *unreserveFlags) error
 		case err != nil:
 			return err
 		case found:
-			told.tell(order, apply.Released, "")
+			told.tell(order, report.Released, "")
 		default:
 			missing = append(missing, "order "+order.String()+" has reserved nothing")
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
+	"github.com/akash-net/kubectl-akash-net/apply/migrate"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/apply/workloads"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -49,7 +51,7 @@ func (c *Console) End(ctx context.Context, err error) int {
 	if !c.running {
 		err = usage.Wrap(err)
 	}
-	failures := apply.Failures{err}
+	failures := report.Failures{err}
 	each := errors.As(err, &failures) // leases failed each for itself, and not the command
 	rest, end := endingOf(failures)
 	for _, e := range rest {
@@ -92,7 +94,7 @@ func (c *Console) goOn() string {
 
 // ofLease is an error without the name of its lease, where the command works on that lease alone.
 func (c *Console) ofLease(err error) error {
-	if of, ok := err.(*apply.LeaseError); ok && c.Leases == 1 { //nolint:errorlint // what is around it stays
+	if of, ok := err.(*report.LeaseError); ok && c.Leases == 1 { //nolint:errorlint // what is around it stays
 		return of.Err
 	}
 	return err
@@ -101,10 +103,10 @@ func (c *Console) ofLease(err error) error {
 // print writes one error and returns the exit code that it asks for.
 func (c *Console) print(err error) int {
 	var problems lease.Problems
-	var half *apply.HalfError
-	var held *apply.HeldError
+	var half *report.HalfError
+	var held *report.HeldError
 	var unproved *apply.UnprovedError
-	var settling *apply.SettlingError
+	var settling *migrate.SettlingError
 	if found, ok := errors.AsType[*parallel.FaultError](err); ok {
 		return c.Report(found)
 	}
@@ -121,16 +123,16 @@ func (c *Console) print(err error) int {
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
-	case is[*apply.KeptError](err), is[*install.StrandedError](err), is[*RefusedError](err), is[*workloads.TakenError](err), is[*reservation.RefusedError](err), is[*reservation.AddressesError](err):
+	case is[*report.KeptError](err), is[*install.StrandedError](err), is[*RefusedError](err), is[*workloads.TakenError](err), is[*reservation.RefusedError](err), is[*reservation.AddressesError](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 		return exitHeld
 	case errors.As(err, &unproved):
 		c.printUnproved(unproved)
 		return exitInvalid
-	case is[*apply.ExhaustedError](err):
+	case is[*report.ExhaustedError](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed. Release leases that are over, or widen ip.ranges in the provider's configuration.\n", err)
 		return exitHeld
-	case is[*apply.TimeoutError](err):
+	case is[*report.TimeoutError](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nWhat was written stays; the same command, run again, goes on waiting.\n", err)
 		return exitTimeout
 	case is[*reservation.TimeoutError](err):
@@ -199,10 +201,10 @@ func (c *Console) Warn(problems lease.Problems) {
 	}
 }
 
-func (c *Console) printHeld(e *apply.HeldError) {
-	var rivals []apply.HeldThing
-	e = &apply.HeldError{Lease: e.Lease, Held: slices.Clone(e.Held)}
-	e.Held = slices.DeleteFunc(e.Held, func(h apply.HeldThing) bool {
+func (c *Console) printHeld(e *report.HeldError) {
+	var rivals []report.HeldThing
+	e = &report.HeldError{Lease: e.Lease, Held: slices.Clone(e.Held)}
+	e.Held = slices.DeleteFunc(e.Held, func(h report.HeldThing) bool {
 		if h.By.Input != "" {
 			rivals = append(rivals, h)
 		}
@@ -235,7 +237,7 @@ func (c *Console) printHeld(e *apply.HeldError) {
 }
 
 // printRivals names the two owners that want a thing in one input.
-func (c *Console) printRivals(id lease.ID, rivals []apply.HeldThing) {
+func (c *Console) printRivals(id lease.ID, rivals []report.HeldThing) {
 	for _, h := range rivals {
 		mine := ""
 		if h.At.Line > 0 {
@@ -249,7 +251,7 @@ func (c *Console) printRivals(id lease.ID, rivals []apply.HeldThing) {
 	}
 }
 
-func writeHeld(w io.Writer, h apply.HeldThing) {
+func writeHeld(w io.Writer, h report.HeldThing) {
 	by, since, routed := h.By.Object, "-", "-"
 	switch {
 	case h.By.Lease != (lease.ID{}):
@@ -272,7 +274,7 @@ func writeHeld(w io.Writer, h apply.HeldThing) {
 	fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", terminal.OneLine(h.Thing, terminal.MaxCell), terminal.OneLine(by, terminal.MaxCell), terminal.OneLine(terminal.Dash(h.By.Namespace), terminal.MaxCell), since, terminal.OneLine(routed, terminal.MaxCell))
 }
 
-func holderArgument(h apply.HeldThing) string {
+func holderArgument(h report.HeldThing) string {
 	if h.By.Lease != (lease.ID{}) {
 		return h.By.Lease.Group().String()
 	}

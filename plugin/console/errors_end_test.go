@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -23,8 +23,8 @@ func TestInterruptCountsLeases(t *testing.T) {
 		err  error
 		want string
 	}{
-		{apply.Failures{fmt.Errorf("lease 1: %w", ctx.Err()), fmt.Errorf("lease 2: %w", ctx.Err()), errors.New("lease 3")}, "It ended the work on 2 of 12 leases; 9 were done.\n"},
-		{apply.Failures{fmt.Errorf("lease 1: %w", ctx.Err())}, "It ended the work on 1 of 12 leases; 11 were done.\n"},
+		{report.Failures{fmt.Errorf("lease 1: %w", ctx.Err()), fmt.Errorf("lease 2: %w", ctx.Err()), errors.New("lease 3")}, "It ended the work on 2 of 12 leases; 9 were done.\n"},
+		{report.Failures{fmt.Errorf("lease 1: %w", ctx.Err())}, "It ended the work on 1 of 12 leases; 11 were done.\n"},
 		{fmt.Errorf("the claims: %w", ctx.Err()), ""},
 	} {
 		var out bytes.Buffer
@@ -52,7 +52,7 @@ func TestInterruptIsNoError(t *testing.T) {
 		{ctx.Err(), true, "Interrupted. The same command, run again, finishes the work.\n"},
 		{errors.Join(ctx.Err(), errors.New("the hold stays")), true, "Error: context canceled\nthe hold stays\nInterrupted. The same command, run again, finishes the work.\n"},
 		{errors.New("forbidden"), false, "Error: forbidden\nInterrupted.\n"},
-		{apply.Failures{ofLease(1, ctx.Err())}, false, "Interrupted.\nIt ended the work on 1 of 2 leases; 1 were done.\n"},
+		{report.Failures{ofLease(1, ctx.Err())}, false, "Interrupted.\nIt ended the work on 1 of 2 leases; 1 were done.\n"},
 	} {
 		var out bytes.Buffer
 		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 2, keepsNothing: !tt.writes}
@@ -68,7 +68,7 @@ func TestInterruptIsOneError(t *testing.T) {
 	cancel()
 	var out bytes.Buffer
 	c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true}
-	failures := apply.Failures{errors.New("another error")}
+	failures := report.Failures{errors.New("another error")}
 	for i := range 9 {
 		failures = append(failures, fmt.Errorf("lease %d: %w", i, context.Canceled))
 	}
@@ -80,7 +80,7 @@ func TestInterruptIsOneError(t *testing.T) {
 
 // ofLease is an error of one of many leases.
 func ofLease(dseq uint64, err error, done ...string) error {
-	return &apply.LeaseError{Lease: lease.Group{Owner: "akash1owner", DSeq: dseq, GSeq: 1}, Err: err, Done: done}
+	return &report.LeaseError{Lease: lease.Group{Owner: "akash1owner", DSeq: dseq, GSeq: 1}, Err: err, Done: done}
 }
 
 // A server that went away is one error, of however many leases and steps, with all that had been done.
@@ -88,7 +88,7 @@ func TestServerAwayIsOneError(t *testing.T) {
 	away := func(unchanged bool) error {
 		return &cluster.AwayError{Host: "https://cluster", After: 30e9, Err: errors.New("connection refused"), Unchanged: unchanged}
 	}
-	failures := apply.Failures{ofLease(1, away(true)), ofLease(2, away(false), "host/a.example.com claimed"), ofLease(3, away(false), "host/b.example.com claimed")}
+	failures := report.Failures{ofLease(1, away(true)), ofLease(2, away(false), "host/a.example.com claimed"), ofLease(3, away(false), "host/b.example.com claimed")}
 	failures = append(failures, ofLease(2, away(false), "host/a.example.com claimed")) // the next step of that lease
 	for dseq := range uint64(197) {
 		failures = append(failures, ofLease(dseq+4, away(false)))
@@ -117,9 +117,9 @@ It ended the work on 200 of 210 leases; 10 were done.
 // whatever ended the work.
 func TestFailuresNameTheirLeases(t *testing.T) {
 	half := func(dseq uint64) error {
-		return &apply.HalfError{Lease: lease.ID{Owner: "akash1owner", DSeq: dseq, GSeq: 1}, Why: context.Canceled, Left: fmt.Errorf("host %d.example.com could not be given back", dseq)}
+		return &report.HalfError{Lease: lease.ID{Owner: "akash1owner", DSeq: dseq, GSeq: 1}, Why: context.Canceled, Left: fmt.Errorf("host %d.example.com could not be given back", dseq)}
 	}
-	failures := apply.Failures{ofLease(1, errors.New("forbidden")), ofLease(2, half(2)), ofLease(3, half(3))}
+	failures := report.Failures{ofLease(1, errors.New("forbidden")), ofLease(2, half(2)), ofLease(3, half(3))}
 	for leases, want := range map[int][]string{
 		1: {"Error: forbidden\n"},
 		3: {"Error: lease akash1owner/1/1: forbidden\n", "host 2.example.com could not be", "release akash1owner/2/1", "host 3.example.com could not be"},

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
@@ -23,11 +23,11 @@ type ending struct {
 }
 
 // endingOf finds the ending among the errors of leases, and leaves the others.
-func endingOf(failures apply.Failures) (rest []error, end ending) {
+func endingOf(failures report.Failures) (rest []error, end ending) {
 	end.unchanged = true
 	ended, failed := map[any]bool{}, map[any]bool{}
 	for i, err := range failures {
-		var of *apply.LeaseError
+		var of *report.LeaseError
 		key := any(i)
 		if errors.As(err, &of) {
 			key = of.Lease
@@ -47,7 +47,7 @@ func endingOf(failures apply.Failures) (rest []error, end ending) {
 
 // isEnding is true for an error that says nothing of its lease. What could not be taken back is said of each.
 func isEnding(err error) bool {
-	_, ok := errors.AsType[*apply.HalfError](err)
+	_, ok := errors.AsType[*report.HalfError](err)
 	return (errors.Is(err, context.Canceled) || cluster.IsAway(err)) && !ok
 }
 
@@ -60,7 +60,7 @@ func isInterrupt(err error) bool {
 	return errors.Is(err, context.Canceled) && (!ok || len(several.Unwrap()) == 1)
 }
 
-func (e *ending) add(err error, of *apply.LeaseError) {
+func (e *ending) add(err error, of *report.LeaseError) {
 	if of != nil {
 		e.done, err = append(e.done, of.Done...), of.Err
 	}

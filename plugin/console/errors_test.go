@@ -8,14 +8,14 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 )
 
 // A run that could not finish, or not take back, what it had begun ends with exit code 1, whatever the
 // reason, and says what there is and how to go on.
 func TestUnfinishedRuns(t *testing.T) {
-	held := &apply.HeldError{Held: []apply.HeldThing{{Kind: "host", Thing: "b.example.com"}}}
+	held := &report.HeldError{Held: []report.HeldThing{{Kind: "host", Thing: "b.example.com"}}}
 	var done []string
 	for range 12 {
 		done = append(done, "host/a.example.com claimed")
@@ -26,9 +26,9 @@ func TestUnfinishedRuns(t *testing.T) {
 		want []string
 	}{
 		"held": {held, exitHeld, []string{"Nothing was changed"}},
-		"held, and not all given back": {&apply.HalfError{Why: held, Left: errors.New("host a.example.com could not be given back: forbidden")}, exitFailed,
+		"held, and not all given back": {&report.HalfError{Why: held, Left: errors.New("host a.example.com could not be given back: forbidden")}, exitFailed,
 			[]string{"b.example.com is held by", "could not be given back: forbidden", "The same command, run again", "release"}},
-		"the server is away": {&apply.LeaseError{Err: &cluster.AwayError{Host: "https://cluster", After: 30e9, Err: errors.New("connection refused")}, Done: done}, exitFailed,
+		"the server is away": {&report.LeaseError{Err: &cluster.AwayError{Host: "https://cluster", After: 30e9, Err: errors.New("connection refused")}, Done: done}, exitFailed,
 			[]string{"https://cluster has stopped answering, for 30s now: connection refused", "kept: host/a.example.com claimed, ", " and 2 more.", "The same command, run again, finishes the work"}},
 	}
 	for name, tt := range tests {

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
@@ -36,9 +37,9 @@ const (
 func NewEvents(c *Console, output, dryRun string) *Events {
 	e := &Events{c: c, output: output}
 	switch dryRun {
-	case apply.DryRunClient:
+	case command.DryRunClient:
 		e.suffix = dryRunSuffix
-	case apply.DryRunServer:
+	case command.DryRunServer:
 		e.suffix = " (server dry run)"
 	}
 	if c.Terminal && output == "" {
@@ -76,15 +77,15 @@ type line struct {
 const eventSchema = "net.akash.network/events/v1"
 
 // Report prints an event.
-func (e *Events) Report(event apply.Event) {
+func (e *Events) Report(event report.Event) {
 	switch e.output {
 	case OutputEvents:
 		e.json(event)
 	case OutputName:
 		switch event.Action {
-		case apply.Waiting:
+		case report.Waiting:
 			e.text(event)
-		case apply.Failed, apply.Done, apply.Lacks, apply.Proved, apply.Unproved, apply.Rolling, apply.Ready: // what becomes of a host is said by another event
+		case report.Failed, report.Done, report.Lacks, report.Proved, report.Unproved, report.Rolling, report.Ready: // what becomes of a host is said by another event
 		default:
 			e.line(e.c.People, "%s", eventName(event))
 		}
@@ -100,17 +101,17 @@ func (e *Events) Progress(what string, done, all int) {
 	}
 }
 
-func (e *Events) text(event apply.Event) {
+func (e *Events) text(event report.Event) {
 	thing := eventThing(event)
 	switch {
-	case e.Check && event.Action == apply.Withheld:
+	case e.Check && event.Action == report.Withheld:
 		e.line(e.c.ErrOut, "%s %s", thing, said(event))
-	case event.Action == apply.Waiting: // now, not when the lease is done
+	case event.Action == report.Waiting: // now, not when the lease is done
 		e.line(e.c.ErrOut, "%s %s", thing, said(event))
 	case e.view != nil && !e.Check && event.Lease != (lease.ID{}):
 		e.view.add(event)
-	case event.Action == apply.Failed: // printed once, at the end
-	case event.Action == apply.Done:
+	case event.Action == report.Failed: // printed once, at the end
+	case event.Action == report.Done:
 		e.line(e.c.People, "%s%s", summary(event), e.suffix)
 	default:
 		s := fmt.Sprintf("%s %s%s", thing, said(event), e.suffix)
@@ -122,11 +123,11 @@ func (e *Events) text(event apply.Event) {
 }
 
 // said is what an event says of its object.
-func said(event apply.Event) string {
+func said(event report.Event) string {
 	switch s := string(event.Action); {
-	case event.Message == "" || event.Action == apply.Unproved: // why is said at the end
+	case event.Message == "" || event.Action == report.Unproved: // why is said at the end
 		return s
-	case event.Action == apply.Lacks || event.Action == apply.Granted:
+	case event.Action == report.Lacks || event.Action == report.Granted:
 		return s + " " + event.Message
 	default:
 		return s + " (" + event.Message + ")"
@@ -134,10 +135,10 @@ func said(event apply.Event) string {
 }
 
 // eventThing is how an event's object, or the thing claimed, is called.
-func eventThing(event apply.Event) string { return thing.Print(event.Kind, event.Name) }
+func eventThing(event report.Event) string { return thing.Print(event.Kind, event.Name) }
 
 // eventName is eventThing for -o name: a problem has the word before it that state prints too.
-func eventName(event apply.Event) string {
+func eventName(event report.Event) string {
 	if slices.Contains(state.ProblemKinds, event.Kind) {
 		return ProblemPrefix + event.Kind + "/" + event.Name
 	}
@@ -149,7 +150,7 @@ func (e *Events) line(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, terminal.OneLine(fmt.Sprintf(format, args...), terminal.MaxCell))
 }
 
-func (e *Events) json(event apply.Event) {
+func (e *Events) json(event report.Event) {
 	l := line{
 		Schema: eventSchema, Time: event.Time.UTC().Format(time.RFC3339Nano), Action: string(event.Action),
 		Kind: event.Kind, Namespace: event.Namespace, Name: event.Name, Message: event.Message, Next: event.Next, DryRun: e.suffix != "",
@@ -167,7 +168,7 @@ func (e *Events) json(event apply.Event) {
 }
 
 // summary is the last line of a lease.
-func summary(event apply.Event) string {
+func summary(event report.Event) string {
 	s := event.Summary
 	parts := []string{terminal.Count(len(s.Hosts)-s.Unrouted, "host")}
 	if s.Unrouted > 0 {
@@ -187,8 +188,8 @@ func summary(event apply.Event) string {
 }
 
 // EventLine is what kubectl prints of an object in a dry run.
-func EventLine(e apply.Event) string {
-	if e.Action == apply.Done {
+func EventLine(e report.Event) string {
+	if e.Action == report.Done {
 		return summary(e) + dryRunSuffix
 	}
 	s := eventThing(e) + " " + said(e) + dryRunSuffix

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
@@ -49,7 +49,7 @@ func TestFault(t *testing.T) {
 			t.Errorf("exit code %d with %s=%q\n%s", code, debugVariable, debug, text)
 		}
 		out.Reset()
-		if code := c.End(context.Background(), apply.Failures{errors.New("other"), &parallel.FaultError{Value: "x"}}); code != exitFailed || !strings.Contains(out.String(), "Error: other") {
+		if code := c.End(context.Background(), report.Failures{errors.New("other"), &parallel.FaultError{Value: "x"}}); code != exitFailed || !strings.Contains(out.String(), "Error: other") {
 			t.Errorf("exit code %d\n%s", code, out.String())
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
@@ -32,15 +32,15 @@ type leaseBlock struct {
 	group   lease.Group
 	objects []*objectLine
 	// counts are the numbers of events by their action, actions their order.
-	counts  map[apply.Action]int
-	actions []apply.Action
+	counts  map[report.Action]int
+	actions []report.Action
 	// end is the event that ended the work; its action is empty where none has.
-	end apply.Event
+	end report.Event
 }
 
 // objectLine is all that is said of one object.
 type objectLine struct {
-	object apply.Event
+	object report.Event
 	said   []string
 	next   string
 }
@@ -51,20 +51,20 @@ func newLeaseView(e *Events) *leaseView {
 
 func (v *leaseView) isMany() bool { return v.c.Leases >= manyLeases }
 
-func (v *leaseView) add(event apply.Event) {
+func (v *leaseView) add(event report.Event) {
 	g := event.Lease.Group()
 	b := v.blocks[g]
 	if b == nil {
-		b = &leaseBlock{group: g, counts: map[apply.Action]int{}}
+		b = &leaseBlock{group: g, counts: map[report.Action]int{}}
 		v.blocks[g] = b
 	}
 	switch event.Action {
-	case apply.Unchanged:
-	case apply.Rolling: // it counts only until it changes
+	case report.Unchanged:
+	case report.Rolling: // it counts only until it changes
 		if !v.counting {
 			v.c.status.Show(eventThing(event) + " " + said(event))
 		}
-	case apply.Done, apply.Failed:
+	case report.Done, report.Failed:
 		b.end = event
 		v.print(b)
 	default:
@@ -93,7 +93,7 @@ func (v *leaseView) flush() {
 	v.c.status.Clear()
 }
 
-func (b *leaseBlock) add(event apply.Event) *objectLine {
+func (b *leaseBlock) add(event report.Event) *objectLine {
 	if b.counts[event.Action]++; b.counts[event.Action] == 1 {
 		b.actions = append(b.actions, event.Action)
 	}
@@ -123,12 +123,12 @@ func (o *objectLine) text(suffix string) string {
 func (v *leaseView) print(b *leaseBlock) {
 	delete(v.blocks, b.group)
 	told := len(b.objects) > 0 || v.isToldAlone(b)
-	v.failed[b.group] = v.failed[b.group] || b.end.Action == apply.Failed
+	v.failed[b.group] = v.failed[b.group] || b.end.Action == report.Failed
 	if !told {
 		return
 	}
 	head, indent := v.heading(b), "  "
-	summaryLast := v.c.Leases == 1 && b.end.Action == apply.Done
+	summaryLast := v.c.Leases == 1 && b.end.Action == report.Done
 	if summaryLast {
 		indent = ""
 	} else {
@@ -147,34 +147,34 @@ func (v *leaseView) print(b *leaseBlock) {
 // isToldAlone is true for a lease that gets its line although nothing is said of an object. One error at the end
 // tells of all that an interrupt has ended, or of the one lease that there is.
 func (v *leaseView) isToldAlone(b *leaseBlock) bool {
-	return b.end.Action == apply.Done || b.end.Action == apply.Failed && v.c.Leases > 1 && !v.failed[b.group] && !isEnding(b.end.Err)
+	return b.end.Action == report.Done || b.end.Action == report.Failed && v.c.Leases > 1 && !v.failed[b.group] && !isEnding(b.end.Err)
 }
 
 // heading names the lease and says what has become of it.
 func (v *leaseView) heading(b *leaseBlock) string {
 	s, counted := "lease "+b.group.String(), b.actions
 	switch {
-	case b.end.Action == apply.Done:
+	case b.end.Action == report.Done:
 		s = summary(b.end)
-		counted = slices.DeleteFunc(slices.Clone(counted), func(a apply.Action) bool { return a != apply.Left && a != apply.Lacks })
-	case b.end.Action == apply.Failed && isEnding(b.end.Err):
+		counted = slices.DeleteFunc(slices.Clone(counted), func(a report.Action) bool { return a != report.Left && a != report.Lacks })
+	case b.end.Action == report.Failed && isEnding(b.end.Err):
 		s += " is not finished"
-	case b.end.Action == apply.Failed:
+	case b.end.Action == report.Failed:
 		s += " failed"
 	}
 	if !v.isMany() {
-		if b.end.Action == apply.Done {
+		if b.end.Action == report.Done {
 			s += v.suffix
 		}
 		return s
 	}
 	separator := ": "
-	if b.end.Action == apply.Done {
+	if b.end.Action == report.Done {
 		separator = ", "
 	}
 	for _, action := range counted {
 		word := string(action)
-		if action == apply.Lacks {
+		if action == report.Lacks {
 			word = "lacking"
 		}
 		s += fmt.Sprintf("%s%d %s", separator, b.counts[action], word)

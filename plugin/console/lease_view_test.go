@@ -13,8 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
@@ -55,79 +56,79 @@ func numbered(n int) lease.ID {
 }
 
 // happened is an event of a numbered lease, with what it is about as KIND/NAME.
-func happened(n int, action apply.Action, what, message string) apply.Event {
+func happened(n int, action report.Action, what, message string) report.Event {
 	kind, name, _ := strings.Cut(what, "/")
-	return apply.Event{Action: action, Lease: numbered(n), Kind: kind, Name: name, Message: message}
+	return report.Event{Action: action, Lease: numbered(n), Kind: kind, Name: name, Message: message}
 }
 
-func finished(n int) apply.Event {
-	e := happened(n, apply.Done, "lease/"+numbered(n).String(), "live")
-	e.Summary = &apply.Summary{Hosts: []string{fmt.Sprintf("%d.example.com", n)}, Changed: true, Took: time.Second}
+func finished(n int) report.Event {
+	e := happened(n, report.Done, "lease/"+numbered(n).String(), "live")
+	e.Summary = &report.Summary{Hosts: []string{fmt.Sprintf("%d.example.com", n)}, Changed: true, Took: time.Second}
 	return e
 }
 
-func failedWith(n int, err error) apply.Event {
-	e := happened(n, apply.Failed, "lease/"+numbered(n).String(), "")
+func failedWith(n int, err error) report.Event {
+	e := happened(n, report.Failed, "lease/"+numbered(n).String(), "")
 	e.Err = err
 	return e
 }
 
 // On a terminal there is at most one line for an object, and leases stand one after the other, each with its name.
 func TestOnATerminal(t *testing.T) {
-	next := happened(1, apply.Left, "namespace/n1", "to delete it")
+	next := happened(1, report.Left, "namespace/n1", "to delete it")
 	next.Next = "kubectl delete"
-	problem := func(n int) apply.Event {
-		return happened(n, apply.Repaired, fmt.Sprintf("StaleHold/%d.example.com", n), "given up")
+	problem := func(n int) report.Event {
+		return happened(n, report.Repaired, fmt.Sprintf("StaleHold/%d.example.com", n), "given up")
 	}
 	nobodys := problem(9)
 	nobodys.Lease = lease.ID{}
-	apart := happened(1, apply.Created, "ingress/1.example.com", "")
+	apart := happened(1, report.Created, "ingress/1.example.com", "")
 	apart.Namespace = "elsewhere"
 	away := &cluster.AwayError{Host: "https://cluster", Err: errors.New("refused")}
 	for name, tt := range map[string]struct {
 		leases int
-		events []apply.Event
+		events []report.Event
 		want   string
 	}{
-		"one lease": {1, []apply.Event{
-			happened(1, apply.Proved, "host/1.example.com", "by TXT"), happened(1, apply.Claimed, "host/1.example.com", ""),
-			happened(1, apply.Unchanged, "namespace/n1", ""),
-			happened(1, apply.Created, "service/web", ""), happened(1, apply.Granted, "service/web", "203.0.113.0"),
-			happened(1, apply.Created, "ingress/1.example.com", ""), apart, finished(1),
+		"one lease": {1, []report.Event{
+			happened(1, report.Proved, "host/1.example.com", "by TXT"), happened(1, report.Claimed, "host/1.example.com", ""),
+			happened(1, report.Unchanged, "namespace/n1", ""),
+			happened(1, report.Created, "service/web", ""), happened(1, report.Granted, "service/web", "203.0.113.0"),
+			happened(1, report.Created, "ingress/1.example.com", ""), apart, finished(1),
 		}, `host/1.example.com proved (by TXT), claimed
 service/web created, granted 203.0.113.0
 ingress/1.example.com created
 ingress/1.example.com created
 lease akash1owner/1/1 is live: 1 host, 1s
 `},
-		"one lease, without an end": {1, []apply.Event{
-			happened(1, apply.Deleted, "ingress/1.example.com", ""), happened(1, apply.Released, "host/1.example.com", ""), next,
+		"one lease, without an end": {1, []report.Event{
+			happened(1, report.Deleted, "ingress/1.example.com", ""), happened(1, report.Released, "host/1.example.com", ""), next,
 		}, `lease akash1owner/1/1
   ingress/1.example.com deleted
   host/1.example.com released
   namespace/n1 left (to delete it): kubectl delete
 `},
-		"one lease that was refused": {1, []apply.Event{failedWith(1, errors.New("held"))}, ""},
-		"leases side by side": {3, []apply.Event{
-			happened(1, apply.Claimed, "host/1.example.com", ""), happened(2, apply.Claimed, "host/2.example.com", ""),
+		"one lease that was refused": {1, []report.Event{failedWith(1, errors.New("held"))}, ""},
+		"leases side by side": {3, []report.Event{
+			happened(1, report.Claimed, "host/1.example.com", ""), happened(2, report.Claimed, "host/2.example.com", ""),
 			finished(2), failedWith(3, errors.New("held")),
-			happened(1, apply.Released, "host/1.example.com", ""), failedWith(1, errors.New("forbidden")), failedWith(1, errors.New("forbidden")),
+			happened(1, report.Released, "host/1.example.com", ""), failedWith(1, errors.New("forbidden")), failedWith(1, errors.New("forbidden")),
 		}, `lease akash1owner/2/1 is live: 1 host, 1s
   host/2.example.com claimed
 lease akash1owner/3/1 failed
 lease akash1owner/1/1 failed
   host/1.example.com claimed, released
 `},
-		"a server that went away": {2, []apply.Event{
-			happened(1, apply.Claimed, "host/1.example.com", ""), failedWith(1, away), failedWith(2, away),
+		"a server that went away": {2, []report.Event{
+			happened(1, report.Claimed, "host/1.example.com", ""), failedWith(1, away), failedWith(2, away),
 		}, `lease akash1owner/1/1 is not finished
   host/1.example.com claimed
 `},
-		"many leases": {6, []apply.Event{
-			happened(1, apply.Claimed, "host/1.example.com", ""), happened(2, apply.Claimed, "host/2.example.com", ""),
-			happened(2, apply.Left, "dns/2.example.com", "why"), happened(2, apply.Lacks, "httproute/2.example.com", "a limit"), finished(2), happened(7, apply.Released, "host/7.example.com", ""), happened(3, apply.Deleted, "ingress/3.example.com", ""),
-			happened(4, apply.Claimed, "host/4.example.com", ""), failedWith(4, errors.New("held")), failedWith(5, errors.New("held")), failedWith(6, context.Canceled),
-			happened(3, apply.Deleted, "service/3", ""), happened(3, apply.Released, "host/3.example.com", ""),
+		"many leases": {6, []report.Event{
+			happened(1, report.Claimed, "host/1.example.com", ""), happened(2, report.Claimed, "host/2.example.com", ""),
+			happened(2, report.Left, "dns/2.example.com", "why"), happened(2, report.Lacks, "httproute/2.example.com", "a limit"), finished(2), happened(7, report.Released, "host/7.example.com", ""), happened(3, report.Deleted, "ingress/3.example.com", ""),
+			happened(4, report.Claimed, "host/4.example.com", ""), failedWith(4, errors.New("held")), failedWith(5, errors.New("held")), failedWith(6, context.Canceled),
+			happened(3, report.Deleted, "service/3", ""), happened(3, report.Released, "host/3.example.com", ""),
 		}, `lease akash1owner/2/1 is live: 1 host, 1s, 1 left, 1 lacking
 lease akash1owner/4/1 failed: 1 claimed
 lease akash1owner/5/1 failed
@@ -135,7 +136,7 @@ lease akash1owner/1/1: 1 claimed
 lease akash1owner/3/1: 2 deleted, 1 released
 lease akash1owner/7/1: 1 released
 `},
-		"problems": {0, []apply.Event{problem(1), problem(2), nobodys}, `StaleHold/9.example.com repaired (given up)
+		"problems": {0, []report.Event{problem(1), problem(2), nobodys}, `StaleHold/9.example.com repaired (given up)
 lease akash1owner/1/1
   StaleHold/1.example.com repaired (given up)
 lease akash1owner/2/1
@@ -166,8 +167,8 @@ func TestDryRunOnATerminal(t *testing.T) {
 		9: "lease akash1owner/1/1 is live: 1 host, 1s (dry run)\n",
 	} {
 		term := newOnTerminal(leases)
-		e := NewEvents(term.Console, "", apply.DryRunClient)
-		e.Report(happened(1, apply.Claimed, "host/1.example.com", ""))
+		e := NewEvents(term.Console, "", command.DryRunClient)
+		e.Report(happened(1, report.Claimed, "host/1.example.com", ""))
 		e.Report(finished(1))
 		if got := term.seen(); got != want {
 			t.Errorf("of %d leases:\n%swant\n%s", leases, got, want)
@@ -181,9 +182,9 @@ func TestALineForEachEvent(t *testing.T) {
 		term := newOnTerminal(9)
 		term.Terminal, term.status = onTerminal, &terminal.Status{}
 		e := NewEvents(term.Console, output, "")
-		e.Report(happened(1, apply.Created, "service/web", ""))
+		e.Report(happened(1, report.Created, "service/web", ""))
 		e.Progress("leases", 0, 9)
-		e.Report(happened(1, apply.Granted, "service/web", "203.0.113.0"))
+		e.Report(happened(1, report.Granted, "service/web", "203.0.113.0"))
 		if text := term.written.String(); strings.Count(text, "\n") != 2 || strings.Contains(text, "\r") {
 			t.Errorf("-o %q: %q", output, text)
 		}
@@ -198,12 +199,12 @@ func TestProgressOnATerminal(t *testing.T) {
 		e := NewEvents(term.Console, "", "")
 		e.Progress("leases", 0, 6)
 		time.Sleep(time.Second) // of the bubble's clock
-		e.Report(happened(1, apply.Claimed, "host/1.example.com", ""))
+		e.Report(happened(1, report.Claimed, "host/1.example.com", ""))
 		e.Report(finished(1))
 		e.Progress("leases (of a step with a long name)", 1, 6)
 		fmt.Fprintln(term.ErrOut, "Warning: of the server")
 		e.Progress("leases", 2, 6)
-		term.End(t.Context(), apply.Failures{&apply.LeaseError{Lease: numbered(2).Group(), Err: errors.New("forbidden")}})
+		term.End(t.Context(), report.Failures{&report.LeaseError{Lease: numbered(2).Group(), Err: errors.New("forbidden")}})
 		want := erase + "0 of 6 leases" +
 			erase + "lease akash1owner/1/1 is live: 1 host, 1s\n" +
 			erase + "1 of 6 leases (of a step with a long na" +
@@ -221,7 +222,7 @@ func TestLastOnATerminal(t *testing.T) {
 	term := newOnTerminal(1)
 	e := NewEvents(term.Console, "", "")
 	e.Progress("leases", 0, 1)
-	e.Report(happened(1, apply.Created, "service/web\x1b[2J", ""))
+	e.Report(happened(1, report.Created, "service/web\x1b[2J", ""))
 	if got, want := term.written.String(), erase+`service/web\x1b[2J created`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -129,7 +129,7 @@ func (f *functionCall) render(r *renderer, defs []*lease.Definition) ([]render.O
 	var objects []render.Object
 	for _, def := range defs {
 		rendered, err := r.lease(def)
-		if exhausted, ok := errors.AsType[*apply.ExhaustedError](err); ok {
+		if exhausted, ok := errors.AsType[*report.ExhaustedError](err); ok {
 			f.problems.Add(exhausted.At, "%v", err)
 		} else if err != nil {
 			return nil, err

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
@@ -16,12 +16,12 @@ import (
 
 // readLedger reads the claims, Services and pools in the files of a folder: a Git repository, or what kubectl
 // get -o yaml wrote, is a ledger too.
-func readLedger(ctx context.Context, folder string, limits config.Limits) (*apply.Known, error) {
+func readLedger(ctx context.Context, folder string, limits config.Limits) (*pools.Known, error) {
 	var found addressLedger
 	if err := files.OfFolder(ctx, folder, limits, false, found.add); err != nil {
 		return nil, err
 	}
-	return &apply.Known{Addresses: state.NewAddresses(found.claims, found.uses), Pools: found.pools}, nil
+	return &pools.Known{Addresses: state.NewAddresses(found.claims, found.uses), Pools: found.pools}, nil
 }
 
 // addressLedger collects what addresses are decided by: claims, Services that use addresses, and pools.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/objects"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -139,7 +139,7 @@ func (f *renderFlags) run(ctx context.Context, c *session.Session) error {
 // renderLeases hands over the objects of each lease, or the pools that all of them need.
 func (f *renderFlags) renderLeases(ctx context.Context, c *session.Session, r *renderer, emit func([]render.Object) error) error {
 	err := f.each(ctx, c, r, func(def *lease.Definition) error {
-		objects, err := r.lease(def)
+		rendered, err := r.lease(def)
 		if err != nil || len(r.problems) > 0 {
 			return err
 		}
@@ -147,10 +147,10 @@ func (f *renderFlags) renderLeases(ctx context.Context, c *session.Session, r *r
 			return nil
 		}
 		c.Warn(r.warnings(def))
-		if f.withNamespace && len(objects) > 0 && r.workloads == nil {
-			objects = slices.Insert(objects, 0, apply.NamespaceOf(def.Lease))
+		if f.withNamespace && len(rendered) > 0 && r.workloads == nil {
+			rendered = slices.Insert(rendered, 0, objects.NamespaceOf(def.Lease))
 		}
-		return emit(objects)
+		return emit(rendered)
 	})
 	if err := joinProblems(err, r.problems); err != nil || !f.pools {
 		return err

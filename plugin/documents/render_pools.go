@@ -3,8 +3,8 @@ package documents
 import (
 	"context"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
@@ -43,24 +43,24 @@ func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) e
 		return err
 	}
 	return f.emitAll(&c.Console, func(emit func([]render.Object) error) error {
-		pools, err := render.RangePools(cfg)
+		wanted, err := render.RangePools(cfg)
 		if known != nil {
-			pools, err = apply.RangePoolsBeside(cfg, known)
+			wanted, err = pools.RangesBeside(cfg, known)
 		}
 		if err != nil {
 			return err
 		}
-		return emit(pools)
+		return emit(wanted)
 	})
 }
 
 // known is what the ledger that is named says of addresses and of pools; nil where none is.
-func (f *renderFlags) known(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig) (*apply.Known, error) {
+func (f *renderFlags) known(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig) (*pools.Known, error) {
 	switch f.ledger {
 	case "":
 		return nil, nil
 	case flags.LedgerCluster:
-		return apply.KnownOf(ctx, from, cfg.LedgerNamespace, f.pools)
+		return pools.KnownOf(ctx, from, cfg.LedgerNamespace, f.pools)
 	}
 	return readLedger(ctx, f.ledger, cfg.Limits)
 }

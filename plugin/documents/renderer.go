@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
@@ -24,7 +25,7 @@ type renderer struct {
 	cluster *cluster.Cluster
 	picker  *state.Picker
 	// known is what the ledger says, nil where there is none.
-	known    *apply.Known
+	known    *pools.Known
 	problems lease.Problems
 	// workloads say how what the leases run is rendered; nil where it is not. ran counts the leases of which
 	// it was, left are the Secrets that were left out of the last.
@@ -117,7 +118,7 @@ func (r *renderer) addresses(owner string, e state.EndpointWant) ([]netip.Addr, 
 	for _, family := range e.Families {
 		a, ok := r.picker.Next(owner, e.SharingKey, family, r.cfg.IP.Ranges, nil)
 		if !ok {
-			return nil, &apply.ExhaustedError{Endpoint: e.Name, Ranges: r.cfg.IP.Ranges.Texts(family), At: e.At}
+			return nil, &report.ExhaustedError{Endpoint: e.Name, Ranges: r.cfg.IP.Ranges.Texts(family), At: e.At}
 		}
 		out = append(out, a)
 	}
@@ -242,7 +243,7 @@ func (r *renderer) pools() ([]render.Object, error) {
 	}
 	slices.SortFunc(addresses, netip.Addr.Compare)
 	if r.known != nil {
-		return apply.PoolsBeside(r.cfg, addresses, r.known)
+		return pools.Beside(r.cfg, addresses, r.known)
 	}
 	return render.Pools(r.cfg, addresses)
 }

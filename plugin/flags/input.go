@@ -10,9 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
+	"github.com/akash-net/kubectl-akash-net/apply/objects"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -77,7 +78,7 @@ func NamedLease(ctx context.Context, c *session.Session, from *cluster.Cluster, 
 	if _, notFull := lease.ParseID(typed); err != nil || notFull == nil {
 		return parseLease(&c.Console, flag, typed)
 	}
-	defs, err := apply.KeptDefinitions(ctx, from, cfg.LedgerNamespace, []lease.Group{group})
+	defs, err := observed.KeptDefinitions(ctx, from, cfg.LedgerNamespace, []lease.Group{group})
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (f *Input) Read(ctx context.Context, c *console.Console, cluster *cluster.C
 
 func (f *Input) readCluster(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, note func(lease.Problems), yield func(*lease.Definition) error) error {
 	found := false
-	err := apply.Manifests(ctx, cluster, cfg.ManifestNamespace, func(name string, data []byte) error {
+	err := objects.Manifests(ctx, cluster, cfg.ManifestNamespace, func(name string, data []byte) error {
 		if f.id != nil && name != f.id.Namespace() {
 			return nil
 		}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
@@ -77,7 +77,7 @@ func MissingThings(things []thing.Thing, isMissing func(thing.Thing) bool, forma
 // CompleteThings offers what is held: leases, and with them the hosts and addresses.
 func CompleteThings(c *session.Session, kinds ...thing.Kind) cobra.CompletionFunc {
 	return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
-		things, err := apply.HeldThings(ctx, cluster, cfg.LedgerNamespace)
+		things, err := observed.HeldThings(ctx, cluster, cfg.LedgerNamespace)
 		for _, t := range things {
 			name := t.Name()
 			if strings.HasPrefix(toComplete, string(t.Kind)+"/") {

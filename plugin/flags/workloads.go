@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -81,14 +81,14 @@ func ReadParams(text []byte, name string) (map[uint32]*lease.SchedulerParams, er
 }
 
 // Applied says how what the leases run is applied; nil where it is not. The text is that of the scheduler params.
-func (f *Workloads) Applied(ctx context.Context, cfg *config.ProviderConfig) (w *apply.Workloads, text []byte, err error) {
+func (f *Workloads) Applied(ctx context.Context, cfg *config.ProviderConfig) (w *command.Workloads, text []byte, err error) {
 	if !f.enabled(cfg) {
 		if f.scheduler != "" {
 			return nil, nil, usage.Errorf("--scheduler-params goes with --workloads")
 		}
 		return nil, nil, nil
 	}
-	w = &apply.Workloads{}
+	w = &command.Workloads{}
 	w.Scheduler, text, err = f.params(ctx)
 	return w, text, err
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -87,7 +87,7 @@ func explain(ctx context.Context, c *session.Session, things []thing.Thing, outp
 	if err != nil {
 		return err
 	}
-	explanations, err := apply.Explain(ctx, cluster, cfg, things)
+	explanations, err := diagnosis.Explain(ctx, cluster, cfg, things)
 	if err != nil {
 		return err
 	}

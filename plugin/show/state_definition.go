@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
@@ -30,7 +30,7 @@ func (f *stateFlags) showDefinitions(ctx context.Context, c *session.Session, fr
 	for _, t := range f.things {
 		groups = append(groups, t.Group)
 	}
-	defs, err := apply.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
+	defs, err := observed.KeptDefinitions(ctx, from, cfg.LedgerNamespace, groups)
 	if err != nil {
 		return err
 	}

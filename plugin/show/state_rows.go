@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -83,7 +83,7 @@ func (f *stateFlags) withWorkloads(c *session.Session, cfg *config.ProviderConfi
 
 // showProblems shows what is wrong, and ends with exit code 1 if anything is.
 func (f *stateFlags) showProblems(ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, show printing.Printer) error {
-	problems, err := apply.Problems(ctx, cluster, cfg, f.crashedAfter, f.namespace)
+	problems, err := diagnosis.Problems(ctx, cluster, cfg, f.crashedAfter, f.namespace)
 	if err != nil {
 		return err
 	}

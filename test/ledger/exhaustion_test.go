@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/anishathalye/porcupine"
-
-	"github.com/akash-net/kubectl-akash-net/apply"
 )
 
 // scarce is a range of few addresses; each holds the client that has it, and 1.
@@ -65,13 +64,13 @@ func TestExhaustionIsLinearizable(t *testing.T) {
 		var things []string
 		if o.release {
 			err = c.release(t.Context(), id)
-			things = c.named(apply.Released)
+			things = c.named(report.Released)
 		} else {
 			err = c.reserve(t.Context(), id, fmt.Sprint("endpoint", group), nil...)
 			things = c.addresses()
 		}
 		end := h.now()
-		exhausted, ok := errors.AsType[*apply.ExhaustedError](err)
+		exhausted, ok := errors.AsType[*report.ExhaustedError](err)
 		if err != nil && !ok {
 			t.Errorf("%+v: %v", o, err)
 			return

@@ -14,12 +14,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-
-	"github.com/akash-net/kubectl-akash-net/apply"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // fault is what goes wrong with one request.
@@ -206,7 +206,7 @@ func judge(t *testing.T, w work, s *strike, err error, where string, before, wan
 	if s.must() {
 		t.Errorf("%s: %v", where, err)
 	}
-	if _, ok := errors.AsType[*apply.HeldError](err); ok {
+	if _, ok := errors.AsType[*report.HeldError](err); ok {
 		t.Errorf("%s: nobody holds it, and yet: %v", where, err)
 	}
 	if slices.ContainsFunc(now, runMark.MatchString) {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
@@ -54,13 +54,13 @@ func atOnce(t *testing.T, n int, addresses string, do func(c *client, group int,
 
 // result reads a run's outcome for a thing.
 func (c *client) result(t *testing.T, v verb, err error) (out outcome, took bool) {
-	var refused *apply.HeldError
-	var overtaken *apply.OvertakenError
-	took = len(c.named(apply.Claimed)) > 0
+	var refused *report.HeldError
+	var overtaken *report.OvertakenError
+	took = len(c.named(report.Claimed)) > 0
 	switch {
 	case errors.As(err, &refused):
 		return held, took
-	case v == transfer && len(c.named(apply.Transferred)) > 0, v == release && len(c.named(apply.Released)) > 0:
+	case v == transfer && len(c.named(report.Transferred)) > 0, v == release && len(c.named(report.Released)) > 0:
 		return done, false
 	case errors.As(err, &overtaken) && took:
 		return done, false // it had it until another group of the owner took it over
@@ -69,7 +69,7 @@ func (c *client) result(t *testing.T, v verb, err error) (out outcome, took bool
 		return failed, took
 	case v != reserve:
 		return nothing, false
-	case len(c.named(apply.Withheld)) > 0:
+	case len(c.named(report.Withheld)) > 0:
 		return withheld, false
 	}
 	return done, took
@@ -140,7 +140,7 @@ func TestAddressesAreLinearizable(t *testing.T) {
 					h.add(a, call, op{verb: reserve, group: group, out: done})
 				}
 			}
-			if _, ok := errors.AsType[*apply.ExhaustedError](err); err != nil && !ok {
+			if _, ok := errors.AsType[*report.ExhaustedError](err); err != nil && !ok {
 				t.Errorf("reserve: %v", err)
 			}
 			return
@@ -148,7 +148,7 @@ func TestAddressesAreLinearizable(t *testing.T) {
 		if err := c.release(ctx, id); err != nil {
 			t.Errorf("release: %v", err)
 		}
-		left := c.named(apply.Released)
+		left := c.named(report.Released)
 		for n := range 8 {
 			a, o := first+strconv.Itoa(n), op{verb: release, group: group, out: nothing}
 			if slices.Contains(left, a) {
@@ -167,7 +167,7 @@ func (c *client) addresses() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.events {
-		if e.Action == apply.Done && e.Summary != nil {
+		if e.Action == report.Done && e.Summary != nil {
 			return e.Summary.Addresses
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/repair"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
@@ -39,7 +40,7 @@ func TestRepairBesideTwoOwners(t *testing.T) {
 				case <-ended:
 					return
 				default:
-					_ = c.applier().Repair(t.Context(), repairing) // may find a run under way
+					_ = repair.Repair(t.Context(), c.applier(), repairing) // may find a run under way
 				}
 			}
 		})
@@ -89,7 +90,7 @@ func TestReleaseAllBesideApply(t *testing.T) {
 		work.Go(func() { applied = w.client(t, w.cfg).applier().Apply(t.Context(), defs) })
 		released := errors.Join(all.releaseAll(t.Context()), all.releaseAll(t.Context()))
 		work.Wait()
-		if _, ok := errors.AsType[*apply.OvertakenError](applied); applied != nil && !ok {
+		if _, ok := errors.AsType[*report.OvertakenError](applied); applied != nil && !ok {
 			t.Errorf("round %d: apply: %v", i, applied)
 		}
 		if released != nil && !strings.Contains(released.Error(), "applied again and again") {

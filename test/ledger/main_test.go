@@ -11,15 +11,16 @@ import (
 	"sync"
 	"testing"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
+	"k8s.io/client-go/rest"
 )
 
 func TestMain(m *testing.M) {
@@ -48,9 +49,9 @@ func settings(t *testing.T, addresses string) *config.ProviderConfig {
 // client is a user of the library, with a connection of its own, and what the last run reported.
 type client struct {
 	cluster *cluster.Cluster
-	opts    apply.Options
+	opts    command.Options
 	mu      sync.Mutex
-	events  []apply.Event
+	events  []report.Event
 	// last is the thing that the client took last, cell what of it.
 	last string
 	cell int
@@ -67,7 +68,7 @@ func newClient(t *testing.T, cfg *config.ProviderConfig, through ...func(*rest.C
 		t.Fatal(err)
 	}
 	c := &client{cluster: cluster}
-	c.opts = apply.Options{Config: cfg, Prune: false, Concurrency: 4, Report: func(e apply.Event) {
+	c.opts = command.Options{Config: cfg, Prune: false, Concurrency: 4, Report: func(e report.Event) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.events = append(c.events, e)
@@ -98,7 +99,7 @@ func (c *client) applier() *apply.Applier {
 }
 
 // named are the things of which the last run reported an action.
-func (c *client) named(action apply.Action) (out []string) {
+func (c *client) named(action report.Action) (out []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.events {

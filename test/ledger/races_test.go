@@ -8,12 +8,12 @@ import (
 	"sync"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 )
 
 // Two runs of two owners, each with a host below the wildcard that the other wants: both have all but
@@ -47,7 +47,7 @@ func TestCrossingRunsDoNotBothLose(t *testing.T) {
 	won := 0
 	for i, name := range names {
 		claimed := len(written(t, name))
-		switch held := (*apply.HeldError)(nil); {
+		switch held := (*report.HeldError)(nil); {
 		case results[i] == nil && claimed == 2:
 			won++
 		case !errors.As(results[i], &held) || claimed != 0:
@@ -86,7 +86,7 @@ func TestTransferDecidesAnew(t *testing.T) {
 				}
 			}))
 			err := mover.applier().Transfer(t.Context(), to, []string{a, b}, nil)
-			if _, ok := errors.AsType[*apply.HeldError](err); ok != lost || err != nil && !lost {
+			if _, ok := errors.AsType[*report.HeldError](err); ok != lost || err != nil && !lost {
 				t.Errorf("error %v", err)
 			}
 			text := strings.Join(written(t, "anew"), "\n")
@@ -119,7 +119,7 @@ func TestTransferWithoutItsRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := c.applier().Transfer(t.Context(), to, []string{host}, definition(to, "", host, other))
-	if _, ok := errors.AsType[*apply.HeldError](err); !ok {
+	if _, ok := errors.AsType[*report.HeldError](err); !ok {
 		t.Errorf("want %s held, got %v", other, err)
 	}
 	left := written(t, "kept")

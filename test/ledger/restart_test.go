@@ -11,13 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/rest"
-
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
 )
 
 // killer ends the API server at one of a run's requests, before it arrives or before it is answered.
@@ -139,12 +138,12 @@ func TestAPIServerStaysAway(t *testing.T) {
 			if err := harness.Plane.StartAPIServer(); err != nil {
 				t.Fatal(err)
 			}
-			ended, ok := errors.AsType[*apply.LeaseError](err)
+			ended, ok := errors.AsType[*report.LeaseError](err)
 			if !ok || !cluster.IsAway(err) || len(ended.Done) == 0 {
 				t.Fatalf("at %s: want that the server is away and what was done, got %v", k.what, err)
 			}
 			for _, e := range c.events {
-				if change := fmt.Sprintf("%s/%s %s", e.Kind, e.Name, e.Action); e.Action == apply.Claimed && !slices.Contains(ended.Done, change) {
+				if change := fmt.Sprintf("%s/%s %s", e.Kind, e.Name, e.Action); e.Action == report.Claimed && !slices.Contains(ended.Done, change) {
 					t.Errorf("%q is not among what was done: %q", change, ended.Done)
 				}
 			}

@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
-
-	"github.com/akash-net/kubectl-akash-net/apply"
 )
 
 // Two runs of one lease that both fail leave nothing: the one that takes the other for crashed, and takes its
@@ -23,7 +22,7 @@ func TestTwoFailingRunsOfOneLease(t *testing.T) {
 	other := newClient(t, cfg)
 	refused := func(err error) {
 		t.Helper()
-		if _, ok := errors.AsType[*apply.HeldError](err); !ok {
+		if _, ok := errors.AsType[*report.HeldError](err); !ok {
 			t.Errorf("want the host held, got %v", err)
 		}
 	}
@@ -61,7 +60,7 @@ func TestEndedHoldIsNotRenewedBelowAWildcard(t *testing.T) {
 	}
 	tenant.opts.Expires = time.Hour
 	err := tenant.reserve(t.Context(), leaseOf("ended", 1), "", host)
-	if _, ok := errors.AsType[*apply.HeldError](err); !ok {
+	if _, ok := errors.AsType[*report.HeldError](err); !ok {
 		t.Errorf("a hold is renewed below the wildcard of another: %v", err)
 	}
 }
@@ -108,7 +107,7 @@ func TestTransferBelowAWildcard(t *testing.T) {
 		t.Fatalf("the host is %s", was)
 	}
 	err := newClient(t, cfg).hasty().applier().Transfer(t.Context(), leaseOf("below", 2), []string{host}, nil)
-	if _, ok := errors.AsType[*apply.HeldError](err); !ok {
+	if _, ok := errors.AsType[*report.HeldError](err); !ok {
 		t.Errorf("a host is transferred below the wildcard of another: %v", err)
 	}
 	if diff := cmp.Diff(was, written(t, "below")); diff != "" {
@@ -147,7 +146,7 @@ func TestReleaseOfWhatWasTransferredMeanwhile(t *testing.T) {
 	}
 	must(first.reserve(t.Context(), to, "", host))
 	must(first.reserve(t.Context(), id, "", host, host+"/a"))
-	if withheld := first.named(apply.Withheld); len(withheld) != 1 {
+	if withheld := first.named(report.Withheld); len(withheld) != 1 {
 		t.Fatalf("withheld: %q", withheld)
 	}
 	var once sync.Once
@@ -162,10 +161,10 @@ func TestReleaseOfWhatWasTransferredMeanwhile(t *testing.T) {
 		})
 	})
 	wantLost(t, late.release(t.Context(), id))
-	if transferred := first.named(apply.Transferred); len(transferred) != 1 {
+	if transferred := first.named(report.Transferred); len(transferred) != 1 {
 		t.Fatalf("transferred: %q", transferred)
 	}
-	if released := late.named(apply.Released); len(released) > 0 {
+	if released := late.named(report.Released); len(released) > 0 {
 		t.Errorf("it says that it has released %q, which another deployment holds", released)
 	}
 	must(first.release(t.Context(), to))

@@ -9,15 +9,18 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
+	"github.com/akash-net/kubectl-akash-net/apply/migrate"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/repair"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 )
 
 // tornCommand is a command whose reads are torn, or that runs meanwhile.
@@ -54,17 +57,17 @@ var tornCommands = []tornCommand{
 	}},
 	{name: "migrate", applied: true, migrates: true, run: func(ctx context.Context, w *world, c *client, tenant string, _ bool) error {
 		of := func(id lease.ID) bool { return id.Owner == owner(w.name+tenant) }
-		m, err := c.applier().PlanMigration(ctx, of, apply.MigrateOptions{})
+		m, err := migrate.Plan(ctx, c.applier().Command, of, migrate.Options{})
 		if err != nil {
 			return err
 		}
 		return m.Run(ctx)
 	}},
 	{name: "repair", everybody: true, run: func(ctx context.Context, w *world, c *client, _ string, _ bool) error {
-		return c.applier().Repair(ctx, apply.RepairOptions{CrashedAfter: time.Hour})
+		return repair.Repair(ctx, c.applier(), repair.Options{CrashedAfter: time.Hour})
 	}},
 	{name: "uninstall", everybody: true, run: func(ctx context.Context, w *world, c *client, _ string, _ bool) error {
-		i := install.Installer{Cluster: c.cluster, Config: c.opts.Config, Report: func(apply.Event) {}}
+		i := install.Installer{Cluster: c.cluster, Config: c.opts.Config, Report: func(report.Event) {}}
 		return i.Uninstall(ctx, false)
 	}},
 }
@@ -82,7 +85,7 @@ func (w *world) hosts(more bool) []string {
 
 // releaseAll is `release --all`.
 func (c *client) releaseAll(ctx context.Context) error {
-	held, err := apply.Releasable(ctx, c.cluster, c.opts.Config)
+	held, err := observed.Releasable(ctx, c.cluster, c.opts.Config)
 	if err != nil {
 		return err
 	}

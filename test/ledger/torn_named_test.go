@@ -9,22 +9,22 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
+	"github.com/akash-net/kubectl-akash-net/apply/repair"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 )
 
 // What was seen to go wrong, each by its name. Other interleavings of it are among all pairs of commands.
 
 // repairing is repair with a threshold that no run of these tests reaches.
-var repairing = apply.RepairOptions{CrashedAfter: time.Hour}
+var repairing = repair.Options{CrashedAfter: time.Hour}
 
 // The namespaces were listed before a lease was applied, the rest after: the lease stays as it is.
 func TestRepairOfALeaseThatIsNewerThanItsNamespaces(t *testing.T) {
@@ -32,7 +32,7 @@ func TestRepairOfALeaseThatIsNewerThanItsNamespaces(t *testing.T) {
 	defer w.reset(t)
 	w.reset(t)
 	solo := &tearer{}
-	_ = w.client(t, w.cfg, solo.through).applier().Repair(t.Context(), repairing)
+	_ = repair.Repair(t.Context(), w.client(t, w.cfg, solo.through).applier(), repairing)
 	i := slices.IndexFunc(solo.lists, func(list string) bool { return strings.HasPrefix(list, "/api/v1/namespaces?") })
 	if i < 0 {
 		t.Fatalf("repair does not list namespaces: %q", solo.lists)
@@ -43,7 +43,7 @@ func TestRepairOfALeaseThatIsNewerThanItsNamespaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := w.view(t).text(t)
-		err := w.client(t, w.cfg, (&tearer{answers: early}).through).applier().Repair(t.Context(), repairing)
+		err := repair.Repair(t.Context(), w.client(t, w.cfg, (&tearer{answers: early}).through).applier(), repairing)
 		if after := w.view(t).text(t); !slices.Equal(before, after) {
 			t.Errorf("repair of a fresh lease (%v) leaves %q of %q", err, after, before)
 		}
@@ -126,7 +126,7 @@ func TestNamespaceThatIsYetToCome(t *testing.T) {
 				t.Errorf("%s: %s", when, p)
 			}
 		}
-		err := w.client(t, w.cfg).applier().Repair(t.Context(), repairing)
+		err := repair.Repair(t.Context(), w.client(t, w.cfg).applier(), repairing)
 		if after := w.view(t).text(t); !slices.Equal(before, after) {
 			t.Errorf("%s repair (%v) leaves %q of %q", when, err, after, before)
 		}
@@ -148,7 +148,7 @@ func TestNamespaceThatIsYetToCome(t *testing.T) {
 	if err := harness.Objects.Resource(leases).Namespace(w.ledger).Delete(t.Context(), w.host(), metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.applier().Repair(t.Context(), repairing); err != nil {
+	if err := repair.Repair(t.Context(), c.applier(), repairing); err != nil {
 		t.Fatal(err)
 	}
 	check("when it is claimed because its ProviderHost is there")

@@ -10,19 +10,20 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
+	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/akash-net/kubectl-akash-net/hack/testbed/programs"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 )
 
 var (
@@ -243,7 +244,7 @@ func (v view) text(t *testing.T) (out []string) {
 // problems are what `state --problems` shows.
 func (w *world) problems(ctx context.Context, t *testing.T) (out []string) {
 	t.Helper()
-	found, err := apply.Problems(ctx, w.client(t, w.cfg).cluster, w.cfg, time.Hour, "")
+	found, err := diagnosis.Problems(ctx, w.client(t, w.cfg).cluster, w.cfg, time.Hour, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -22,6 +23,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // A lease that takes the last address after an order has looked, and before it looks again, has it: the order is refused and
@@ -66,7 +69,7 @@ func TestAnAddressGoesBeforeTheBind(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					taken <- apply.New(to, apply.Options{Config: cfg, Operators: apply.OperatorsOff, Concurrency: 1, Version: "v0.0.0"}).Reserve(t.Context(), []state.Request{request})
+					taken <- apply.New(to, command.Options{Config: cfg, Operators: observed.OperatorsOff, Concurrency: 1, Version: "v0.0.0"}).Reserve(t.Context(), []state.Request{request})
 				}()
 				select {
 				case <-done:
@@ -131,13 +134,13 @@ func TestOfTwoLeasesOneLeavesTheAddress(t *testing.T) {
 				return next.RoundTrip(r)
 			})
 			takes := func(requests ...state.Request) error {
-				opts := apply.Options{Config: cfg, Operators: apply.OperatorsOff, Concurrency: 2, Version: "v0.0.0"}
+				opts := command.Options{Config: cfg, Operators: observed.OperatorsOff, Concurrency: 2, Version: "v0.0.0"}
 				return apply.New(connect(t, looks), opts).Reserve(t.Context(), requests)
 			}
 			var errs []error
 			if together {
 				err := takes(requests...)
-				_ = errors.As(err, (*apply.Failures)(&errs))
+				_ = errors.As(err, (*report.Failures)(&errs))
 				errs = append(errs, nil)
 			} else {
 				errs = make([]error, 2)
@@ -190,7 +193,7 @@ func TestWhoTakesOverACrashedRunLooks(t *testing.T) {
 		}
 	})
 	takes := func(ctx context.Context, to *cluster.Cluster) error {
-		return apply.New(to, apply.Options{Config: cfg, Operators: apply.OperatorsOff, Concurrency: 1, Version: "v0.0.0", AssumeCrashed: true}).Reserve(ctx, []state.Request{request})
+		return apply.New(to, command.Options{Config: cfg, Operators: observed.OperatorsOff, Concurrency: 1, Version: "v0.0.0", AssumeCrashed: true}).Reserve(ctx, []state.Request{request})
 	}
 	crashing := connect(t, crashes)
 	go func() { _ = takes(t.Context(), crashing) }()

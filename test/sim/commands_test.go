@@ -9,13 +9,16 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/repair"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// command is one that a process runs.
-type command struct {
+// invocation is one that a process runs.
+type invocation struct {
 	verb  string
 	id    lease.ID
 	hosts []string
@@ -33,10 +36,10 @@ type command struct {
 	// defs are the definitions of a repair.
 	defs []*lease.Definition
 	// beside are those for other leases that the same call of the program does.
-	beside []*command
+	beside []*invocation
 }
 
-func (c *command) String() string {
+func (c *invocation) String() string {
 	text := fmt.Sprintf("%s %s %s", c.verb, c.id.Group(), strings.Join(c.hosts, " "))
 	if c.endpoint {
 		text += " and an address"
@@ -80,7 +83,7 @@ func allLeases() (ids []lease.ID) {
 }
 
 // draw draws a command; some are for several leases.
-func (w *world) draw(leases []lease.ID) *command {
+func (w *world) draw(leases []lease.ID) *invocation {
 	c := w.drawFor(leases[w.Intn(len(leases))])
 	if c.verb != "apply" && c.verb != "reserve" || w.Intn(4) > 0 {
 		return c
@@ -95,8 +98,8 @@ func (w *world) draw(leases []lease.ID) *command {
 }
 
 // drawFor draws a command for a lease.
-func (w *world) drawFor(id lease.ID) *command {
-	c := &command{id: id, withheld: map[string]bool{}}
+func (w *world) drawFor(id lease.ID) *invocation {
+	c := &invocation{id: id, withheld: map[string]bool{}}
 	for _, i := range w.Perm(len(allHosts))[:1+w.Intn(3)] {
 		c.hosts = append(c.hosts, allHosts[i])
 	}
@@ -125,7 +128,7 @@ func (w *world) drawFor(id lease.ID) *command {
 	return c
 }
 
-func (c *command) definition() *lease.Definition {
+func (c *invocation) definition() *lease.Definition {
 	web := lease.Expose{Port: 8080, As: 80, Protocol: lease.TCP, Global: true}
 	for _, h := range c.hosts {
 		web.Hosts = append(web.Hosts, lease.Host{Name: h})
@@ -140,10 +143,10 @@ func (c *command) definition() *lease.Definition {
 }
 
 // all are the command and those for the other leases.
-func (c *command) all() []*command { return append([]*command{c}, c.beside...) }
+func (c *invocation) all() []*invocation { return append([]*invocation{c}, c.beside...) }
 
 // request is what the command reserves.
-func (c *command) request(cfg *config.ProviderConfig) (state.Request, lease.Problems) {
+func (c *invocation) request(cfg *config.ProviderConfig) (state.Request, lease.Problems) {
 	if !c.endpoint {
 		return state.NamedRequest(c.id, c.hosts, nil, "", cfg)
 	}
@@ -151,10 +154,10 @@ func (c *command) request(cfg *config.ProviderConfig) (state.Request, lease.Prob
 }
 
 // do does the command.
-func (c *command) do(ctx context.Context, p *process) error {
-	opts := apply.Options{Config: settings(), Prune: true, Concurrency: 1, Expires: c.expires, AssumeServing: true, Report: func(e apply.Event) {
+func (c *invocation) do(ctx context.Context, p *process) error {
+	opts := command.Options{Config: settings(), Prune: true, Concurrency: 1, Expires: c.expires, AssumeServing: true, Report: func(e report.Event) {
 		for _, d := range c.all() {
-			if e.Action == apply.Withheld && e.Lease.Group() == d.id.Group() {
+			if e.Action == report.Withheld && e.Lease.Group() == d.id.Group() {
 				d.withheld[e.Name] = true
 			}
 		}
@@ -182,20 +185,20 @@ func (c *command) do(ctx context.Context, p *process) error {
 	case "transfer":
 		return a.Transfer(ctx, c.id, c.hosts, nil)
 	case "repair":
-		return a.Repair(ctx, apply.RepairOptions{CrashedAfter: crash, Definitions: c.defs})
+		return repair.Repair(ctx, a, repair.Options{CrashedAfter: crash, Definitions: c.defs})
 	}
 	panic(c.verb)
 }
 
 // errorOf is what of the error of a command is that of a lease.
 func errorOf(err error, g lease.Group) error {
-	all, ok := errors.AsType[apply.Failures](err)
+	all, ok := errors.AsType[report.Failures](err)
 	if !ok {
 		return err
 	}
 	var own []error
 	for _, e := range all {
-		if of, ok := errors.AsType[*apply.LeaseError](e); !ok || of.Lease == g {
+		if of, ok := errors.AsType[*report.LeaseError](e); !ok || of.Lease == g {
 			own = append(own, e)
 		}
 	}
@@ -204,14 +207,14 @@ func errorOf(err error, g lease.Group) error {
 
 // refused is true for an error with which a command says that it has changed nothing.
 func refused(err error) bool {
-	var held *apply.HeldError
-	var exhausted *apply.ExhaustedError
-	var half *apply.HalfError
+	var held *report.HeldError
+	var exhausted *report.ExhaustedError
+	var half *report.HalfError
 	return !errors.As(err, &half) && (errors.As(err, &held) || errors.As(err, &exhausted))
 }
 
 // begin and end note a command's beginning and end.
-func (p *process) begin(c *command) {
+func (p *process) begin(c *invocation) {
 	for _, d := range c.all() {
 		p.note("%s: %s begins", p.name, d)
 		p.mu.Lock()
@@ -222,7 +225,7 @@ func (p *process) begin(c *command) {
 	}
 }
 
-func (p *process) end(c *command, err error) {
+func (p *process) end(c *invocation, err error) {
 	for _, d := range c.all() {
 		d.err = errorOf(err, d.id.Group())
 		how := "done"

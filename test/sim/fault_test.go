@@ -11,6 +11,10 @@ import (
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
+	"github.com/akash-net/kubectl-akash-net/apply/repair"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
@@ -18,7 +22,7 @@ import (
 // both are two leases that are worked on side by side.
 func both() (defs []*lease.Definition) {
 	for dseq, host := range []string{"a.example.com", "b.example.com"} {
-		defs = append(defs, (&command{id: leaseOf("a", uint64(dseq)+1), hosts: []string{host}}).definition())
+		defs = append(defs, (&invocation{id: leaseOf("a", uint64(dseq)+1), hosts: []string{host}}).definition())
 	}
 	return defs
 }
@@ -36,7 +40,7 @@ func TestAFaultLocksNothing(t *testing.T) {
 				}
 				return server.RoundTrip(r)
 			})
-			opts := apply.Options{Config: settings(), Prune: true, Concurrency: 4}
+			opts := command.Options{Config: settings(), Prune: true, Concurrency: 4}
 			err := parallel.Guard(func() error { return apply.New(faulty, opts).Apply(t.Context(), both()) })
 			if ended = sent.Load() < n; ended != (err == nil) {
 				t.Errorf("a fault at request %d of %d: %v", n, sent.Load(), err)
@@ -59,7 +63,7 @@ func TestAnyRequestOfRepairMayFail(t *testing.T) {
 	for n, ended := int32(1), false; !ended; n++ {
 		synctest.Test(t, func(t *testing.T) {
 			server := furnished(t)
-			if err := apply.New(connected(t, server.RoundTrip), apply.Options{Config: settings(), Concurrency: 4}).Apply(t.Context(), both()); err != nil {
+			if err := apply.New(connected(t, server.RoundTrip), command.Options{Config: settings(), Concurrency: 4}).Apply(t.Context(), both()); err != nil {
 				t.Fatal(err)
 			}
 			var sent atomic.Int32
@@ -69,12 +73,12 @@ func TestAnyRequestOfRepairMayFail(t *testing.T) {
 				}
 				return server.RoundTrip(r)
 			})
-			found, err := apply.Problems(t.Context(), refused, settings(), 0, "")
+			found, err := diagnosis.Problems(t.Context(), refused, settings(), 0, "")
 			if ended = sent.Load() < n; !ended && (err == nil || len(found) > 0) {
 				t.Errorf("request %d of %d was refused: %v, %v", n, sent.Load(), found, err)
 			}
 			sent.Store(0)
-			err = apply.New(refused, apply.Options{Config: settings(), Concurrency: 4}).Repair(t.Context(), apply.RepairOptions{})
+			err = repair.Repair(t.Context(), apply.New(refused, command.Options{Config: settings(), Concurrency: 4}), repair.Options{})
 			if sent.Load() >= n && err == nil {
 				t.Errorf("request %d of repair was refused, and nothing said so", n)
 			}
@@ -98,14 +102,14 @@ func TestAFaultBesideTheWork(t *testing.T) {
 			}
 			return server.RoundTrip(r)
 		})
-		opts := apply.Options{Config: settings(), Prune: true, Concurrency: 1}
+		opts := command.Options{Config: settings(), Prune: true, Concurrency: 1}
 		if err := apply.New(slow, opts).Apply(t.Context(), both()); err != nil || announced < 3 {
 			t.Errorf("renewed %d times, %v", announced-1, err)
 		}
 
 		faulty := opts
-		faulty.Report = func(e apply.Event) {
-			if e.Action == apply.Waiting {
+		faulty.Report = func(e report.Event) {
+			if e.Action == report.Waiting {
 				panic("broken")
 			}
 		}

@@ -11,23 +11,24 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/repair"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/client-go/rest"
 )
 
 // A command that was taken for dead neither ends its work nor gives anything back: another one has worked in its place.
 func TestACommandThatCountsAsDeadGivesNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := furnished(t)
-		id, opts := leaseOf("a", 1), apply.Options{Config: settings(), Prune: true, Concurrency: 1}
+		id, opts := leaseOf("a", 1), command.Options{Config: settings(), Prune: true, Concurrency: 1}
 		late := connected(t, func(r *http.Request) (*http.Response, error) {
 			if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/leases/run--") { // it has taken both hosts, and is about to end
-				def := (&command{id: id, hosts: []string{"a.example.com"}}).definition()
+				def := (&invocation{id: id, hosts: []string{"a.example.com"}}).definition()
 				hasty := opts
 				hasty.AssumeCrashed = true
 				if err := apply.New(connected(t, server.RoundTrip), hasty).Apply(t.Context(), []*lease.Definition{def}); err != nil {
@@ -55,7 +56,7 @@ func TestACommandThatCountsAsDeadGivesNothingBack(t *testing.T) {
 func TestRepairOfAClaimThatGoesMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := furnished(t)
-		id, opts := leaseOf("a", 1), apply.Options{Config: settings(), Concurrency: 1, Expires: time.Second}
+		id, opts := leaseOf("a", 1), command.Options{Config: settings(), Concurrency: 1, Expires: time.Second}
 		req, problems := state.NamedRequest(id, []string{"a.example.com"}, nil, "", opts.Config)
 		if len(problems) > 0 {
 			t.Fatal(problems)
@@ -78,8 +79,8 @@ func TestRepairOfAClaimThatGoesMeanwhile(t *testing.T) {
 			}
 			return server.RoundTrip(r)
 		})
-		left := (*apply.Unmended)(nil)
-		if err := apply.New(c, opts).Repair(t.Context(), apply.RepairOptions{CrashedAfter: crash}); !errors.As(err, &left) || reads < 3 {
+		left := (*repair.Unmended)(nil)
+		if err := repair.Repair(t.Context(), apply.New(c, opts), repair.Options{CrashedAfter: crash}); !errors.As(err, &left) || reads < 3 {
 			t.Errorf("want the problem left, got %v", err)
 		}
 	})
@@ -102,7 +103,7 @@ func connected(t *testing.T, through roundTripper) *cluster.Cluster {
 func TestWhoWaitsIsNotOvertakenForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := furnished(t)
-		id, opts := leaseOf("a", 1), apply.Options{Config: settings(), Concurrency: 1}
+		id, opts := leaseOf("a", 1), command.Options{Config: settings(), Concurrency: 1}
 		var order []string
 		var mu sync.Mutex
 		var running sync.WaitGroup

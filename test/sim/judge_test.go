@@ -116,10 +116,10 @@ func (w *world) before(q *request) *unstructured.Unstructured {
 
 // judgeDelete: what serves for a claim that stands is deleted by its own lease's commands, or its owner's
 // transfer.
-func (w *world) judgeDelete(c *command, o *unstructured.Unstructured, claims []*state.Claim) {
+func (w *world) judgeDelete(c *invocation, o *unstructured.Unstructured, claims []*state.Claim) {
 	id, _ := lease.IDFromLabels(o.GetLabels())
 	given := slices.ContainsFunc(c.defs, func(d *lease.Definition) bool { return d.Lease.Group() == id.Group() })
-	own := slices.ContainsFunc(c.all(), func(d *command) bool { return d.id.Group() == id.Group() })
+	own := slices.ContainsFunc(c.all(), func(d *invocation) bool { return d.id.Group() == id.Group() })
 	if given || own && c.verb != "repair" || c.verb == "transfer" && c.id.Owner == id.Owner {
 		return
 	}
@@ -134,11 +134,11 @@ func (w *world) judgeDelete(c *command, o *unstructured.Unstructured, claims []*
 }
 
 // meets is true for a command that had not ended when the other began.
-func (c *command) meets(other *command) bool { return c.ended == 0 || c.ended >= other.began }
+func (c *invocation) meets(other *invocation) bool { return c.ended == 0 || c.ended >= other.began }
 
 // follows is true for a command that may have had its turn after the other: it ended later, or was killed. One that
 // counted as dead had its turn until then.
-func (c *command) follows(other *command) bool {
+func (c *invocation) follows(other *invocation) bool {
 	if _, lost := errors.AsType[*turn.LostError](c.err); lost {
 		return c.wrote > other.ended
 	}
@@ -146,7 +146,7 @@ func (c *command) follows(other *command) bool {
 }
 
 // judgeEnd: what serves rests on a claim of its lease, and of what was just applied everything serves.
-func (w *world) judgeEnd(applied *command) {
+func (w *world) judgeEnd(applied *invocation) {
 	claims, served := w.claims(), map[string]int{}
 	for _, plural := range []string{"ingresses", "providerhosts"} {
 		for _, o := range w.server.Objects(plural) {
@@ -177,7 +177,7 @@ func (w *world) judgeEnd(applied *command) {
 }
 
 // touches is true for a command that may have changed what another's lease holds of a thing.
-func (c *command) touches(other *command, thing string) bool {
+func (c *invocation) touches(other *invocation, thing string) bool {
 	same := c.id.Group() == other.id.Group()
 	switch c.verb {
 	case "release":
@@ -191,12 +191,12 @@ func (c *command) touches(other *command, thing string) bool {
 	return false
 }
 
-func (c *command) wants(thing string) bool {
+func (c *invocation) wants(thing string) bool {
 	return slices.Contains(c.hosts, thing) || c.endpoint && thing == "address"
 }
 
 // wanted are the things that the command was given if it succeeded.
-func (c *command) wanted() (out []string) {
+func (c *invocation) wanted() (out []string) {
 	for _, h := range c.hosts {
 		if !c.withheld[h] {
 			out = append(out, h)
@@ -219,12 +219,12 @@ func mapsKeys(m map[string]bool) func(func(string) bool) {
 }
 
 // judgeCommand: a run that reported success holds what it claimed; one that was refused has what it had.
-func (w *world) judgeCommand(c *command, until int) {
+func (w *world) judgeCommand(c *invocation, until int) {
 	if c.verb != "apply" && c.verb != "reserve" || c.expires > 0 {
 		return
 	}
 	excused := func(thing string) bool {
-		return slices.ContainsFunc(w.commands, func(d *command) bool {
+		return slices.ContainsFunc(w.commands, func(d *invocation) bool {
 			return d != c && d.began <= until && d.follows(c) && d.touches(c, thing)
 		})
 	}
@@ -237,7 +237,7 @@ func (w *world) judgeCommand(c *command, until int) {
 		}
 		return
 	}
-	if !refused(c.err) || until != c.ended || slices.ContainsFunc(w.commands, func(d *command) bool {
+	if !refused(c.err) || until != c.ended || slices.ContainsFunc(w.commands, func(d *invocation) bool {
 		return d != c && d.id.Owner == c.id.Owner && d.meets(c)
 	}) {
 		return

@@ -17,7 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -76,7 +76,7 @@ func live(t *testing.T, seed int64, broken rule) (w *world) {
 		leases = leases[:2+w.Intn(len(leases)-1)]
 		for i := range 2 + w.Intn(3) {
 			p := w.process(fmt.Sprint("p", i))
-			var commands []*command
+			var commands []*invocation
 			for range 1 + w.Intn(2) {
 				commands = append(commands, w.draw(leases))
 			}
@@ -123,7 +123,7 @@ func (w *world) aftermath(ctx context.Context) {
 	}
 	w.quiet, w.faults, w.lazy = true, 0, 0
 	time.Sleep(5 * time.Minute)
-	last := map[lease.Group]*command{}
+	last := map[lease.Group]*invocation{}
 	var defs []*lease.Definition
 	for _, c := range w.commands {
 		was := last[c.id.Group()]
@@ -138,7 +138,7 @@ func (w *world) aftermath(ctx context.Context) {
 	}
 	var found []state.Problem
 	for range 3 { // what one repair mends may show another problem
-		w.alone(ctx, &command{verb: "repair", defs: defs})
+		w.alone(ctx, &invocation{verb: "repair", defs: defs})
 		if found = w.problems(ctx); len(found) == 0 {
 			break
 		}
@@ -164,7 +164,7 @@ func (w *world) aftermath(ctx context.Context) {
 }
 
 // isRefused is true where the lease cannot have what the command wants.
-func (w *world) isRefused(ctx context.Context, c *command) bool {
+func (w *world) isRefused(ctx context.Context, c *invocation) bool {
 	again := *c
 	w.alone(ctx, &again)
 	return refused(again.err)
@@ -175,7 +175,7 @@ func (w *world) problems(ctx context.Context) (found []state.Problem) {
 	p := w.process("state")
 	go func() {
 		var err error
-		if found, err = apply.Problems(ctx, p.cluster, settings(), crash, ""); err != nil {
+		if found, err = diagnosis.Problems(ctx, p.cluster, settings(), crash, ""); err != nil {
 			w.wrong("problems cannot be read: %v", err)
 		}
 		found = slices.DeleteFunc(found, func(f state.Problem) bool { return f.Sound })
@@ -187,7 +187,7 @@ func (w *world) problems(ctx context.Context) (found []state.Problem) {
 }
 
 // alone runs commands while nothing else happens.
-func (w *world) alone(ctx context.Context, commands ...*command) {
+func (w *world) alone(ctx context.Context, commands ...*invocation) {
 	p := w.process("alone" + fmt.Sprint(len(w.processes)))
 	for _, c := range commands {
 		c.withheld, c.ended, c.err, c.beside = map[string]bool{}, 0, nil, nil

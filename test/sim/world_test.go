@@ -39,7 +39,7 @@ type world struct {
 	mu        sync.Mutex
 	pending   []*request
 	processes []*process
-	commands  []*command
+	commands  []*invocation
 	trace     []string
 	verdicts  []string
 	// announced are the processes by the names of their announcements, where the turn is left out.
@@ -57,7 +57,7 @@ type process struct {
 	stands time.Time
 	dead   bool
 	ended  bool
-	now    *command
+	now    *invocation
 	// announced is the path of its announcement.
 	announced string
 }
@@ -128,7 +128,7 @@ func (w *world) tell() {
 }
 
 // run runs commands in a process, and says when they have ended.
-func (p *process) run(ctx context.Context, commands ...*command) {
+func (p *process) run(ctx context.Context, commands ...*invocation) {
 	go func() {
 		defer func() {
 			if r := recover(); r != nil && !p.dead {

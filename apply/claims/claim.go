@@ -1,0 +1,168 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
+)
+
+// attempt tries once. Neither done nor an error means: read the claim again and decide anew.
+func (r *Claims) attempt(ctx context.Context, h state.Hold, claim *state.Claim) (done bool, err error) {
+	var uses []state.Use
+	if claim == nil {
+		uses = r.uses(h)
+	}
+	known := r.Holds[h.Name()]
+	taken := protocol.Take(protocol.Taking{
+		Want: r.applying(h), Claim: claim, Nonce: r.Nonce, Patient: r.patient, Relied: r.Marking,
+		Decide:  func(c *state.Claim, p state.Part) state.Finding { return r.decide(h, p, c, uses) },
+		Pending: r.PendingUntil(),
+		Took:    known != nil && known.Took, Anew: known != nil && known.Anew,
+	})
+	for _, w := range taken.Withheld {
+		if err := r.withhold(h, w.Part, w.By); err != nil {
+			return false, err
+		}
+	}
+	switch taken.Next {
+	case protocol.Yield:
+		return false, &report.HeldError{Lease: r.Request.Lease, Held: []report.HeldThing{{Kind: h.Kind, Thing: h.Thing, By: taken.By, At: h.At}}}
+	case protocol.Read:
+		return false, nil
+	case protocol.Evict:
+		return false, r.evict(ctx, claim)
+	case protocol.Write:
+		return r.put(ctx, taken)
+	}
+	if len(taken.Parts) == 0 {
+		return true, nil
+	}
+	if taken.Took && known == nil {
+		r.Event(report.Claimed, string(h.Kind), "", h.Thing, "")
+	}
+	r.Hold(&Held{Want: taken.Want, Claim: claim, Took: taken.Took, Anew: taken.Anew})
+	if r.Options.Check {
+		r.Event(report.Held, string(h.Kind), "", h.Thing, "by this lease")
+	}
+	return true, nil
+}
+
+// put writes the parts, with those that the group holds already for another reason.
+func (r *Claims) put(ctx context.Context, taken protocol.Taken) (bool, error) {
+	want, claim, parts, anew := taken.Want, taken.Claim, taken.Parts, taken.Anew
+	if claim == nil {
+		claim = want.Claim()
+	}
+	if claim.SharingKey != want.SharingKey {
+		rekeyed := *claim
+		rekeyed.SharingKey = want.SharingKey
+		claim = &rekeyed
+	}
+	for _, p := range claim.Entries(r.Group) {
+		if !slices.ContainsFunc(parts, func(q state.Part) bool { return q.Key == p.Key || q.Key == p.For }) {
+			parts = append(parts, p)
+		}
+	}
+	if err := r.ChangeClaim(plan.Claim, claim, parts); err != nil {
+		return false, err
+	}
+	r.remember(want.Name(), claim)
+	now, err := r.Ledger.Put(ctx, claim, r.Group, parts)
+	if err != nil {
+		if cluster.IsUnclear(err) {
+			r.Unclear[want.Name()] = &Held{Want: want, Claim: claim, Took: true}
+		}
+		return false, err
+	}
+	if !protocol.Holds(now, r.Group, parts) {
+		return false, ledger.ErrAgain
+	}
+	r.Hold(&Held{Want: want, Claim: now, Took: true, Anew: anew})
+	if r.Marking && !anew {
+		r.Wrote(nil)
+		return true, nil
+	}
+	action := report.Claimed
+	if r.Options.Check {
+		action = report.Free
+	}
+	r.Event(action, string(want.Kind), "", want.Thing, "")
+	return true, nil
+}
+
+// remember notes what the group has on a claim before the run's write, for a rollback: as it was read last
+// without the run's own mark. What the lease had before that, and has given up since, is not brought back.
+func (r *Claims) remember(name string, claim *state.Claim) {
+	entries := claim.Entries(r.Group)
+	if _, known := r.Before[name]; known && slices.ContainsFunc(entries, func(p state.Part) bool { return p.Run == r.Nonce }) {
+		return
+	}
+	if h := r.Holds[name]; h != nil && h.Took {
+		return
+	}
+	r.Before[name] = entries
+}
+
+// evict removes a hold whose time is over, pinned to what was read; then the claim is to be
+// decided anew. A hold of the same owner goes alone, the parts beside it stay.
+func (r *Claims) evict(ctx context.Context, claim *state.Claim) error {
+	now := r.Cluster.Now()
+	if claim.Ended(now) {
+		return r.Ledger.Delete(ctx, claim)
+	}
+	for _, g := range claim.Groups() {
+		var keep []state.Part
+		parts := claim.Entries(g)
+		for _, p := range parts {
+			if !p.Ended(now) {
+				keep = append(keep, p)
+			}
+		}
+		if len(keep) < len(parts) {
+			_, err := r.Ledger.Shrink(ctx, claim, g, keep)
+			return err
+		}
+	}
+	return nil
+}
+
+// Rollback gives back what this run took; what the lease held before stays. It goes on when the
+// run has been interrupted. The errors are of what could not be given back.
+func (r *Claims) Rollback(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	var errs []error
+	for name, h := range r.Unclear {
+		if r.Holds[name] == nil { // the run ended before it looked whether the write took effect
+			r.Hold(h)
+		}
+	}
+	for _, h := range r.SortedHolds() {
+		name := h.Want.Name()
+		if !h.Took {
+			continue
+		}
+		before := r.Before[name]
+		before = protocol.Before(before, r.Snapshot.Serves(h.Claim, r.Group))
+		left, err := r.Ledger.Restore(ctx, name, r.Group, r.Nonce, before)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s %s could not be given back: %w", h.Want.Kind, h.Want.Thing, err))
+		case left:
+			r.Event(report.Released, string(h.Want.Kind), "", h.Want.Thing, "")
+			if h.Want.Kind == state.Address {
+				r.Snapshot.Addresses.Drop(h.Claim.Addr())
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

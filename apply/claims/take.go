@@ -1,0 +1,178 @@
+package claims
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Precheck decides everything by what was read, so that a run that cannot succeed writes nothing
+// and names all holders at once.
+func (r *Claims) Precheck() error {
+	var held []report.HeldThing
+	for _, h := range r.FixedHolds() {
+		held = append(held, r.InTheWay(h)...)
+	}
+	return report.ErrorOfHeld(r.Request.Lease, held)
+}
+
+// InTheWay are those who hold a thing, or what excludes it, by what was read.
+func (r *Claims) InTheWay(h state.Hold) (held []report.HeldThing) {
+	if by, found := r.Rivals[h.Name()]; found {
+		return []report.HeldThing{{Kind: h.Kind, Thing: h.Thing, By: by, At: h.At}}
+	}
+	uses, mine := r.uses(h), false
+	for _, p := range h.Parts {
+		f := r.decide(h, p, r.Snapshot.Claims[h.Name()], uses)
+		mine = mine || f.Verdict == state.Mine && !r.Snapshot.Claims[h.Name()].Part(p.Key).Ended(r.Cluster.Now())
+		if f.Verdict == state.Held {
+			held = append(held, report.HeldThing{Kind: h.Kind, Thing: h.Thing, By: f.By, At: h.At})
+			break
+		}
+	}
+	if mine {
+		return held
+	}
+	if above := r.wildcardAbove(h); h.Kind == state.Host && above != nil {
+		held = append(held, *above)
+	}
+	if below := (*report.HeldError)(nil); h.Kind == state.Wildcard && errors.As(r.hostsBelow(h, r.Snapshot.List()), &below) {
+		held = append(held, below.Held...)
+	}
+	return held
+}
+
+// AllTransient is true when runs under way hold everything that is held: they may give it back.
+func (r *Claims) AllTransient(err error) bool {
+	refused, ok := errors.AsType[*report.HeldError](err)
+	return ok && !slices.ContainsFunc(refused.Held, func(h report.HeldThing) bool { return !h.By.Running })
+}
+
+// FixedHolds are the things that the lease wants by name, in the order in which they are taken.
+func (r *Claims) FixedHolds() []state.Hold {
+	var holds []state.Hold
+	for _, e := range r.Request.Endpoints {
+		if r.Options.Config.IP.Mode == config.ModePool {
+			holds = append(holds, e.EndpointHold(r.Request.Lease))
+			continue
+		}
+		for _, a := range e.Addresses {
+			holds = append(holds, e.Hold(r.Request.Lease, a))
+		}
+	}
+	holds = append(holds, r.Request.HostHolds()...)
+	r.expire(holds)
+	slices.SortFunc(holds, state.Hold.Compare)
+	return holds
+}
+
+// expire makes holds of what is only to be kept for a while.
+func (r *Claims) expire(holds []state.Hold) {
+	if r.Options.Expires == 0 {
+		return
+	}
+	at := r.Cluster.Now().Add(r.Options.Expires).UTC().Format(time.RFC3339)
+	for _, h := range holds {
+		for i := range h.Parts {
+			h.Parts[i].Expires = at
+		}
+	}
+}
+
+func (r *Claims) uses(h state.Hold) []state.Use {
+	switch h.Kind {
+	case state.Endpoint:
+		return nil // a port that is used has a ProviderLeasedIP
+	case state.Address:
+		a, _ := netip.ParseAddr(h.Thing)
+		return r.Snapshot.Addresses.Foreign(a, h.SharingKey)
+	}
+	return state.UsesOf(h.Thing, r.Snapshot.HostUses, r.Group.Owner, func(name string) bool { return r.Snapshot.Claims[name] != nil })
+}
+
+// TakeAll takes all that the lease asks for, one thing after the other in the one order in which things are taken, and binds
+// its wildcards. What was taken has yet to be compared with the wildcards above it.
+func (r *Claims) TakeAll(ctx context.Context) error {
+	if err := r.leaseAddresses(ctx); err != nil {
+		return err
+	}
+	for _, h := range r.FixedHolds() {
+		if err := r.Take(ctx, h); err != nil {
+			return err
+		}
+	}
+	if err := r.LeaveReserved(ctx); err != nil {
+		return err
+	}
+	return r.bindAll(ctx)
+}
+
+// Take takes one thing. Where another run holds it that has not ended, it asks again for a while.
+func (r *Claims) Take(ctx context.Context, h state.Hold) error {
+	var last error
+	fresh := false
+	err := wait.ExponentialBackoffWithContext(ctx, r.Patience, func(ctx context.Context) (bool, error) {
+		last = r.TakeOnce(ctx, h, fresh)
+		fresh = true
+		if last != nil && !r.AllTransient(last) {
+			return false, last
+		}
+		return last == nil, nil
+	})
+	if !wait.Interrupted(err) || last == nil || ctx.Err() != nil {
+		return err
+	}
+	if r.patient && r.heldBySibling(last) {
+		r.patient = false
+		return r.TakeOnce(ctx, h, true)
+	}
+	return last
+}
+
+// heldBySibling is true when a run under way of another deployment of the owner holds it.
+func (r *Claims) heldBySibling(err error) bool {
+	refused, ok := errors.AsType[*report.HeldError](err)
+	if !ok {
+		return false
+	}
+	by := refused.Held[0].By
+	return by.Running && by.Owner == r.Group.Owner && by.Reason == ""
+}
+
+// TakeOnce decides on one thing and takes the parts that are free, reading and deciding again as
+// long as it loses races. It reads first when fresh, and otherwise trusts the snapshot once.
+func (r *Claims) TakeOnce(ctx context.Context, h state.Hold, fresh bool) error {
+	name := h.Name()
+	claim := r.Snapshot.Claims[name]
+	if known := r.Holds[name]; known != nil {
+		claim = known.Claim
+	}
+	var why error
+	err := r.Ledger.Retrying(ctx, func(ctx context.Context) (done bool, err error) {
+		if fresh {
+			if claim, why = r.Ledger.Get(ctx, name); why != nil {
+				return ledger.Retry(why)
+			}
+		}
+		fresh = true
+		done, why = r.attempt(ctx, h, claim)
+		if why != nil {
+			return ledger.Retry(why)
+		}
+		return done, nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("%s %s could not be claimed: %w", h.Kind, h.Thing, cmp.Or(why, ledger.ErrAgain))
+	}
+	return err
+}

@@ -1,0 +1,68 @@
+package claims
+
+import (
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// withhold records, and reports once, that another deployment of the owner, or an object of it, has a
+// part. The error is a MovedError where the plan that is carried out expects to claim it.
+func (r *Claims) withhold(h state.Hold, p state.Part, by state.Holder) error {
+	r.note(h, p)
+	var name string
+	if !h.Kind.HasPorts() {
+		name = lease.HostPath(h.Thing, p.Path)
+		if r.WithheldHosts[name] {
+			return nil
+		}
+		r.WithheldHosts[name] = true
+	} else {
+		protocol, port := p.ProtocolPort()
+		leasedIP := lease.LeasedIPName(h.SharingKey, protocol, port)
+		if r.WithheldPorts[leasedIP] {
+			return nil
+		}
+		r.WithheldPorts[leasedIP] = true
+		name = h.Thing + " " + p.PortText()
+	}
+	message := "held by " + by.Object
+	if by.Lease != (lease.ID{}) {
+		message = "held by deployment " + by.Lease.Group().String()
+	}
+	err := r.Change(func() plan.Change {
+		return plan.Change{Action: plan.Withhold, Kind: string(h.Kind), Name: name, Why: message}
+	})
+	if err != nil {
+		return err
+	}
+	r.Event(report.Withheld, string(h.Kind), "", name, message)
+	return nil
+}
+
+// Waiting is a part that is withheld and the note that says so.
+type Waiting struct {
+	Want state.Hold
+	Note state.Part
+}
+
+// Note remembers what is withheld; settle writes it down.
+func (r *Claims) note(h state.Hold, p state.Part) {
+	definition, options := "", (*lease.HTTPOptions)(nil)
+	if r.Def != nil {
+		definition = r.Def.Hash
+		if e := r.Def.Routed(h.Thing, p.Path); e != nil {
+			options = e.Options()
+			if e.Routing != nil {
+				definition = "" // a note says less than its routes need: they follow with an apply
+			}
+		}
+	}
+	note := p.Wait(definition, options)
+	if !slices.ContainsFunc(r.Withheld, func(w Waiting) bool { return w.Note.Key == note.Key }) {
+		r.Withheld = append(r.Withheld, Waiting{Want: h, Note: note})
+	}
+}

@@ -1,0 +1,80 @@
+package diagnosis
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/state/diagnose"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// Explain says of hosts, addresses, IP endpoints, leases and orders how they stand, and why.
+func Explain(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) ([]diagnose.Explanation, error) {
+	orders, err := explainOrders(ctx, c, cfg, things)
+	if err != nil {
+		return nil, err
+	}
+	var around *diagnose.View
+	if len(things) > len(orders) {
+		if around, err = viewOf(ctx, c, cfg, things); err != nil {
+			return nil, err
+		}
+	}
+	var out []diagnose.Explanation
+	for _, t := range things {
+		if t.Kind == thing.Order {
+			out = append(out, orders[t.Order])
+			continue
+		}
+		out = append(out, around.Explain(t))
+	}
+	return out, nil
+}
+
+// viewOf reads what the explanations of hosts, addresses, IP endpoints and leases are made of.
+func viewOf(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, things []thing.Thing) (*diagnose.View, error) {
+	s, err := observed.Read(ctx, c, ledger.New(c, cfg.LedgerNamespace), observed.Reading{Addresses: true, Further: kinds.RecordsOf(cfg), ClaimsFirst: true, Runs: true})
+	if err != nil {
+		return nil, err
+	}
+	contents := contents(s, c.Now())
+	around := &diagnose.View{
+		Config: cfg, Claims: s.List(), Book: view.NewBook(cfg, contents, view.Holdings...), Pools: contents.Pools, Uses: s.HostUses, AddressUses: s.AddressUses,
+		Backends: map[string]bool{}, Now: c.Now(),
+	}
+	there, err := observed.Routers(ctx, c, s)
+	if err != nil {
+		return nil, err
+	}
+	around.Reports = s.Reports(there)
+	for name := range s.Live[kinds.Service.Plural] {
+		around.Backends[name] = true
+	}
+	a := command.New(c, command.Options{Config: cfg})
+	if around.Records, err = records.OwnRecords(ctx, s, a); err != nil {
+		return nil, err
+	}
+	around.Unrecorded, err = records.Unrecorded(ctx, s, a, things)
+	return around, err
+}
+
+// contents are what the snapshot holds, as the book is computed from it.
+func contents(s *observed.Snapshot, now time.Time) view.Contents {
+	in := view.Contents{Now: now, Claims: s.List()}
+	for _, kind := range slices.Concat(kinds.ClaimLike, kinds.ServingKinds, []kinds.Kind{kinds.IPAddressPool}) {
+		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
+			in.Add(s.Live[kind.Plural][name], "")
+		}
+	}
+	return in
+}

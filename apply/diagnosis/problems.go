@@ -1,0 +1,128 @@
+// Package diagnosis reads what problems and explanations are computed from.
+package diagnosis
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/diagnose"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Problems reads the cluster and finds what is wrong. A run counts as crashed when it has written
+// nothing for as long as CrashedAfter. Where a namespace is given they are those of its leases.
+func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration, namespace string) ([]state.Problem, error) {
+	s, err := observed.Read(ctx, c, ledger.New(c, cfg.LedgerNamespace), observed.Reading{Addresses: true, Further: kinds.Records, ClaimsFirst: true, AllDefinitions: true, Runs: true})
+	if err != nil {
+		return nil, err
+	}
+	there, err := observed.Routers(ctx, c, s)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := Facts(ctx, s, command.New(c, command.Options{Config: cfg}), crashedAfter, there)
+	if err != nil {
+		return nil, err
+	}
+	found := diagnose.Problems(facts)
+	if namespace == "" {
+		return found, nil
+	}
+	return diagnose.InNamespace(found, facts.Claims, namespace), nil
+}
+
+// Facts are what problems are computed from.
+func Facts(ctx context.Context, s *observed.Snapshot, a *command.Command, crashedAfter time.Duration, there state.Routers) (diagnose.ProblemFacts, error) {
+	contents, cfg := contents(s, a.Cluster.Now()), a.Options.Config
+	var err error
+	if contents.Reservations, err = a.Ledger.Reservations(ctx, ""); err != nil {
+		return diagnose.ProblemFacts{}, err
+	}
+	records, err := records.OwnRecords(ctx, s, a)
+	return diagnose.ProblemFacts{
+		View: &diagnose.View{
+			Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.SubjectPools), Uses: s.HostUses, AddressUses: s.AddressUses, Now: a.Cluster.Now(),
+		},
+		Contents: contents, Objects: objectsOf(s, there), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
+		Definitions: keptDefinitions(s), Runs: s.Runs, Own: a.Options.Turn.Nonce(),
+	}, err
+}
+
+// keptDefinitions are the definitions that were read, as the search for problems needs them.
+func keptDefinitions(s *observed.Snapshot) []diagnose.KeptDefinition {
+	var out []diagnose.KeptDefinition
+	for _, name := range slices.Sorted(maps.Keys(s.Definitions)) {
+		d := s.Definitions[name]
+		if d.Deleting {
+			continue
+		}
+		k := diagnose.KeptDefinition{
+			ObjectRef: state.ObjectRef{Kind: "lease", Name: d.Name, UID: string(d.UID), ResourceVersion: d.ResourceVersion},
+			Run:       d.Run, Written: d.Written,
+		}
+		def, err := d.Decode()
+		if k.Def = def; err != nil {
+			k.Unreadable = err.Error()
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+// objectsOf are the objects of leases.
+func objectsOf(s *observed.Snapshot, there state.Routers) []state.OwnObject {
+	var out []state.OwnObject
+	for _, kind := range kinds.OfLease {
+		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
+			o := ownObject(kind, s.Live[kind.Plural][name], s.Ownership(s.Live[kind.Plural][name]))
+			o.Kept = o.Ours && s.Stays(observed.Owned{Kind: kind, Live: s.Live[kind.Plural][name]})
+			o.Reports = state.Reports(s.Live[kind.Plural][name], there)
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func ownObject(kind kinds.Kind, o *unstructured.Unstructured, whose state.Ownership) state.OwnObject {
+	service := state.ServiceObjectOf(o)
+	out := state.OwnObject{
+		ObjectRef: observed.RefOf(kind, o), Ownership: whose, Since: service.Since,
+		Definition:  o.GetAnnotations()[lease.AnnotationDefinition],
+		ByOperators: slices.Contains(kinds.ServingKinds, kind) && o.GetLabels()[lease.LabelManaged] == "true",
+		ForOperator: o.GetAnnotations()[lease.AnnotationUpdatedAt] != "",
+	}
+	switch kind {
+	case kinds.Service:
+		out.Uses, out.SharingKey = state.AddressUses(o), service.SharingKey
+		out.Port = state.PortWant{Protocol: service.Protocol, ExternalPort: service.Port, Service: service.Service, Port: service.ContainerPort}
+	case kinds.ProviderLeasedIP:
+		port := state.PortObjectOf(o)
+		out.SharingKey, out.Port = port.SharingKey, state.PortWant{Protocol: port.Protocol, ExternalPort: port.Port, Service: port.Service}
+	default:
+		out.Uses = state.HostUses(o)
+	}
+	if slices.Contains(kinds.ClaimLike, kind) {
+		_, old := managed.OfVersion(o, kind.GroupVersion())
+		out.OldVersions = old > 0
+	}
+	for e := range managed.Of(o) {
+		_, ofGroup := managed.GroupOf(e.Manager)
+		if (ofGroup || e.Manager == lease.FieldManager) && e.Time != nil && e.Time.After(out.Written) {
+			out.Written = e.Time.Time
+		}
+	}
+	return out
+}

@@ -1,0 +1,285 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/published"
+	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+)
+
+// hostMove is a host whose new routes are accepted, and whose DNS records are to point to them.
+type hostMove struct {
+	host   string
+	part   state.Part
+	routes []*crossing
+	// records are those that it is to have, values what they say of the host's own name.
+	records render.DNS
+	values  []string
+	// namespace is that of its records. theirs is another deployment that has them, and holds
+	// another path of the host.
+	namespace string
+	theirs    string
+	// follows is true if clients may reach the old routes until its records are served; missing is
+	// what those lack, since when they are served.
+	follows bool
+	missing string
+	since   time.Time
+	// ended is true if its old routes stay, whatever happens next.
+	ended bool
+}
+
+// Stay leaves the old routes of the host where they are.
+func (h *hostMove) stay() {
+	h.ended = true
+	for _, c := range h.routes {
+		c.ready = false
+	}
+}
+
+// stayAll leaves all old routes where they are, if there is an error.
+func stayAll(hosts []*hostMove, err error) error {
+	if err != nil {
+		for _, h := range hosts {
+			h.stay()
+		}
+	}
+	return err
+}
+
+// repointDNS points DNS to the new routes of a lease: it writes the records that its next apply would write.
+func (m *leaseMigration) repointDNS(ctx context.Context, settle time.Duration, lacking map[string]string) error {
+	if m.hosts = m.hostsToRepoint(); len(m.hosts) == 0 {
+		return nil
+	}
+	if m.Options.Config.DNS.Form == config.DNSAnnotations {
+		return m.hideFromExternalDNS(ctx, m.hosts, settle, lacking)
+	}
+	errs := []error{m.findValues(ctx, m.hosts)}
+	var routes []*crossing // whose records change
+	for _, h := range m.hosts {
+		if !h.ended && slices.ContainsFunc(h.records.Objects, m.ChangesRecord) {
+			routes = append(routes, h.routes...)
+		}
+	}
+	err := m.whileMarked(ctx, routes, func(ctx context.Context) error {
+		for _, h := range m.hosts {
+			if slices.ContainsFunc(h.routes, func(c *crossing) bool { return !c.ready }) {
+				h.stay() // its claim is not the lease's any more
+			}
+			if h.ended {
+				continue
+			}
+			if err := m.turn(ctx, h, lacking[h.host]); err != nil {
+				h.stay()
+				errs = append(errs, err)
+			}
+		}
+		return nil
+	})
+	return report.Gather(append(errs, err))
+}
+
+// hostsToRepoint are the hosts of which a route is ready and the lease holds a part: without a claim a host
+// has no records.
+func (m *leaseMigration) hostsToRepoint() []*hostMove {
+	if m.Options.Config.DNS.Form == config.DNSNone {
+		return nil
+	}
+	var hosts []*hostMove
+	for _, c := range m.routes {
+		claim := m.Snapshot.Claims[state.HostName(c.use.Host)]
+		if !c.ready || claim == nil || len(claim.PartsOf(m.Group)) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(hosts, func(h *hostMove) bool { return h.host == c.use.Host })
+		if i < 0 {
+			i = len(hosts)
+			hosts = append(hosts, &hostMove{host: c.use.Host, part: claim.PartsOf(m.Group)[0], namespace: m.Request.Lease.Namespace()})
+		}
+		hosts[i].routes = append(hosts[i].routes, c)
+	}
+	slices.SortFunc(hosts, func(a, b *hostMove) int { return cmp.Compare(a.host, b.host) })
+	return hosts
+}
+
+// lacking says, by host, which route of its tenant has no new form: a host that several routes serve
+// is led elsewhere only when all of them are there.
+func (m *Migration) lacking() map[string]string {
+	type place struct{ host, path string }
+	there := map[place]bool{}
+	hosts := map[string]string{} // and their owners
+	for _, l := range m.leases {
+		for _, c := range l.routes {
+			if c.ready {
+				there[place{c.use.Host, c.use.Path}] = true
+				hosts[c.use.Host] = l.Group.Owner
+			}
+		}
+	}
+	lacking := map[string]string{}
+	for host, owner := range hosts {
+		uses := m.leases[0].Snapshot.HostUses[host]
+		isNew := func(u state.Use) bool {
+			return slices.ContainsFunc(kinds.OfTarget(m.Options.Config.Target), func(k kinds.Kind) bool { return k.Singular == u.Kind })
+		}
+		for _, u := range uses {
+			if isNew(u) && u.HasLease && u.Lease.Owner == owner {
+				there[place{host, u.Path}] = true
+			}
+		}
+		for _, u := range uses {
+			route := slices.ContainsFunc(kinds.RouteKinds, func(k kinds.Kind) bool { return k.Singular == u.Kind })
+			if route && !isNew(u) && !u.Redirect && u.HasLease && u.Lease.Owner == owner && !there[place{host, u.Path}] {
+				lacking[host] = fmt.Sprintf("its DNS records lead where they did: %s serves it too, and has no new form yet", u)
+			}
+		}
+	}
+	return lacking
+}
+
+// asLong asks until it is done, for as long as the run waits; a run that does not wait asks once.
+func (m *leaseMigration) asLong(ctx context.Context, done func(context.Context) (bool, error)) error {
+	return m.WaitUntil(ctx, m.Options.Wait, done)
+}
+
+// findValues waits until it is known where the new routes are reached.
+func (m *leaseMigration) findValues(ctx context.Context, hosts []*hostMove) error {
+	var errs []error
+	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
+		known := true
+		for _, h := range hosts {
+			if h.ended {
+				continue
+			}
+			records, err := m.RecordsFor(ctx, h.host, h.part, m.Options.Config.Target, true)
+			if err != nil {
+				h.stay()
+				errs = append(errs, fmt.Errorf("host %s: %w", h.host, err))
+			}
+			h.records = records
+			h.values = valuesOf(h.host, recordsIn(records.Objects))
+			known = known && len(records.Unknown) == 0
+		}
+		return known, nil
+	})
+	if !errors.Is(err, report.ErrTimedOut) {
+		return errors.Join(append(errs, stayAll(hosts, err))...)
+	}
+	var waiting []string
+	for _, h := range hosts {
+		for _, u := range h.records.Unknown {
+			waiting = append(waiting, "host "+h.host+": "+published.Missing(m.Options.Config, u))
+			m.Event(report.Left, "dns", "", h.host, published.Missing(m.Options.Config, u))
+		}
+		if len(h.records.Unknown) > 0 {
+			h.stay()
+		}
+	}
+	if m.Options.Wait > 0 {
+		errs = append(errs, &report.TimeoutError{After: m.Options.Wait, Waiting: waiting})
+	}
+	return errors.Join(errs...)
+}
+
+// recordsIn are the records of rendered objects.
+func recordsIn(objects []render.Object) (records []dns.Record) {
+	for _, o := range objects {
+		records = append(records, view.RecordObjectOf(cluster.Rendered(o)).Records...)
+	}
+	return records
+}
+
+// Turn writes the records of a host. For how long people may come to the old routes after that is
+// noted on those first.
+func (m *leaseMigration) turn(ctx context.Context, h *hostMove, lacking string) error {
+	var live []dns.Record
+	var ttl time.Duration
+	for _, o := range m.Snapshot.Records[h.host] {
+		record := view.RecordObjectOf(o.Live)
+		live = append(live, record.Records...)
+		ttl = max(ttl, longestTTL(h.host, record))
+	}
+	was := valuesOf(h.host, live)
+	turns := len(was) > 0 && len(h.values) > 0 && !slices.Equal(was, h.values)
+	h.follows = turns || slices.ContainsFunc(h.routes, func(c *crossing) bool { return records.ResidualTTL(c.old.Live) > 0 })
+	if turns && lacking != "" {
+		return m.leave(h, lacking)
+	}
+	if h.theirs = m.RecordHolder(h.host); h.theirs != "" {
+		h.follows = true // and it may have rewritten them a moment ago
+		i := slices.IndexFunc(m.Snapshot.Records[h.host], func(o observed.Owned) bool { return o.Group.String() == h.theirs })
+		h.namespace = m.Snapshot.Records[h.host][i].Live.GetNamespace()
+	}
+	if turns {
+		for _, c := range h.routes {
+			if err := m.noteTime(ctx, c, ttl, nil); err != nil {
+				return err
+			}
+		}
+	}
+	h.routes[0].objects = slices.Concat(h.routes[0].objects, h.records.Objects) // taken back with them
+	return m.PutRecords(ctx, h.records.Objects)
+}
+
+// leave leaves the old routes of a host, with the reason.
+func (m *leaseMigration) leave(h *hostMove, why string) error {
+	h.stay()
+	stayed := &StayedError{Lease: m.Request.Lease}
+	for _, c := range h.routes {
+		stayed.Routes = append(stayed.Routes, c.old.Kind.Singular+"/"+c.old.Live.GetName())
+	}
+	m.Event(report.Left, "dns", "", h.host, why)
+	return stayed
+}
+
+// valuesOf is what records say of where a host leads, in a fixed order.
+func valuesOf(host string, records []dns.Record) []string {
+	var values []string
+	for _, r := range records {
+		if r.Name == host && r.Type != dns.TXT {
+			for _, v := range r.Values {
+				values = append(values, string(r.Type)+" "+v)
+			}
+		}
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// The TTLs of records that name none: that of Gardener's extensions (gardener: docs/extensions/resources/dnsrecord.md),
+// and the longest that external-dns' providers commonly choose.
+const (
+	gardenerTTL = 2 * time.Minute
+	externalTTL = 5 * time.Minute
+)
+
+// longestTTL is for how long resolvers keep where a host leads.
+func longestTTL(host string, o view.RecordObject) (longest time.Duration) {
+	for _, r := range o.Records {
+		if r.Name != host || r.Type == dns.TXT {
+			continue
+		}
+		ttl := time.Duration(r.TTL) * time.Second
+		if ttl == 0 && o.Kind == kinds.DNSRecord.Singular {
+			ttl = gardenerTTL
+		} else if ttl == 0 {
+			ttl = externalTTL
+		}
+		longest = max(longest, ttl)
+	}
+	return longest
+}

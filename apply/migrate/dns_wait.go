@@ -1,0 +1,138 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+
+	"github.com/akash-net/kubectl-akash-net/apply/book"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// awaitDNS waits until the records of a lease's hosts are served, those that other deployments have among
+// them. Until then its old routes stay.
+func (m *leaseMigration) awaitDNS(ctx context.Context, settle time.Duration) error {
+	if len(m.hosts) == 0 || !m.Options.Config.DNS.Records() {
+		return nil
+	}
+	err := report.Gather([]error{m.awaitRepointed(ctx, m.hosts), m.confirmClaims(ctx)})
+	for _, h := range m.hosts {
+		m.settleHost(h, settle)
+	}
+	return err
+}
+
+// awaitRepointed waits until the records of the hosts are served as they are to be.
+func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) error {
+	var errs []error
+	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
+		all := true
+		for _, h := range hosts {
+			if h.ended || !h.follows || !h.since.IsZero() {
+				continue
+			}
+			if err := m.look(ctx, h); err != nil {
+				h.stay()
+				errs = append(errs, err)
+			}
+			all = all && (h.ended || !h.since.IsZero())
+		}
+		return all, nil
+	})
+	if !errors.Is(err, report.ErrTimedOut) {
+		return errors.Join(append(errs, stayAll(hosts, err))...)
+	}
+	var waiting []string
+	for _, h := range hosts {
+		if !h.ended && h.follows && h.since.IsZero() {
+			waiting = append(waiting, h.missing)
+			m.Event(report.Left, "dns", "", h.host, "its old routes stay; waiting for "+h.missing)
+			h.stay()
+		}
+	}
+	if m.Options.Wait > 0 {
+		errs = append(errs, &report.TimeoutError{After: m.Options.Wait, Waiting: waiting})
+	}
+	return errors.Join(errs...)
+}
+
+// Look says what a host's records lack or, where they lack nothing, since when they are served.
+func (m *leaseMigration) look(ctx context.Context, h *hostMove) error {
+	kind := kinds.DNSEndpoint
+	if m.Options.Config.DNS.Form == config.DNSGardener {
+		kind = kinds.DNSRecord
+	}
+	objects, err := m.Cluster.Objects(ctx, kind.Resource(), h.namespace, metav1.ListOptions{LabelSelector: book.OfLeases})
+	if err != nil {
+		return err
+	}
+	var found []dns.Record
+	var since time.Time
+	var served []view.RecordObject
+	h.missing = ""
+	for _, o := range objects {
+		if view.RecordHost(o) != h.host {
+			continue
+		}
+		record := view.RecordObjectOf(o)
+		switch record.State {
+		case view.StateActive:
+			if at := m.servedSince(o); at.After(since) {
+				since = at
+			}
+			served = append(served, record)
+		case view.StateFailed:
+			return fmt.Errorf("%s %s/%s: the record was not made (%s): %s", kind.Singular, o.GetNamespace(), o.GetName(), record.Operation, record.Message)
+		default:
+			h.missing = records.Unserved(kind, record)
+		}
+		found = append(found, record.Records...)
+	}
+	if is := valuesOf(h.host, found); !slices.Equal(is, h.values) {
+		h.missing = fmt.Sprintf("host %s to lead to %s, not to %s", h.host, listed(h.values), listed(is))
+		if h.theirs != "" {
+			h.missing += " (deployment " + h.theirs + " has its records: migrate its routes too)"
+		}
+	}
+	if h.missing != "" {
+		return nil
+	}
+	for _, record := range served {
+		if m.Changed {
+			m.Event(report.Served, kind.Singular, record.Namespace, record.Name, records.ValuesText(record))
+		}
+	}
+	if h.since = since; since.IsZero() {
+		h.since = m.Cluster.Now() // the host leads nowhere
+	}
+	return nil
+}
+
+func listed(values []string) string { return cmp.Or(strings.Join(values, ", "), "nothing") }
+
+// settleHost sets until when the old routes of a host stay. Where another deployment has its records, it
+// is not noted on them that those have changed.
+func (m *leaseMigration) settleHost(h *hostMove, settle time.Duration) {
+	for _, c := range h.routes {
+		lag := records.ResidualTTL(c.old.Live)
+		if h.theirs != "" {
+			for _, o := range m.Snapshot.Records[h.host] {
+				lag = max(lag, longestTTL(h.host, view.RecordObjectOf(o.Live)))
+			}
+		}
+		if c.ready && lag > 0 {
+			m.staysFor(c, h.since, lag, settle)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package migrate
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// End removes the old routes whose new ones are accepted, then what went with them.
+func (m *leaseMigration) end(ctx context.Context, keep bool) error {
+	if keep {
+		m.tellDone("prepared")
+		return nil
+	}
+	settling := &SettlingError{Lease: m.Request.Lease}
+	now := m.Cluster.Now()
+	var going []*crossing
+	for _, c := range m.routes {
+		switch {
+		case !c.ready:
+		case !m.Passed(c.stays):
+			settling.add(c, now)
+		default:
+			going = append(going, c)
+		}
+	}
+	if err := m.whileMarked(ctx, going, func(ctx context.Context) error { return m.removeAll(ctx, going) }); err != nil {
+		return err
+	}
+	switch {
+	case len(settling.Routes) == 0:
+		m.tellDone("migrated")
+	case m.Options.Wait > 0:
+		return settling
+	default:
+		m.tellDone("prepared")
+	}
+	return nil
+}
+
+// removeAll removes old routes, as far as their claims could be marked, and what goes with them.
+func (m *leaseMigration) removeAll(ctx context.Context, going []*crossing) error {
+	gone := map[*unstructured.Unstructured]bool{}
+	var errs []error
+	for _, c := range going {
+		if !c.ready {
+			continue
+		}
+		err := m.stands(ctx, c)
+		if err == nil {
+			err = m.removeOld(ctx, c)
+		}
+		if err != nil {
+			c.ready = false
+			errs = append(errs, err)
+			continue
+		}
+		gone[c.old.Live] = true
+	}
+	if len(errs) > 0 {
+		return report.Gather(errs) // what goes with the routes may be another run's by now
+	}
+	needed := m.needed(gone)
+	for _, o := range m.companions {
+		if needed[o.Kind.Plural+"/"+o.Live.GetName()] {
+			continue
+		}
+		if err := m.RemoveWhile(ctx, o, report.Deleted, "", m.belongsTo(o, going)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// belongsTo lets an object go that belonged to routes while no other run of the lease has taken their hosts.
+func (m *leaseMigration) belongsTo(o observed.Owned, going []*crossing) observed.MayGo {
+	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
+		if !observed.SameTenant(o.Live, now) {
+			return false, nil
+		}
+		for _, c := range going {
+			if err := m.stillMarked(ctx, c); err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	}
+}
+
+// needed are the objects that belong to routes which stay.
+func (m *leaseMigration) needed(gone map[*unstructured.Unstructured]bool) map[string]bool {
+	needed := map[string]bool{}
+	for _, c := range m.routes {
+		if gone[c.old.Live] || c.old.Kind != kinds.HTTPRoute && c.old.Kind != kinds.TLSRoute {
+			continue
+		}
+		name := c.old.Live.GetName()
+		for _, kind := range slices.Concat(kinds.Filters, kinds.Policies) {
+			needed[kind.Plural+"/"+name] = true
+		}
+		needed[kinds.HTTPRoute.Plural+"/"+lease.RedirectName(name)] = true
+		for _, service := range state.Backends(c.old.Live) {
+			needed[kinds.BackendTLSPolicy.Plural+"/"+service] = true
+		}
+	}
+	return needed
+}
+
+// tellDone ends the events of a lease of which no route had to stay.
+func (m *leaseMigration) tellDone(how string) {
+	if slices.ContainsFunc(m.routes, func(c *crossing) bool { return !c.ready }) {
+		return
+	}
+	hosts := []string{}
+	for _, c := range m.routes {
+		hosts = append(hosts, c.use.Host)
+	}
+	for _, o := range m.there {
+		for _, u := range state.HostUses(o) {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	slices.Sort(hosts)
+	m.Send(report.Event{Time: time.Now(), Action: report.Done, Lease: m.Request.Lease, Kind: "lease", Name: m.Request.Lease.String(), Message: how,
+		Summary: &report.Summary{Hosts: slices.Compact(hosts), Changed: m.Changed, Took: time.Since(m.Start)}})
+}
+
+// removeOld deletes an old route, whoever wrote it, as long as it is what was read, else its new form says
+// something else, and as long as no other run of the lease has come between.
+func (m *leaseMigration) removeOld(ctx context.Context, c *crossing) error {
+	when := ""
+	if c.lag > 0 {
+		when = m.Would(c.lag.String() + " after its DNS records lead to the new route")
+	}
+	return m.DeleteWhile(ctx, c.old, report.Deleted, when, m.mayEnd(c))
+}

@@ -1,0 +1,150 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/published"
+	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// externalInterval is how often external-dns compares routes and records (its flag --interval). Nothing
+// in the cluster says when it has.
+const externalInterval = time.Minute
+
+// externalController is the annotation that says who reads an object; external-dns passes over what names
+// somebody else (external-dns: docs/annotations/annotations.md).
+func externalController(a *command.Command) string {
+	return a.Options.Config.DNS.AnnotationPrefix + "/controller"
+}
+
+// hideFromExternalDNS hides the old routes from external-dns, so that it points DNS to the new ones: of two
+// routes of a host it keeps the one that has the record.
+func (m *leaseMigration) hideFromExternalDNS(ctx context.Context, hosts []*hostMove, settle time.Duration, lacking map[string]string) error {
+	reached := map[*crossing]dns.Target{}
+	errs := []error{m.findReached(ctx, hosts, reached)}
+	for _, h := range hosts {
+		if h.ended {
+			continue
+		}
+		if err := m.hideRoutes(ctx, h, reached, lacking[h.host]); err != nil {
+			h.stay()
+			errs = append(errs, err)
+			continue
+		}
+		for _, c := range h.routes {
+			if m.isHidden(c) {
+				m.staysFor(c, lastApplied(c.old.Live).Add(timestampPrecision), records.ResidualTTL(c.old.Live), settle)
+			}
+		}
+	}
+	return report.Gather(errs)
+}
+
+// isHidden is true for an old route that external-dns passes over.
+func (m *leaseMigration) isHidden(c *crossing) bool {
+	return c.old.Live.GetAnnotations()[externalController(m.Command)] == lease.FieldManager
+}
+
+// hideRoutes hides the old routes of a host from external-dns if they point elsewhere than the new ones.
+func (m *leaseMigration) hideRoutes(ctx context.Context, h *hostMove, reached map[*crossing]dns.Target, lacking string) error {
+	var turning []*crossing
+	for _, c := range h.routes {
+		was, err := m.oldTarget(ctx, c)
+		if err != nil {
+			return err
+		}
+		if !m.isHidden(c) && !was.Empty() && fmt.Sprint(was) != fmt.Sprint(reached[c]) {
+			turning = append(turning, c)
+		}
+	}
+	if len(turning) > 0 && lacking != "" {
+		return m.leave(h, lacking)
+	}
+	for _, c := range turning {
+		ttl := externalTTL
+		if seconds, err := strconv.ParseUint(c.old.Live.GetAnnotations()[m.Options.Config.DNS.AnnotationPrefix+"/ttl"], 10, 31); err == nil && seconds > 0 {
+			ttl = time.Duration(seconds) * time.Second
+		}
+		if err := m.noteTime(ctx, c, ttl+externalInterval, map[string]string{externalController(m.Command): lease.FieldManager}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findReached waits until it is known where the new routes are reached: were the old ones passed over
+// before, external-dns would take the records away.
+func (m *leaseMigration) findReached(ctx context.Context, hosts []*hostMove, reached map[*crossing]dns.Target) error {
+	look := m.Published(true)
+	var waiting map[string]string
+	err := m.asLong(ctx, func(ctx context.Context) (bool, error) {
+		waiting = map[string]string{}
+		for _, h := range hosts {
+			unknown := render.UnknownHost{Host: lease.Host{Name: h.host}, Source: config.FromStatus, Target: m.Options.Config.Target}
+			for _, c := range h.routes {
+				target := m.saidTarget(cluster.Rendered(c.main()))
+				if target.Empty() {
+					var err error
+					if target, err = look.Target(ctx, unknown); err != nil {
+						return false, err
+					}
+				}
+				if reached[c] = target; target.Empty() {
+					waiting[h.host] = published.Missing(m.Options.Config, unknown)
+				}
+			}
+		}
+		return len(waiting) == 0, nil
+	})
+	if !errors.Is(err, report.ErrTimedOut) {
+		return stayAll(hosts, err)
+	}
+	timeout := &report.TimeoutError{After: m.Options.Wait}
+	for _, h := range hosts {
+		if text := waiting[h.host]; text != "" {
+			timeout.Waiting = append(timeout.Waiting, "host "+h.host+": "+text)
+			m.Event(report.Left, "dns", "", h.host, text)
+			h.stay()
+		}
+	}
+	if m.Options.Wait == 0 {
+		return nil
+	}
+	return timeout
+}
+
+// saidTarget is where an annotation tells external-dns that a route is reached.
+func (m *leaseMigration) saidTarget(o *unstructured.Unstructured) dns.Target {
+	text := o.GetAnnotations()[m.Options.Config.DNS.AnnotationPrefix+"/target"]
+	if text == "" {
+		return dns.Target{}
+	}
+	return dns.ParseTarget(strings.Split(text, ","))
+}
+
+// oldTarget is where external-dns finds that an old route is reached.
+func (m *leaseMigration) oldTarget(ctx context.Context, c *crossing) (dns.Target, error) {
+	switch said := m.saidTarget(c.old.Live); {
+	case !said.Empty():
+		return said, nil
+	case c.old.Kind == kinds.Ingress:
+		return published.In(c.old.Live, "status", "loadBalancer", "ingress"), nil
+	case c.old.Kind == kinds.Route:
+		return published.In(c.old.Live, "status", "ingress"), nil
+	}
+	return m.Published(false).GatewayTarget(ctx)
+}

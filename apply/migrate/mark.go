@@ -1,0 +1,215 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply/claims"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/turn"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// YieldedError says that another run of the lease has taken over a host whose routes a migration was moving.
+type YieldedError struct {
+	Host string
+	Why  string
+}
+
+func (e *YieldedError) Error() string {
+	return fmt.Sprintf("host %s: %s; its old route stays, and the same command goes on when no other run of the lease is under way", e.Host, e.Why)
+}
+
+// whileMarked waits for the command's turn to write for the lease, marks the claims on the hosts of some routes, does
+// something, and ends the turn: a migration may wait for long in between. Routes of which the claim is the lease's no
+// more are ready no more.
+func (m *leaseMigration) whileMarked(ctx context.Context, routes []*crossing, do func(context.Context) error) error {
+	if len(routes) == 0 {
+		return do(ctx)
+	}
+	own := m.Options.Turn
+	if own == nil {
+		own = m.NewTurn([]lease.Group{m.Group})
+	}
+	if err := own.Begin(ctx); err != nil && !errors.Is(err, turn.ErrAgain) { // the claims are read again
+		return err
+	}
+	m.Nonce = own.Mark()
+	ctx = own.Context(ctx)
+	err := m.markRoutes(ctx, routes)
+	if !command.CannotUndo(err) {
+		err = errors.Join(err, do(ctx))
+	}
+	if !command.CannotUndo(err) {
+		m.unmark()
+	}
+	if own == m.Options.Turn {
+		return err
+	}
+	return errors.Join(err, own.Commit(ctx))
+}
+
+// markRoutes marks the parts that the routes serve, as a run of apply does before it writes or deletes.
+func (m *leaseMigration) markRoutes(ctx context.Context, routes []*crossing) error {
+	var errs []error
+	for _, c := range routes {
+		name := state.HostName(c.use.Host)
+		claim := cmp.Or(m.marked[name], m.Snapshot.Claims[name])
+		if claim == nil {
+			continue // a route without a claim: to look whether there is one by now is all that can be done
+		}
+		if err := m.markPart(ctx, claim, c); err != nil {
+			c.ready = false
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// markPart marks one part, reading the claim again as long as it loses races. What rests on a part that
+// another run had marked is to move (touch): that run deletes it as it was read.
+func (m *leaseMigration) markPart(ctx context.Context, claim *state.Claim, c *crossing) error {
+	name, key := claim.Name(), state.RouteKey(c.use.Path)
+	h := m.Holds[name]
+	if h == nil {
+		h = &claims.Held{Want: state.Hold{Kind: claim.Kind, Thing: claim.Thing, SharingKey: claim.SharingKey}, Claim: claim}
+	}
+	anew := false
+	claim = h.Claim
+	err := m.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		if !m.isMine(claim, key) {
+			return false, m.yielded(claim, c)
+		}
+		entries := claim.Entries(m.Group)
+		i := slices.IndexFunc(entries, func(p state.Part) bool { return p.Key == key })
+		anew = anew || entries[i].Run != "" && entries[i].Run != m.Nonce
+		entries[i].Run = m.Nonce
+		now, err := m.Ledger.Put(ctx, claim, m.Group, entries)
+		if err == nil {
+			claim = now
+			return true, nil
+		}
+		if _, err := ledger.Retry(err); err != nil {
+			return false, err
+		}
+		claim, err = m.Ledger.Get(ctx, name)
+		_, err = ledger.Retry(err)
+		return false, err
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("host %s: %w", c.use.Host, ledger.ErrAgain)
+	}
+	if err != nil {
+		return err
+	}
+	h.Claim, h.Took, h.Touch = claim, true, h.Touch || anew
+	h.Want.Parts = append(h.Want.Parts, *claim.Part(key))
+	m.Holds[name] = h
+	return nil
+}
+
+// IsMine is true for a claim of which the run's lease holds the part.
+func (m *leaseMigration) isMine(claim *state.Claim, key string) bool {
+	if claim == nil || claim.Deleting || claim.Unreadable != "" || claim.Owner != m.Group.Owner {
+		return false
+	}
+	part := claim.Part(key)
+	return part != nil && part.Lease.Group() == m.Group
+}
+
+// yielded says who has a host by now.
+func (m *leaseMigration) yielded(claim *state.Claim, c *crossing) error {
+	key := state.RouteKey(c.use.Path)
+	switch {
+	case claim == nil || claim.Deleting || claim.Part(key) == nil:
+		return &YieldedError{Host: c.use.Host, Why: "the lease has given it up meanwhile"}
+	case !m.isMine(claim, key):
+		return &YieldedError{Host: c.use.Host, Why: "lease " + claim.Part(key).Lease.String() + " has got it meanwhile"}
+	}
+	return &YieldedError{Host: c.use.Host, Why: "another run of the lease has taken it over meanwhile"}
+}
+
+// unmark keeps the claims as they were marked: with the end of the turn the marks say nothing any more.
+func (m *leaseMigration) unmark() {
+	for name, h := range m.Holds {
+		claim := *h.Claim
+		claim.Parts = slices.Clone(claim.Parts)
+		claim.Settle(func(mark string) bool { return mark == m.Nonce })
+		m.marked[name] = &claim
+	}
+	clear(m.Holds)
+}
+
+// stillMarked reads the claim on a route's host, which is to be later than the route was read, and says that
+// it is the run's no more.
+func (m *leaseMigration) stillMarked(ctx context.Context, c *crossing) error {
+	name := state.HostName(c.use.Host)
+	claim, err := observed.ReadClaim(ctx, m.Ledger, name)
+	switch before := m.Snapshot.Claims[name]; {
+	case err != nil:
+		return err
+	case before == nil && claim == nil:
+		return nil
+	case before == nil:
+		return &YieldedError{Host: c.use.Host, Why: "it was claimed meanwhile"}
+	case !m.isMine(claim, state.RouteKey(c.use.Path)) || claim.Part(state.RouteKey(c.use.Path)).Run != m.Nonce:
+		return m.yielded(claim, c)
+	}
+	return nil
+}
+
+// stands looks once more for the new form of a route, before the old one goes. Where another run of the
+// lease was under way the new form moves, so that a run which has read it does not prune it.
+func (m *leaseMigration) stands(ctx context.Context, c *crossing) error {
+	o := c.main()
+	live, err := m.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	if err != nil {
+		return err
+	}
+	if live == nil || live.GetDeletionTimestamp() != nil {
+		return &YieldedError{Host: c.use.Host, Why: fmt.Sprintf("its new route, %s %s/%s, is gone again", o.Kind.Singular, o.Namespace, o.Name)}
+	}
+	now, touch := m.TouchedFrom(o, live)
+	if !touch {
+		return nil
+	}
+	m.Pins[o.String()] = executor.PinOf(live)
+	_, err = m.SendObject(ctx, now, live)
+	return err
+}
+
+// differing are the routes whose new form is not there as it is to be.
+func (m *leaseMigration) differing() (routes []*crossing) {
+	for _, c := range m.routes {
+		if c.why == "" && slices.ContainsFunc(c.objects, func(o render.Object) bool {
+			return !cluster.Unchanged(m.KeepTaken(o, m.Snapshot.Find(o)), m.Snapshot.Find(o), m.Manager(o))
+		}) {
+			routes = append(routes, c)
+		}
+	}
+	return routes
+}
+
+// mayEnd lets an old route go while it says what was read and its claim has the run's mark.
+func (m *leaseMigration) mayEnd(c *crossing) observed.MayGo {
+	return func(ctx context.Context, now *unstructured.Unstructured) (bool, error) {
+		if err := m.stillMarked(ctx, c); err != nil {
+			return false, err
+		}
+		if !executor.SameRoute(now, c.old.Live) {
+			return false, fmt.Errorf("%s %s/%s was changed meanwhile; it stays, and the same command carries the change over", c.old.Kind.Singular, now.GetNamespace(), now.GetName())
+		}
+		return true, nil
+	}
+}

@@ -1,0 +1,210 @@
+// Package migrate moves the routes of leases to another kind without a gap: the new route serves before the old one goes.
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/pools"
+	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Overlap is how long both routes usually stay once the new one is accepted.
+const Overlap = 5 * time.Second
+
+// ForTTL is, as MigrateOptions.Settle, the TTL of the records that led to the old routes.
+const ForTTL time.Duration = -time.Second
+
+// Options say how routes move to another kind.
+type Options struct {
+	// Overlap is how long both routes stay once the new one is accepted: routers need a moment to load
+	// what they have accepted, and not all say that they have.
+	Overlap time.Duration
+	// Settle is how long the old routes stay once DNS leads to the new ones; if negative, for the TTL
+	// of the records that led to them.
+	Settle time.Duration
+	// KeepOld leaves the old routes, and the DNS records that lead to them. Run again without it, the
+	// migration ends.
+	KeepOld bool
+}
+
+// Migration moves the routes of leases to the kind that is the configuration's target. Nothing but
+// routes and what goes with them is written: claims and ProviderHosts stay as they are. Any step may
+// be the last; the same migration, run again, goes on where it ended.
+type Migration struct {
+	*command.Command
+	opts   Options
+	leases []*leaseMigration
+}
+
+// leaseMigration is the work on one lease.
+type leaseMigration struct {
+	*records.Records
+	// routes are those that are to move, companions what belongs to routes of their kinds.
+	routes     []*crossing
+	companions []observed.Owned
+	// there are the routes that have the target's kind already.
+	there []*unstructured.Unstructured
+	// hosts are those whose DNS records are pointed to the new routes.
+	hosts []*hostMove
+	// marked are claims as they were when the run's marks were last taken off, by name.
+	marked map[string]*state.Claim
+}
+
+// crossing is one route on its way to its new form.
+type crossing struct {
+	old     observed.Owned
+	use     state.Use
+	live    *render.Live
+	objects []render.Object
+	// why is set where the route stays as it is.
+	why string
+	// ready is true when the new form has been accepted, and DNS leads to it: the old may go.
+	ready bool
+	// stays is until when resolvers may lead people to the old route, lag how long that is from the
+	// moment on at which its host's records have changed.
+	stays time.Time
+	lag   time.Duration
+}
+
+// StayedError says that routes could not be moved; the events told why.
+type StayedError struct {
+	Lease  lease.ID
+	Routes []string
+}
+
+func (e *StayedError) Error() string {
+	return fmt.Sprintf("lease %s: %d of its routes stay as they are: %s", e.Lease, len(e.Routes), strings.Join(e.Routes, ", "))
+}
+
+// Plan reads the cluster and finds the chosen leases that have routes. It writes nothing.
+func Plan(ctx context.Context, c *command.Command, choose func(lease.ID) bool, opts Options) (*Migration, error) {
+	snapshot, err := observed.ReadAll(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	byLease := map[lease.ID]*leaseMigration{}
+	of := func(id lease.ID) *leaseMigration {
+		m := byLease[id]
+		if m == nil {
+			m = &leaseMigration{Records: records.New(c, nil, state.Request{Lease: id}), marked: map[string]*state.Claim{}}
+			m.Snapshot, m.Pools = snapshot, pools.New(c.Options.Config, snapshot)
+			byLease[id] = m
+		}
+		return m
+	}
+	targets := kinds.OfTarget(c.Options.Config.Target)
+	for _, kind := range slices.Concat(kinds.RouteKinds, kinds.Filters, kinds.Policies) {
+		for _, name := range slices.Sorted(maps.Keys(snapshot.Live[kind.Plural])) {
+			o := snapshot.Live[kind.Plural][name]
+			whose := snapshot.Ownership(o)
+			id := whose.Lease
+			if !whose.Labelled || o.GetNamespace() != id.Namespace() || !choose(id) || !whose.Ours && o.GetLabels()[lease.LabelManaged] != "true" {
+				continue // neither this program nor Akash's provider wrote it for a lease
+			}
+			_, _, redirect := lease.ParseRouteName(o.GetName())
+			switch m := of(id); {
+			case slices.Contains(kinds.RouteKinds, kind) && !redirect && slices.Contains(targets, kind):
+				m.there = append(m.there, o)
+			case slices.Contains(kinds.RouteKinds, kind) && !redirect:
+				if uses := state.HostUses(o); len(uses) > 0 {
+					m.routes = append(m.routes, &crossing{old: observed.Owned{Kind: kind, Live: o, Group: id.Group()}, use: uses[0]})
+				}
+			case c.Options.Config.Target != config.TargetHTTPRoute:
+				m.companions = append(m.companions, observed.Owned{Kind: kind, Live: o, Group: id.Group()})
+			}
+		}
+	}
+	out := &Migration{Command: c, opts: opts}
+	for _, m := range byLease {
+		out.leases = append(out.leases, m)
+	}
+	slices.SortFunc(out.leases, func(x, y *leaseMigration) int { return x.Request.Lease.Compare(y.Request.Lease) })
+	return out, nil
+}
+
+// Leases are the leases that have routes, Routes is how many are to move.
+func (m *Migration) Leases() []lease.ID {
+	ids := make([]lease.ID, len(m.leases))
+	for i, l := range m.leases {
+		ids[i] = l.Request.Lease
+	}
+	return ids
+}
+
+// Routes is how many routes are to move.
+func (m *Migration) Routes() (n int) {
+	for _, l := range m.leases {
+		n += len(l.routes)
+	}
+	return n
+}
+
+// Run moves the routes. First it writes the new ones and waits, if a router reports, until they are accepted; then
+// it points the DNS records of their hosts to them; then it deletes the old ones. Leases are independent; the error
+// joins those of all.
+func (m *Migration) Run(ctx context.Context) error {
+	errs := []error{m.each(command.WorkNewRoutes, func(l *leaseMigration) error { return l.bring(ctx) }), m.overlap(ctx)}
+	if errs[1] == nil && !m.opts.KeepOld {
+		lacking := m.lacking()
+		errs = append(errs, m.each(command.WorkRecords, func(l *leaseMigration) error { return l.repointDNS(ctx, m.opts.Settle, lacking) }),
+			m.each(command.WorkDNS, func(l *leaseMigration) error { return l.awaitDNS(ctx, m.opts.Settle) }))
+		errs[1] = m.settleDNS(ctx)
+	}
+	if errs[1] != nil {
+		return report.Gather(errs)
+	}
+	return report.Gather(append(errs, m.each(command.WorkOldRoutes, func(l *leaseMigration) error { return l.end(ctx, m.opts.KeepOld) })))
+}
+
+// each does a step of the work on all leases. The error joins those of all.
+func (m *Migration) each(step string, do func(*leaseMigration) error) error {
+	errs, count := make([]error, len(m.leases)), m.Counter(step, len(m.leases))
+	group := parallel.New(m.Options.Concurrency)
+	for i, l := range m.leases {
+		group.Go(func() error {
+			defer count()
+			errs[i] = l.Failed(parallel.Guard(func() error { return do(l) }))
+			return nil
+		})
+	}
+	_ = group.Wait() // the leases' errors are in errs
+	return report.Gather(errs)
+}
+
+// Staying are the old routes that a run has left where they are, for now or for good.
+func (m *Migration) Staying() (names []string) {
+	for _, l := range m.leases {
+		for _, c := range l.routes {
+			if !c.ready || !m.Passed(c.stays) {
+				names = append(names, c.old.Kind.Singular+"/"+c.old.Live.GetName())
+			}
+		}
+	}
+	return names
+}
+
+// overlap lets both routes stand for a while, where there are two.
+func (m *Migration) overlap(ctx context.Context) error {
+	ready := slices.ContainsFunc(m.leases, func(l *leaseMigration) bool {
+		return slices.ContainsFunc(l.routes, func(c *crossing) bool { return c.ready })
+	})
+	if !ready || m.opts.KeepOld {
+		return nil
+	}
+	return m.Pause(ctx, m.opts.Overlap)
+}

@@ -1,0 +1,208 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/claims"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// writeRoute writes a route's new form, in the order in which it works from its first moment on.
+func (m *leaseMigration) writeRoute(ctx context.Context, c *crossing, seen map[string]bool) error {
+	if err := m.readAgain(ctx, c); err != nil {
+		return err
+	}
+	if m.superseded(c) {
+		o := c.main()
+		m.Event(report.Unchanged, o.Kind.Singular, o.Namespace, o.Name, "it is there already")
+		return m.cancelRemoval(ctx, o.Kind, m.Snapshot.Find(o))
+	}
+	for _, stage := range kinds.Stages {
+		var objects []render.Object
+		for _, o := range c.objects {
+			if slices.Contains(stage, o.Kind) && !seen[o.String()] {
+				seen[o.String()] = true
+				objects = append(objects, o)
+			}
+		}
+		if err := m.WriteAll(ctx, objects); cluster.IsOvertaken(err) {
+			return c.changed()
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readAgain reads the new form of a route, and then the old one, from which it is rendered: what another
+// run has written since the migration has read is not to be written over. The write is pinned to the new
+// form as it is now.
+func (m *leaseMigration) readAgain(ctx context.Context, c *crossing) error {
+	o := c.main()
+	now, err := m.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name)
+	if err != nil {
+		return err
+	}
+	delete(m.Snapshot.Live[o.Kind.Plural], o.Namespace+"/"+o.Name)
+	if now != nil {
+		m.Snapshot.Live[o.Kind.Plural][o.Namespace+"/"+o.Name] = now
+	}
+	m.Pins[o.String()] = executor.PinOf(now)
+	old, err := m.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())
+	if err == nil && (old == nil || old.GetUID() != c.old.Live.GetUID() || !executor.SameRoute(old, c.old.Live)) && !m.superseded(c) {
+		err = c.changed()
+	}
+	return err
+}
+
+// Changed says that a route is not as it was read.
+func (c *crossing) changed() error {
+	return fmt.Errorf("%s %s/%s was changed meanwhile; the same command carries the change over", c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName())
+}
+
+// superseded is true where the new form is there and is not this run's to write: Akash's provider wrote
+// it for the lease, or it was written since, from another definition (times have whole seconds). What it says holds.
+func (m *leaseMigration) superseded(c *crossing) bool {
+	live := m.Snapshot.Find(c.main())
+	if live == nil {
+		return false
+	}
+	if id, ok := lease.IDFromLabels(live.GetLabels()); ok && id.Group() == m.Group && m.Snapshot.Ownership(live).Shared {
+		return true
+	}
+	was, is := c.old.Live.GetAnnotations()[lease.AnnotationDefinition], live.GetAnnotations()[lease.AnnotationDefinition]
+	if records.ResidualTTL(c.old.Live) > 0 {
+		return was != is // the old one was last written to note that it goes
+	}
+	return was != "" && is != "" && was != is && !lastApplied(live).Before(lastApplied(c.old.Live))
+}
+
+// lastApplied is when this program last wrote an object.
+func lastApplied(o *unstructured.Unstructured) time.Time {
+	if e, ok := managed.Applied(o, lease.FieldManager); ok && e.Time != nil {
+		return e.Time.Time
+	}
+	return time.Time{}
+}
+
+// accepted waits until routers have accepted the new routes, all at a time. Those that are not leave
+// their old ones in place.
+func (m *leaseMigration) accepted(ctx context.Context) error {
+	if m.Options.Wait == 0 && m.Options.AssumeServing {
+		return nil
+	}
+	var mu sync.Mutex
+	var waiting []string
+	group := parallel.New(len(m.routes))
+	for _, c := range m.routes {
+		if !c.ready {
+			continue
+		}
+		group.Go(func() error {
+			err := parallel.Guard(func() error { return m.awaitAccepted(ctx, c) })
+			mu.Lock()
+			defer mu.Unlock()
+			if timeout, ok := errors.AsType[*report.TimeoutError](err); ok {
+				if err = nil; m.Options.Wait > 0 {
+					waiting = append(waiting, timeout.Waiting...)
+				} else {
+					m.Event(report.Left, c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName(), "it stays: "+strings.Join(timeout.Waiting, "; "))
+				}
+				c.ready = false
+			}
+			if err != nil {
+				c.ready = false
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	if len(waiting) > 0 {
+		slices.Sort(waiting)
+		err = errors.Join(err, &report.TimeoutError{After: m.Options.Wait, Waiting: waiting})
+	}
+	return err
+}
+
+// AwaitAccepted waits until each route of a new form is accepted and its backend found.
+func (m *leaseMigration) awaitAccepted(ctx context.Context, c *crossing) error {
+	for _, o := range c.objects {
+		_, _, redirect := lease.ParseRouteName(o.Name)
+		if !slices.Contains(kinds.RouteKinds, o.Kind) || redirect && m.Options.AssumeServing && o.Kind == kinds.Ingress {
+			continue
+		}
+		if err := m.Successors.AwaitServing(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirmClaims reads the claims once more: a run that stood still may find that the lease has given up, or
+// somebody else has got, what it has just routed.
+func (m *leaseMigration) confirmClaims(ctx context.Context) error {
+	var errs []error
+	for _, c := range m.routes {
+		if c.why != "" || len(m.Made) == 0 {
+			continue
+		}
+		still, err := m.stillHeld(ctx, c)
+		if err != nil {
+			c.ready = false
+			errs = append(errs, err)
+			continue
+		}
+		switch {
+		case !still:
+			c.ready = false
+			errs = append(errs, m.takeBack(ctx, c), m.Overtaken(&claims.Held{Want: state.Hold{Kind: state.Host, Thing: c.use.Host}}))
+		case m.Holds[state.HostName(c.use.Host)] != nil:
+			if err := m.stillMarked(ctx, c); err != nil {
+				c.ready = false // that run decides about the new route
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// stillHeld is true for a route that its lease holds. One that nobody has claimed has moved rightly while
+// the old route stands.
+func (m *leaseMigration) stillHeld(ctx context.Context, c *crossing) (bool, error) {
+	claim, err := observed.ReadClaim(ctx, m.Ledger, state.HostName(c.use.Host))
+	if err != nil {
+		return false, err
+	}
+	if part := claim.Part(state.RouteKey(c.use.Path)); part != nil {
+		return !claim.Deleting && part.Lease.Group() == m.Group, nil
+	}
+	if m.Snapshot.Claims[state.HostName(c.use.Host)] != nil || claim != nil {
+		return false, nil
+	}
+	old, err := m.Cluster.Get(ctx, c.old.Kind, c.old.Live.GetNamespace(), c.old.Live.GetName())
+	return old != nil && old.GetUID() == c.old.Live.GetUID() && old.GetDeletionTimestamp() == nil, err
+}
+
+// takeBack deletes what the run has made for a route.
+func (m *leaseMigration) takeBack(ctx context.Context, c *crossing) error {
+	return m.Retract(ctx, func(made render.Object) bool {
+		return slices.ContainsFunc(c.objects, func(o render.Object) bool { return o.Kind == made.Kind && o.Name == made.Name })
+	})
+}

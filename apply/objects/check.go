@@ -1,0 +1,103 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply/claims"
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Wants is true for a part that the run's request names, and for the note that it is withheld.
+func (r *Objects) Wants(c *state.Claim, p state.Part) bool {
+	if p.For != "" {
+		return slices.ContainsFunc(r.Withheld, func(w claims.Waiting) bool { return w.Note.Key == p.Key })
+	}
+	h := r.Holds[c.Name()]
+	return h != nil && slices.ContainsFunc(h.Want.Parts, func(q state.Part) bool { return q.Key == p.Key })
+}
+
+// Reserve takes all that the lease must hold, or nothing: where others hold something it gives
+// back what it took and says who they are. What was taken has yet to be confirmed.
+func (r *Objects) Reserve(ctx context.Context) error {
+	if r.Snapshot.Closing {
+		return &report.ClosingError{Namespace: r.Options.Config.LedgerNamespace}
+	}
+	if err := r.FindKinds(); err != nil {
+		return err
+	}
+	if r.Options.Check {
+		return r.check(ctx)
+	}
+	if err := r.Precheck(); err != nil && !r.AllTransient(err) {
+		return err
+	}
+	if err := r.TakeAll(ctx); err != nil {
+		return r.GiveUp(ctx, err)
+	}
+	return nil
+}
+
+// FindKinds refuses, before anything is claimed, what the cluster has no kind for.
+func (r *Objects) FindKinds() error {
+	var errs []error
+	for _, kind := range r.Kinds {
+		if r.Snapshot.Lacks[kind] {
+			errs = append(errs, &cluster.MissingKindError{Resource: kind.Resource()})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Check tells of each thing that the lease wants whether it is free, and gathers who holds the others.
+func (r *Objects) check(ctx context.Context) error {
+	var exhausted report.Failures
+	for _, e := range r.LeasedEndpoints() {
+		for _, family := range e.Families {
+			if err := r.LeaseAddress(ctx, e, family); err != nil {
+				exhausted = append(exhausted, err)
+			}
+		}
+	}
+	refused := &report.HeldError{Lease: r.Request.Lease}
+	for _, h := range r.FixedHolds() {
+		err := report.ErrorOfHeld(r.Request.Lease, r.InTheWay(h))
+		if err == nil || r.AllTransient(err) {
+			err = r.Take(ctx, h)
+		}
+		if held, ok := errors.AsType[*report.HeldError](err); ok {
+			refused.Held = append(refused.Held, held.Held...)
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(refused.Held) > 0 {
+		exhausted = append(exhausted, refused)
+	}
+	if err := r.Pools.Check(r.Addresses); err != nil {
+		exhausted = append(exhausted, err)
+	}
+	if len(exhausted) == 0 {
+		return r.LeaveReserved(ctx)
+	}
+	return report.Gather(exhausted)
+}
+
+// Confirm completes what reserve has taken: it compares the hosts with the wildcards above them, and looks whether the
+// ledger is being removed. Where it may not be held all of it is given back.
+func (r *Objects) Confirm(ctx context.Context) error {
+	if r.Options.Check {
+		return nil
+	}
+	err := r.CheckWildcards(ctx)
+	if err == nil {
+		err = r.CheckOpen()
+	}
+	if err != nil {
+		return r.GiveUp(ctx, err)
+	}
+	return nil
+}

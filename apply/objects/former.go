@@ -1,0 +1,75 @@
+package objects
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// KeepForOthers leaves the objects of the lease that serve for another since a transfer, and tells so:
+// that lease's next apply removes them. The claims are read now: a transfer may be younger than what the
+// run has read.
+func (r *Objects) KeepForOthers(ctx context.Context, objects []observed.Owned) ([]observed.Owned, error) {
+	claims := map[string]*state.Claim{}
+	var going []observed.Owned
+	for _, o := range objects {
+		var keeps *state.Part
+		for _, name := range r.Snapshot.ClaimsNear(o) {
+			claim, read := claims[name]
+			if !read {
+				var err error
+				if claim, err = observed.ReadClaim(ctx, r.Ledger, name); err != nil {
+					return nil, err
+				}
+				claims[name] = claim
+			}
+			for _, p := range claim.FormerOf(o.Group) {
+				if observed.StandsFor(o, claim, p) {
+					keeps = &p
+				}
+			}
+		}
+		if keeps == nil {
+			going = append(going, o)
+			continue
+		}
+		if r.KeptFor[o.Live.GetUID()] {
+			continue
+		}
+		r.KeptFor[o.Live.GetUID()] = true
+		r.Event(report.Left, o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName(), fmt.Sprintf("it serves for lease %s until that is applied", keeps.Lease.Group()))
+	}
+	return going, nil
+}
+
+// RemoveFormer deletes the objects of former holders that still serve what the lease is about to give up:
+// nothing is served without a claim.
+func (r *Objects) RemoveFormer(ctx context.Context, drop func(*state.Claim, state.Part) bool, action report.Action) error {
+	for _, c := range r.Snapshot.Held[r.Group] {
+		for _, p := range c.PartsOf(r.Group) {
+			former, ok := p.Former()
+			if !ok || !drop(c, p) {
+				continue
+			}
+			now, err := observed.ReadClaim(ctx, r.Ledger, c.Name())
+			if err != nil {
+				return err
+			}
+			if part := now.Part(p.Key); part == nil || part.Lease.Group() != r.Group || part.From != p.From {
+				continue // it was handed on, or back
+			}
+			for _, o := range r.Snapshot.Written[former] {
+				if slices.Contains(r.Snapshot.ClaimsNear(o), c.Name()) && observed.StandsFor(o, c, p) {
+					if err := r.Remove(ctx, o, action); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package objects
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+)
+
+// Manifests yields the Manifest objects that Akash's provider keeps, as JSON, in the order of
+// their names.
+func Manifests(ctx context.Context, c *cluster.Cluster, namespace string, yield func(name string, data []byte) error) error {
+	objects, err := c.Objects(ctx, cluster.AkashResource("manifests"), namespace, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		data, err := o.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		if err := yield(o.GetName(), data); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package objects
+
+import (
+	"context"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply/claims"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Prune removes what the lease no longer defines: objects first, the claims they rest on last.
+func (r *Objects) Prune(ctx context.Context, desired []render.Object) error {
+	if err := r.pruneObjects(ctx, r.Snapshot, desired); err != nil {
+		return err
+	}
+	drop := func(c *state.Claim, p state.Part) bool {
+		return !r.Wants(c, p) && r.Knows(c.Name(), p) && (p.Applied || !r.Options.Heal)
+	}
+	if err := r.RemoveFormer(ctx, drop, report.Pruned); err != nil {
+		return err
+	}
+	if err := r.Operated.AwaitUnserved(ctx, r.Snapshot, drop); err != nil {
+		return err
+	}
+	if err := r.RemoveStrays(ctx, desired); err != nil {
+		return err
+	}
+	return r.LeaveSeen(ctx, report.Pruned, func(ctx context.Context, now *observed.Snapshot) (func(*state.Claim, state.Part) bool, error) {
+		return drop, r.pruneObjects(ctx, now, desired)
+	}, drop)
+}
+
+// pruneObjects removes the objects of a snapshot that the lease no longer defines.
+func (r *Objects) pruneObjects(ctx context.Context, s *observed.Snapshot, desired []render.Object) error {
+	keep := map[string]bool{}
+	for _, o := range desired {
+		keep[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
+	}
+	unwanted, err := r.KeepForOthers(ctx, slices.DeleteFunc(slices.Clone(s.Written[r.Group]), func(o observed.Owned) bool {
+		return keep[o.Kind.Plural+"/"+o.Live.GetNamespace()+"/"+o.Live.GetName()] || r.Removed[o.Live.GetUID()] || r.Successors.Stays(o)
+	}))
+	if err != nil {
+		return err
+	}
+	for _, o := range unwanted {
+		if err := r.RemoveWhile(ctx, o, report.Pruned, "", r.Unwanted(o)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RemoveStrays deletes the routes and Services that this program wrote for other leases and that
+// serve what the run holds: a transfer's old routes, or those of a run that stood still, was
+// overtaken, and wrote on.
+func (r *Objects) RemoveStrays(ctx context.Context, desired []render.Object) error {
+	wanted := map[string]bool{}
+	for _, o := range desired {
+		wanted[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
+	}
+	gone := map[*unstructured.Unstructured]bool{}
+	for _, h := range r.SortedHolds() {
+		for _, o := range r.Snapshot.Serving[h.Want.Name()] {
+			key := o.Kind.Plural + "/" + o.Live.GetNamespace() + "/" + o.Live.GetName()
+			if o.Group == r.Group || !r.Removes(o.Group, h.Claim) || wanted[key] || gone[o.Live] || !strays(o, h) || r.Snapshot.Operators.Moves(o) || r.awaited(o, h) || r.Successors.Stays(o) {
+				continue
+			}
+			gone[o.Live] = true
+			if err := r.RemoveWhile(ctx, o, report.Pruned, "", r.StrayFrom(o)); err != nil {
+				return err
+			}
+		}
+	}
+	r.followed = r.Options.Prune || !r.Options.Heal
+	return nil
+}
+
+// awaited is true for an object that serves a part of which the run knows no route yet.
+func (r *Objects) awaited(o observed.Owned, h *claims.Held) bool {
+	return slices.ContainsFunc(h.Claim.FormerOf(o.Group), func(p state.Part) bool {
+		return slices.Contains(r.Routeless[h.Want.Name()], p.Key) && observed.StandsFor(o, h.Claim, p)
+	})
+}
+
+// strays is true for an object of another group that serves a path of a host or a port of an address
+// which the run holds, or a host of which the run holds a part and that group none.
+func strays(o observed.Owned, h *claims.Held) bool {
+	if o.Kind != kinds.Service {
+		return len(h.Claim.PartsOf(o.Group)) == 0 || slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool {
+			return slices.ContainsFunc(h.Want.Parts, func(p state.Part) bool { return p.Key == state.RouteKey(u.Path) })
+		})
+	}
+	return slices.ContainsFunc(h.Want.Parts, func(p state.Part) bool { return observed.ServesPort(o.Live, p) })
+}

@@ -1,0 +1,121 @@
+package observed
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// FormersOf are the deployment groups that serve parts of the group's claims since a transfer, each once.
+func (s *Snapshot) FormersOf(group lease.Group) []lease.Group {
+	var out []lease.Group
+	for _, c := range s.Held[group] {
+		for _, p := range c.PartsOf(group) {
+			if former, ok := p.Former(); ok && former != group && !slices.Contains(out, former) {
+				out = append(out, former)
+			}
+		}
+	}
+	return out
+}
+
+// Pools are MetalLB's pools as they were read.
+func (s *Snapshot) Pools() []state.PoolObject {
+	var pools []state.PoolObject
+	for _, name := range slices.Sorted(maps.Keys(s.Live[kinds.IPAddressPool.Plural])) {
+		pools = append(pools, state.PoolObjectOf(s.Live[kinds.IPAddressPool.Plural][name]))
+	}
+	return pools
+}
+
+// NamespacesOf are the namespaces of a deployment group's leases, sorted.
+func (s *Snapshot) NamespacesOf(group lease.Group) []string {
+	var names []string
+	for name, id := range s.Tenants {
+		if id.Group() == group && id.Namespace() == name {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Serves is true for a claim on which objects of a group rest: a route serves the host, or a Service
+// uses the address.
+func (s *Snapshot) Serves(c *state.Claim, group lease.Group) bool {
+	of := func(u state.Use) bool {
+		return u.Of(group) || u.HasLease && slices.ContainsFunc(c.FormerOf(u.Lease.Group()), func(p state.Part) bool { return p.Lease.Group() == group })
+	}
+	switch c.Kind {
+	case state.Endpoint:
+		return slices.ContainsFunc(slices.Concat(s.Written[group], s.Theirs[group]), func(o Owned) bool {
+			return o.Kind == kinds.Service && state.ServiceObjectOf(o.Live).SharingKey == c.SharingKey
+		})
+	case state.Address:
+		return slices.ContainsFunc(s.Addresses.Uses(c.Addr()), of)
+	}
+	return slices.ContainsFunc(s.HostUses[c.Thing], of)
+}
+
+// Reported is true where a route of the kind has something in its status.
+func (s *Snapshot) Reported(kind kinds.Kind, field string) bool {
+	for _, o := range s.Live[kind.Plural] {
+		if entries, _, _ := unstructured.NestedSlice(o.Object, "status", field); len(entries) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// names are the objects of a resource, by name or namespace/name; nil where the cluster does not
+// serve the resource.
+func names(ctx context.Context, c *cluster.Cluster, resource schema.GroupVersionResource, qualified bool) (map[string]bool, error) {
+	metas, err := c.Metas(ctx, resource, "")
+	if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
+		return nil, nil //nolint:nilnil // nobody knows
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]bool, len(metas))
+	for _, m := range metas {
+		if qualified {
+			out[m.Namespace+"/"+m.Name] = true
+		} else {
+			out[m.Name] = true
+		}
+	}
+	return out, nil
+}
+
+// Reports are what routers say of each host's routes.
+func (s *Snapshot) Reports(there state.Routers) map[string][]state.Report {
+	out := map[string][]state.Report{}
+	for _, kind := range kinds.Reporting {
+		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
+			o := s.Live[kind.Plural][name]
+			for _, r := range state.Reports(o, there) {
+				for _, u := range state.HostUses(o) {
+					out[u.Host] = append(out[u.Host], r)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// RefOf names an object as it was read.
+func RefOf(kind kinds.Kind, o *unstructured.Unstructured) state.ObjectRef {
+	return state.ObjectRef{
+		Kind: kind.Singular, Namespace: o.GetNamespace(), Name: o.GetName(),
+		UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(),
+	}
+}

@@ -1,0 +1,154 @@
+package observed
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Ground is a claim on which an object rests, as far as the object serves a part of it.
+type Ground struct {
+	Name   string
+	Served state.Served
+	// wildcard is the name of the claim on the wildcard above a host; empty where there can be none.
+	wildcard string
+	// claim and over are the claims as they were read after the object; nil where there is none.
+	Claim, over *state.Claim
+}
+
+// Standing is what the claim means for the object.
+func (g Ground) Standing() state.Standing {
+	standing, _ := g.Served.Standing(g.Claim, g.over)
+	return standing
+}
+
+// GroundsOf are the claims on which an object rests, not yet read. A ProviderLeasedIP names no address:
+// it rests on those of its endpoint's claims.
+func GroundsOf(o Owned, claims []*state.Claim) []Ground {
+	var out []Ground
+	add := func(name string, served state.Served, host string) {
+		g := Ground{Name: name, Served: served}
+		if over := state.WildcardOver(host); over != "" {
+			g.wildcard = state.HostName(over)
+		}
+		if !slices.ContainsFunc(out, func(h Ground) bool { return h.Name == g.Name && h.Served == g.Served }) {
+			out = append(out, g)
+		}
+	}
+	if host := o.RecordOf(); host != "" { // it goes with whatever part the group holds of the host
+		add(state.HostName(host), state.Served{Group: o.Group, Redirect: true}, host)
+		return out
+	}
+	switch o.Kind {
+	case kinds.Service:
+		port := state.ServiceObjectOf(o.Live)
+		uses := state.AddressUses(o.Live)
+		if !slices.ContainsFunc(uses, func(u state.Use) bool { return !u.Granted }) { // MetalLB chooses its address
+			if port.SharingKey != "" {
+				add(state.EndpointName(port.SharingKey), state.Served{Group: o.Group, Key: state.PortKey(port.Protocol, port.Port), SharingKey: port.SharingKey}, "")
+			}
+			return out
+		}
+		for _, u := range uses {
+			add(state.AddressName(u.Address), state.Served{Group: o.Group, Key: state.PortKey(port.Protocol, port.Port), SharingKey: u.SharingKey}, "")
+		}
+	case kinds.ProviderLeasedIP:
+		port := state.PortObjectOf(o.Live)
+		for _, c := range claims {
+			if c.Kind.HasPorts() && c.SharingKey == port.SharingKey {
+				add(c.Name(), state.Served{Group: o.Group, Key: state.PortKey(port.Protocol, port.Port), SharingKey: port.SharingKey}, "")
+			}
+		}
+	default:
+		for _, u := range state.HostUses(o.Live) {
+			add(state.HostName(u.Host), state.Served{Group: o.Group, Key: state.RouteKey(u.Path), Redirect: u.Redirect}, u.Host)
+		}
+	}
+	return out
+}
+
+// ReadGrounds reads the claims on which an object rests. The object was read before.
+func ReadGrounds(ctx context.Context, l ledger.Ledger, o Owned) ([]Ground, error) {
+	var claims []*state.Claim
+	if o.Kind == kinds.ProviderLeasedIP {
+		var err error
+		if claims, err = l.ListOwner(ctx, o.Group.Owner); err != nil {
+			return nil, err
+		}
+	}
+	grounds := GroundsOf(o, claims)
+	for i := range grounds {
+		g := &grounds[i]
+		var err error
+		if g.Claim, err = ReadClaim(ctx, l, g.Name); err != nil {
+			return nil, err
+		}
+		if g.wildcard != "" && (g.Claim == nil || len(g.Claim.Parts) == 0) {
+			if g.over, err = ReadClaim(ctx, l, g.wildcard); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return grounds, nil
+}
+
+// ReadClaim reads a claim, and again where the answer does not tell.
+func ReadClaim(ctx context.Context, l ledger.Ledger, name string) (claim *state.Claim, err error) {
+	tried := l.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		claim, err = l.Get(ctx, name)
+		return ledger.Retry(err)
+	})
+	if err == nil {
+		err = tried
+	}
+	return claim, err
+}
+
+// MayGo says of an object as it was read whether it may be deleted. It reads the claims, which is to be
+// later than the object was read: the delete is pinned to the object. An error ends the work on it.
+type MayGo func(ctx context.Context, now *unstructured.Unstructured) (bool, error)
+
+// OfTenant lets an object go that has not changed hands: for a release, which gives up the claims too.
+func OfTenant(before *unstructured.Unstructured) MayGo {
+	return func(_ context.Context, now *unstructured.Unstructured) (bool, error) {
+		return SameTenant(before, now), nil
+	}
+}
+
+// SameTenant is true for an object that has not changed hands between two readings: a transfer leaves
+// a ProviderHost its UID.
+func SameTenant(before, now *unstructured.Unstructured) bool {
+	old, had := lease.IDFromLabels(before.GetLabels())
+	id, has := lease.IDFromLabels(now.GetLabels())
+	return had == has && old.Group() == id.Group()
+}
+
+// StandsFor is true for an object that serves a part of a claim, or goes with what does.
+func StandsFor(o Owned, c *state.Claim, p state.Part) bool {
+	switch {
+	case o.Kind == kinds.Service:
+		return c.Kind.HasPorts() && ServesPort(o.Live, p)
+	case o.Kind == kinds.ProviderLeasedIP:
+		port := state.PortObjectOf(o.Live)
+		return c.Kind.HasPorts() && state.PortKey(port.Protocol, port.Port) == p.Key
+	case slices.Contains(kinds.RouteKinds, o.Kind):
+		return slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool { return u.Redirect || state.RouteKey(u.Path) == p.Key })
+	}
+	return true
+}
+
+// ServesPort is true for a Service that has the port that the part stands for.
+func ServesPort(service *unstructured.Unstructured, p state.Part) bool {
+	protocol, port := p.ProtocolPort()
+	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
+	return slices.ContainsFunc(ports, func(v any) bool {
+		m, ok := v.(map[string]any)
+		return ok && m["protocol"] == string(protocol) && m["port"] == int64(port)
+	})
+}

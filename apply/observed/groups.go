@@ -1,0 +1,119 @@
+package observed
+
+import (
+	"context"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/kept"
+)
+
+// Holding is what a deployment group has in the cluster.
+type Holding struct {
+	// Claims is the number of its claims.
+	Claims int
+	// Namespaces are those of its leases.
+	Namespaces map[string]bool
+}
+
+// Groups are the deployment groups that hold claims.
+func Groups(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (map[lease.Group]*Holding, error) {
+	claims, err := ledger.New(c, ledgerNamespace).List(ctx)
+	groups := map[lease.Group]*Holding{}
+	addHolders(groups, claims)
+	return groups, err
+}
+
+// Releasable are the deployment groups that hold claims, those of which objects are left that this program
+// wrote (they may serve without a claim), those whose definition is kept, and those that have taken over what their orders
+// have reserved.
+func Releasable(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig) (map[lease.Group]*Holding, error) {
+	l := ledger.New(c, cfg.LedgerNamespace)
+	s, err := Read(ctx, c, l, Reading{Further: kinds.RecordsOf(cfg), ClaimsFirst: true, AllDefinitions: true})
+	if err != nil {
+		return nil, err
+	}
+	groups := map[lease.Group]*Holding{}
+	addHolders(groups, s.List())
+	for g, objects := range s.Written {
+		for _, o := range objects {
+			holdingOf(groups, g).Namespaces[s.Ownership(o.Live).Lease.Namespace()] = true
+		}
+	}
+	for _, def := range s.unheldDefinitions(groups) {
+		holdingOf(groups, def.Lease.Group()).Namespaces[def.Lease.Namespace()] = true
+	}
+	leased, err := ReservedBy(ctx, l, "")
+	for g, ids := range leased {
+		for _, id := range ids {
+			holdingOf(groups, g).Namespaces[id.Namespace()] = true
+		}
+	}
+	return groups, err
+}
+
+// unheldDefinitions are the kept definitions of other deployment groups than those that are known, as far as they can
+// be understood.
+func (s *Snapshot) unheldDefinitions(known map[lease.Group]*Holding) []*lease.Definition {
+	names := map[string]bool{}
+	for g := range known {
+		names[kept.Name(g)] = true
+	}
+	var defs []*lease.Definition
+	for name, d := range s.Definitions {
+		if names[name] {
+			continue
+		}
+		if def, err := d.Decode(); err == nil {
+			defs = append(defs, def)
+		}
+	}
+	return defs
+}
+
+// addHolders adds the deployment groups that hold the claims.
+func addHolders(groups map[lease.Group]*Holding, claims []*state.Claim) {
+	for _, claim := range claims {
+		for _, g := range claim.Groups() {
+			holding := holdingOf(groups, g)
+			holding.Claims++
+			for _, p := range claim.PartsOf(g) {
+				holding.Namespaces[p.Lease.Namespace()] = true
+			}
+		}
+	}
+}
+
+func holdingOf(groups map[lease.Group]*Holding, g lease.Group) *Holding {
+	if groups[g] == nil {
+		groups[g] = &Holding{Namespaces: map[string]bool{}}
+	}
+	return groups[g]
+}
+
+// ReservedBy are the leases that have taken over what their orders have reserved, those of one owner where one is named.
+func ReservedBy(ctx context.Context, l ledger.Ledger, owner string) (map[lease.Group][]lease.ID, error) {
+	all, err := l.Reservations(ctx, owner)
+	leased := map[lease.Group][]lease.ID{}
+	for _, c := range all {
+		if o := c.Order; c.Bound != nil && c.Bound.Provider != "" && !c.Deleting {
+			id := lease.ID{Owner: o.Owner, DSeq: o.DSeq, GSeq: o.GSeq, OSeq: o.OSeq, Provider: c.Bound.Provider}
+			leased[o.Group()] = append(leased[o.Group()], id)
+		}
+	}
+	return leased, err
+}
+
+// OnlyOwner is the owner of all of the deployment groups; it is empty where they have several.
+func OnlyOwner(groups []lease.Group) string {
+	owner := groups[0].Owner
+	if slices.ContainsFunc(groups, func(g lease.Group) bool { return g.Owner != owner }) {
+		return ""
+	}
+	return owner
+}

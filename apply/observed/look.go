@@ -1,0 +1,82 @@
+package observed
+
+import (
+	"context"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Look reads all of a deployment group again, for a run that has read before: its claims first, then the
+// objects that may rest on them. It reads only what the labels of the group select, unless an object of
+// the group has lost its labels.
+func Look(ctx context.Context, a *command.Command, before *Snapshot, group lease.Group) (*Snapshot, error) {
+	how := Reading{Addresses: true, Further: recordsRead(before), ClaimsFirst: true}
+	if !before.unlabelled(group) {
+		how.of, how.before = &group, before
+	}
+	s, err := Read(ctx, a.Cluster, a.Ledger, how)
+	if err != nil {
+		return nil, err
+	}
+	s.Operators, s.Manifests = before.Operators, before.Manifests
+	return s, nil
+}
+
+// unlabelled is true where an object of the group has lost the labels that name its lease.
+func (s *Snapshot) unlabelled(group lease.Group) bool {
+	return slices.ContainsFunc(s.Written[group], func(o Owned) bool {
+		return slices.Contains(s.Ownership(o.Live).Lost, state.MarkLabels)
+	})
+}
+
+// recordsRead are the kinds of DNS records that a snapshot was read with.
+func recordsRead(s *Snapshot) (further []kinds.Kind) {
+	for _, kind := range []kinds.Kind{kinds.DNSRecord, kinds.DNSEndpoint} {
+		if _, read := s.Live[kind.Plural]; read {
+			further = append(further, kind)
+		}
+	}
+	return further
+}
+
+// ReadAll reads all kinds of objects that leases have, the operators, and the kept definitions of the groups that are named.
+func ReadAll(ctx context.Context, a *command.Command, definitions ...lease.Group) (*Snapshot, error) {
+	return ReadWithOperators(ctx, a, Reading{Addresses: true, Further: kinds.RecordsOf(a.Options.Config), Definitions: definitions})
+}
+
+// ReadWithOperators is Read that finds out too which of Akash's operators run, and what they go by: the Manifests of Akash's
+// provider.
+func ReadWithOperators(ctx context.Context, a *command.Command, how Reading) (*Snapshot, error) {
+	var s *Snapshot
+	var found operators
+	manifests := map[string]*unstructured.Unstructured{}
+	group, groupCtx := parallel.WithContext(ctx)
+	group.Go(func() (err error) {
+		s, err = Read(groupCtx, a.Cluster, a.Ledger, how)
+		return err
+	})
+	group.Go(func() (err error) {
+		if found, err = findOperators(groupCtx, a); err != nil || !found.Hostname {
+			return err
+		}
+		list, err := a.Cluster.Objects(groupCtx, cluster.AkashResource("manifests"), a.Options.Config.ManifestNamespace, metav1.ListOptions{})
+		for _, m := range list {
+			manifests[m.GetName()] = m
+		}
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	s.Operators, s.Manifests = found, manifests
+	return s, nil
+}

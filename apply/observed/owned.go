@@ -1,0 +1,101 @@
+package observed
+
+import (
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// ClaimsNear are the names of the claims that an object may stand for.
+func (s *Snapshot) ClaimsNear(o Owned) []string {
+	switch {
+	case o.Kind == kinds.ProviderLeasedIP:
+		var names []string
+		for _, c := range s.ClaimsOfPort(o) {
+			names = append(names, c.Name())
+		}
+		return names
+	case slices.Contains(kinds.Filters, o.Kind) || slices.Contains(kinds.Policies, o.Kind):
+		if host, _, _ := lease.ParseRouteName(o.Live.GetName()); s.Claims[state.HostName(host)] != nil {
+			return []string{state.HostName(host)}
+		}
+		return s.ByClaim().former[o.Group] // one that is named after a Service goes with the last route
+	}
+	return claimsUnder(o)
+}
+
+// MadeFrom is the kind of which an operator makes objects of another.
+func MadeFrom(kind kinds.Kind) kinds.Kind {
+	if kind == kinds.Service {
+		return kinds.ProviderLeasedIP
+	}
+	return kinds.ProviderHost
+}
+
+// ServesPart is true for a route of the path of a host, and for a Service of the port of an endpoint, that
+// a part stands for.
+func (o Owned) ServesPart(c *state.Claim, p state.Part) bool {
+	if o.Kind == kinds.Service {
+		port := state.ServiceObjectOf(o.Live)
+		return port.SharingKey == c.SharingKey && state.PortKey(port.Protocol, port.Port) == p.Key
+	}
+	return slices.ContainsFunc(state.HostUses(o.Live), func(u state.Use) bool {
+		return state.HostName(u.Host) == c.Name() && state.RouteKey(u.Path) == p.Key
+	})
+}
+
+// Owned is an object of a lease that this program wrote.
+type Owned struct {
+	Kind  kinds.Kind
+	Live  *unstructured.Unstructured
+	Group lease.Group
+}
+
+// RecordOf is the host of a DNS record, and empty for any other object.
+func (o Owned) RecordOf() string {
+	if !slices.Contains(kinds.Records, o.Kind) {
+		return ""
+	}
+	return view.RecordHost(o.Live)
+}
+
+// claimsUnder are the names of the claims that a route, a Service or a DNS record rests on, each
+// once.
+func claimsUnder(o Owned) []string {
+	if host := o.RecordOf(); host != "" {
+		return []string{state.HostName(host)}
+	}
+	var names []string
+	uses := state.HostUses(o.Live)
+	if o.Kind == kinds.Service {
+		uses = state.AddressUses(o.Live)
+	}
+	if o.Kind == kinds.Service {
+		if key := state.ServiceObjectOf(o.Live).SharingKey; key != "" {
+			names = append(names, state.EndpointName(key))
+		}
+	}
+	for _, u := range uses {
+		name := state.HostName(u.Host)
+		if u.Address.IsValid() {
+			name = state.AddressName(u.Address)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// ManagerOf is the field manager of an object of a deployment group: Akash's claim-like objects are
+// written by the claimant, so that a second claimant's write is a conflict and not a silent overwrite.
+func ManagerOf(kind kinds.Kind, group lease.Group) string {
+	if slices.Contains(kinds.ClaimLike, kind) {
+		return group.FieldManager()
+	}
+	return lease.FieldManager
+}

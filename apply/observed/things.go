@@ -1,0 +1,58 @@
+package observed
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// Addresses reads who claimed which address and which Services use one: what is needed to
+// propose addresses to leases that have none.
+func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (*state.Addresses, error) {
+	var claims []*state.Claim
+	var uses []state.Use
+	group, ctx := parallel.WithContext(ctx)
+	group.Go(func() (err error) {
+		claims, err = ledger.New(c, ledgerNamespace).List(ctx)
+		return err
+	})
+	group.Go(func() error {
+		services, err := c.Objects(ctx, kinds.Service.Resource(), "", metav1.ListOptions{})
+		for _, o := range services {
+			uses = append(uses, state.ServiceUses(o)...)
+		}
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return state.NewAddresses(claims, uses), nil
+}
+
+// HeldThings are the things that are claimed and the deployment groups that claim them, each once.
+func HeldThings(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) ([]thing.Thing, error) {
+	claims, err := ledger.New(c, ledgerNamespace).List(ctx)
+	var things []thing.Thing
+	seen := map[lease.Group]bool{}
+	for _, claim := range claims {
+		if t, err := thing.Parse(claim.Thing); err == nil {
+			t.Endpoint = ""
+			things = append(things, t)
+		}
+		for _, g := range claim.Groups() {
+			if !seen[g] {
+				seen[g] = true
+				things = append(things, thing.Thing{Kind: thing.Lease, Group: g})
+			}
+		}
+	}
+	return things, err
+}

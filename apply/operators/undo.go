@@ -1,0 +1,81 @@
+package operators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// undoTime bounds how long a run that takes back what it has done may take.
+const undoTime = 30 * time.Second
+
+// KeepServed waits until what the run has taken back is gone, where finalizers keep it, and until Akash's operators have
+// removed the routes and Services that they had made of it. A claim of which one is there still is kept: nothing is served without one. It is the
+// lease's then as if it were reserved, without the run's mark. The error says what is kept, and until when.
+func (r *Operated) KeepServed(ctx context.Context) error {
+	operated := func(kind kinds.Kind) bool {
+		return slices.Contains(kinds.ClaimLike, kind) && r.Snapshot.Operators.Operated(kind)
+	}
+	if len(r.Leaving) == 0 && !slices.ContainsFunc(r.TakenBack, operated) {
+		return nil
+	}
+	r.Until = time.Now()
+	if ctx.Err() == nil { // else it was interrupted, and ends
+		r.Until = r.Until.Add(min(r.Options.Wait, undoTime))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*undoTime)
+	defer cancel()
+	s, err := observed.Look(ctx, r.Command, r.Snapshot, r.Group)
+	if err != nil {
+		return err
+	}
+	taken := func(c *state.Claim, p state.Part) bool {
+		h := r.Holds[c.Name()]
+		return h != nil && h.Took && p.Run == r.Nonce &&
+			!slices.ContainsFunc(r.Before[c.Name()], func(q state.Part) bool { return q.Key == p.Key && q.Run == "" })
+	}
+	stay, err := r.unremoved(ctx, s, s.Theirs[r.Group], taken)
+	if err != nil {
+		return err
+	}
+	until := map[types.UID]string{}
+	for _, o := range stay {
+		until[o.Live.GetUID()] = "it waits for " + r.toRemove(o)
+	}
+	for _, o := range r.Leaving {
+		err := r.Gone(ctx, o)
+		if err != nil && !errors.Is(err, report.ErrTimedOut) {
+			return err
+		}
+		if err != nil {
+			stay = append(stay, o)
+			until[o.Live.GetUID()] = fmt.Sprintf("it waits for %s %s/%s to be gone (finalizers %v); release then gives it up", o.Kind.Singular, o.Live.GetNamespace(), o.Live.GetName(), o.Live.GetFinalizers())
+		}
+	}
+	var kept []string
+	for _, o := range stay {
+		for _, c := range s.Held[r.Group] {
+			for _, p := range c.PartsOf(r.Group) {
+				if !taken(c, p) || !o.ServesPart(c, p) && state.HostName(o.RecordOf()) != c.Name() {
+					continue
+				}
+				p.Run, p.Applied = "", false
+				r.Before[c.Name()] = append(slices.DeleteFunc(slices.Clone(r.Before[c.Name()]), func(q state.Part) bool { return q.Key == p.Key }), p)
+				kept = append(kept, fmt.Sprintf("%s %s is kept: %s", c.Kind, c.Thing, until[o.Live.GetUID()]))
+			}
+		}
+	}
+	if len(kept) > 0 {
+		return fmt.Errorf("%s", strings.Join(kept, "; "))
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package records
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/view"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// recordLease is the lease of a deployment of one owner.
+func recordLease(t *testing.T, dseq int) lease.ID {
+	t.Helper()
+	id, err := lease.ParseID(fmt.Sprintf("akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/%d/1/1/akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0", dseq))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// RecordsFor renders the records of a host.
+func recordsFor(t *testing.T, id lease.ID, host string, change func(*config.DNS)) []render.Object {
+	t.Helper()
+	cfg := config.Default()
+	cfg.DNS = config.DNS{Form: config.DNSGardener, Sources: []string{config.FromTarget}, Targets: []string{"192.0.2.1"}, Gardener: config.Gardener{Type: "aws-route53"}}
+	if change != nil {
+		change(&cfg.DNS)
+	}
+	def := &lease.Definition{Lease: id, Hash: "hash", Services: []lease.Service{{Name: "web", Expose: []lease.Expose{
+		{Port: 80, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: host}}},
+	}}}}
+	records, err := render.Records(def, cfg, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records.Objects
+}
+
+// recordRun is a run for a lease in a cluster that has these records, the first of which is oldest.
+func recordRun(id lease.ID, live ...render.Object) *Records {
+	s := &observed.Snapshot{Live: map[string]map[string]*unstructured.Unstructured{}, Claims: map[string]*state.Claim{}, Records: map[string][]observed.Owned{}, Written: map[lease.Group][]observed.Owned{}, Serving: map[string][]observed.Owned{}}
+	for i, o := range live {
+		u := cluster.Rendered(o)
+		u.SetUID(types.UID(fmt.Sprint(i)))
+		u.SetCreationTimestamp(metav1.NewTime(time.Unix(int64(i), 0)))
+		if s.Live[o.Kind.Plural] == nil {
+			s.Live[o.Kind.Plural] = map[string]*unstructured.Unstructured{}
+		}
+		s.Live[o.Kind.Plural][o.Namespace+"/"+o.Name] = u
+	}
+	s.IndexWritten()
+	r := New(&command.Command{}, nil, state.Request{Lease: id})
+	r.Snapshot = s
+	return r
+}
+
+// What goes before what comes, and why; nothing goes where nothing is to be made.
+func TestGoing(t *testing.T) {
+	const host = "shop.example.com"
+	id, other := recordLease(t, 1), recordLease(t, 2)
+	to := func(values ...string) func(*config.DNS) { return func(d *config.DNS) { d.Targets = values } }
+	endpoint := func(d *config.DNS) { d.Form = config.DNSEndpoint }
+	typed := func(d *config.DNS) { d.Gardener.Type = "google-clouddns" }
+	classed := func(d *config.DNS) { d.Gardener.Class = "garden" }
+	for name, c := range map[string]struct {
+		live, want []render.Object
+		going      string
+	}{
+		"new":                    {nil, recordsFor(t, id, host, nil), ""},
+		"the same":               {recordsFor(t, id, host, nil), recordsFor(t, id, host, nil), ""},
+		"another value":          {recordsFor(t, id, host, nil), recordsFor(t, id, host, to("192.0.2.2")), ""},
+		"a family more":          {recordsFor(t, id, host, nil), recordsFor(t, id, host, to("192.0.2.1", "2001:db8::1")), ""},
+		"a family less":          {recordsFor(t, id, host, to("192.0.2.1", "2001:db8::1")), recordsFor(t, id, host, nil), ""},
+		"addresses to a name":    {recordsFor(t, id, host, to("192.0.2.1", "2001:db8::1")), recordsFor(t, id, host, to("lb.example.net")), "shop.example.com-a by dnsrecord/shop.example.com-cname, shop.example.com-aaaa by dnsrecord/shop.example.com-cname"},
+		"a name to an address":   {recordsFor(t, id, host, to("lb.example.net")), recordsFor(t, id, host, nil), "shop.example.com-cname by dnsrecord/shop.example.com-a"},
+		"type":                   {recordsFor(t, id, host, nil), recordsFor(t, id, host, typed), `shop.example.com-a its type cannot be changed from "aws-route53" to "google-clouddns"`},
+		"class":                  {recordsFor(t, id, host, nil), recordsFor(t, id, host, classed), `shop.example.com-a its class cannot be changed from "" to "garden"`},
+		"form":                   {recordsFor(t, id, host, nil), recordsFor(t, id, host, endpoint), "shop.example.com-a by dnsendpoint/shop.example.com"},
+		"an endpoint's type":     {recordsFor(t, id, host, endpoint), recordsFor(t, id, host, func(d *config.DNS) { endpoint(d); d.Targets = []string{"lb.example.net"} }), ""},
+		"of another lease":       {recordsFor(t, other, host, nil), recordsFor(t, id, host, nil), "shop.example.com-a by dnsrecord/shop.example.com-a, from deployment " + other.Group().String()},
+		"of another host":        {recordsFor(t, other, "other.example.com", nil), recordsFor(t, id, host, nil), ""},
+		"of another, mine stays": {append(recordsFor(t, id, host, nil), recordsFor(t, other, host, nil)...), recordsFor(t, id, host, nil), ""},
+	} {
+		r := recordRun(id, c.live...)
+		going, replaced := r.going(host, c.want)
+		var texts []string
+		for _, g := range going {
+			texts = append(texts, g.Live.GetName()+" "+g.why)
+		}
+		if diff := cmp.Diff(c.going, strings.Join(texts, ", ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if (len(replaced) > 0) != strings.Contains(c.going, "cannot be changed") {
+			t.Errorf("%s: replaced %v", name, replaced)
+		}
+	}
+}
+
+// Of deployments that hold parts of one host the one with the oldest records keeps them.
+func TestRecordHolder(t *testing.T) {
+	const host = "shop.example.com"
+	mine, other := recordLease(t, 1), recordLease(t, 2)
+	part := func(id lease.ID, path string) state.Part {
+		return state.Part{Key: state.RouteKey(path), Lease: id, Path: path}
+	}
+	both := []state.Part{part(mine, "/"), part(other, "/v2")}
+	own, theirs := recordsFor(t, mine, host, nil), recordsFor(t, other, host, nil)
+	for name, c := range map[string]struct {
+		live  []render.Object
+		parts []state.Part
+		want  string
+	}{
+		"nobody has any":              {nil, both, ""},
+		"another has":                 {theirs, both, other.Group().String()},
+		"another had, and is gone":    {theirs, both[:1], ""},
+		"another has newer ones":      {append(own, theirs...), both, ""},
+		"another has older ones":      {append(theirs, own...), both, other.Group().String()},
+		"another's are for elsewhere": {recordsFor(t, other, "other.example.com", nil), both, ""},
+	} {
+		r := recordRun(mine, c.live...)
+		r.Snapshot.Claims[state.HostName(host)] = &state.Claim{Kind: state.Host, Thing: host, Owner: mine.Owner, Parts: c.parts}
+		if got := r.RecordHolder(host); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A request to act goes with a new spec, and stays as it is with the same.
+func TestRequested(t *testing.T) {
+	id, now := recordLease(t, 1), time.Date(2026, 11, 21, 9, 0, 0, 1, time.UTC)
+	o := recordsFor(t, id, "shop.example.com", nil)[0]
+	read := func(o render.Object) [2]string {
+		a := cluster.Rendered(o).GetAnnotations()
+		return [2]string{a[view.GardenerOperation], a[view.GardenerTimestamp]}
+	}
+	asked := [2]string{"reconcile", "2026-11-21T09:00:00.000000001Z"}
+	if got := read(requested(o, nil, now)); got != asked {
+		t.Errorf("a new record asks %v", got)
+	}
+	live := cluster.Rendered(requested(o, nil, now))
+	if got := read(requested(o, live, now.Add(time.Hour))); got != asked {
+		t.Errorf("the same record asks %v", got)
+	}
+	done := live.DeepCopy()
+	annotations := done.GetAnnotations()
+	delete(annotations, view.GardenerOperation)
+	done.SetAnnotations(annotations)
+	if got := read(requested(o, done, now.Add(time.Hour))); got != [2]string{"", asked[1]} {
+		t.Errorf("the same record, acted upon, asks %v", got)
+	}
+	changed := recordsFor(t, id, "shop.example.com", func(d *config.DNS) { d.TTL = 60 })[0]
+	if got := read(requested(changed, done, now.Add(time.Second))); got != [2]string{"reconcile", "2026-11-21T09:00:01.000000001Z"} {
+		t.Errorf("a changed record asks %v", got)
+	}
+}

@@ -1,0 +1,71 @@
+package repair
+
+import (
+	"context"
+	"slices"
+
+	"github.com/akash-net/kubectl-akash-net/apply"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// followDeclared hands parts of a claim to the lease to which Akash's provider has moved them. What Akash declares is
+// read after the claim, and the write is pinned to the claim as it was read.
+func (r *repair) followDeclared(ctx context.Context, m state.Mend) error {
+	claim := r.snapshot.Claims[m.Follow.Name()] // as it was read, or as an earlier mend has left it
+	if claim == nil {
+		return report.ErrChanged
+	}
+	var parts []apply.Handover
+	for i, key := range m.Keys {
+		p := claim.Part(key)
+		if p == nil || p.Lease.Group() != m.Group {
+			continue // an earlier mend has handed it on
+		}
+		declared, err := r.Cluster.Get(ctx, kinds.Of(m.Declared[i].Kind), m.Declared[i].Namespace, m.Declared[i].Name)
+		if err != nil {
+			return err
+		}
+		if declared == nil || string(declared.GetUID()) != m.Declared[i].UID {
+			return report.ErrChanged
+		}
+		whose := r.snapshot.Ownership(declared)
+		if !movedFrom(whose, m.Group) || len(parts) > 0 && whose.Lease != parts[0].To {
+			return report.ErrChanged
+		}
+		service, port := declaredBackend(declared)
+		parts = append(parts, apply.Handover{Part: *p, To: whose.Lease, Service: service, Port: port})
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	written, err := apply.Follow(ctx, r.Command, r.snapshot, claim, m.Group, parts)
+	if !written {
+		return err
+	}
+	if now, unread := observed.ReadClaim(ctx, r.Ledger, claim.Name()); unread == nil {
+		r.knows(claim.Name(), now)
+	}
+	return err
+}
+
+// movedFrom is true for an object of Akash's that this program wrote for a deployment group, and that Akash's
+// provider has moved to another of the same owner.
+func movedFrom(whose state.Ownership, g lease.Group) bool {
+	return whose.HasLease && whose.Lease.Owner == g.Owner && slices.Contains(whose.MovedFrom, g)
+}
+
+// declaredBackend is where a ProviderHost or a ProviderLeasedIP leads.
+func declaredBackend(o *unstructured.Unstructured) (service string, port uint16) {
+	field := "external_port"
+	if o.GetKind() == kinds.ProviderLeasedIP.Kind {
+		field = "port"
+	}
+	service, _, _ = unstructured.NestedString(o.Object, "spec", "service_name")
+	n, _, _ := unstructured.NestedInt64(o.Object, "spec", field)
+	return service, uint16(n)
+}

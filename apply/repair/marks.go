@@ -1,0 +1,128 @@
+package repair
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/managed"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// dropOld takes managed fields of versions that are gone out of an object. Where this program's were among
+// them it gets its marks again.
+func (r *repair) dropOld(ctx context.Context, m state.Mend) error {
+	kind, live := kinds.Of(m.DropManagedFields.Kind), r.live(m.DropManagedFields)
+	if err := dropOldManagers(ctx, r.Cluster, kind, live); err != nil {
+		return err
+	}
+	now, err := r.Cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
+	if err != nil || now == nil || len(r.snapshot.Ownership(now).Lost) == 0 {
+		return err
+	}
+	return r.mark(ctx, kind, now, m.Hash)
+}
+
+// Mark applies an object again as it is, with the marks that it has lost, pinned to what was read.
+func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, hash string) error {
+	id := r.snapshot.Ownership(live).Lease
+	claimLike, manager := slices.Contains(kinds.ClaimLike, kind), lease.FieldManager
+	if claimLike {
+		manager = id.Group().FieldManager()
+	}
+	o := executor.AppliedBy(live, manager)
+	if kind == kinds.Service {
+		if err := executor.LeaveGiven(o, live); err != nil {
+			return err
+		}
+	}
+	annotations, labels := o.GetAnnotations(), o.GetLabels()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	for key, value := range live.GetAnnotations() {
+		if strings.HasPrefix(key, lease.Domain+"/") {
+			annotations[key] = value
+		}
+	}
+	if annotations[lease.AnnotationDefinition] == "" {
+		annotations[lease.AnnotationDefinition] = hash
+	}
+	maps.Copy(labels, markLabels(id, live.GetLabels(), claimLike))
+	o.SetAnnotations(annotations)
+	o.SetLabels(labels)
+	err := r.Cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, manager, live)
+	if cluster.IsOvertaken(err) {
+		return report.ErrChanged
+	}
+	if err != nil {
+		return err
+	}
+	return r.runFor(id.Group()).sees(ctx, kind, live)
+}
+
+// markLabels are the labels that name the lease. Akash's own goes with them only where the object has it,
+// or where Akash's operators read all objects of the kind: they stop at others.
+func markLabels(id lease.ID, has map[string]string, claimLike bool) map[string]string {
+	labels := id.Labels()
+	if has[lease.LabelManaged] == "" && !claimLike {
+		delete(labels, lease.LabelManaged)
+		labels[lease.LabelOurs] = "true"
+	}
+	return labels
+}
+
+// own makes the managers of the leases own their parts of a claim again.
+func (r *repair) own(ctx context.Context, c *state.Claim) error {
+	for _, g := range c.Unmanaged {
+		now, err := r.Ledger.Seize(ctx, c, g, c.Entries(g))
+		if errors.Is(err, ledger.ErrAgain) {
+			return report.ErrChanged
+		}
+		if err != nil {
+			return err
+		}
+		c = now
+	}
+	return nil
+}
+
+// dropOldManagers takes managed fields of another API version out of an object: the API server
+// fails every apply over them (kubernetes/kubernetes#111937).
+func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind kinds.Kind, live *unstructured.Unstructured) error {
+	return c.Rewrite(ctx, kind, live, func(_ context.Context, now *unstructured.Unstructured) (func(context.Context) error, error) {
+		kept, dropped := managed.OfVersion(now, kind.GroupVersion())
+		if dropped == 0 {
+			return nil, nil
+		}
+		if len(kept) == 0 {
+			kept = []metav1.ManagedFieldsEntry{{}} // an empty list would be taken for none given
+		}
+		body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+			"uid": now.GetUID(), "resourceVersion": now.GetResourceVersion(), "managedFields": kept,
+		}})
+		return func(ctx context.Context) error {
+			return c.Write(ctx, func(write context.Context) error {
+				_, err := c.Metadata.Resource(kind.Resource()).Namespace(now.GetNamespace()).Patch(write, now.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: lease.FieldManager})
+				return err
+			})
+		}, err
+	})
+}

@@ -1,0 +1,107 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// HeldError says that others hold what the lease wants. Nothing was changed.
+type HeldError struct {
+	Lease lease.ID
+	Held  []HeldThing
+}
+
+// HeldThing is one thing and who holds it.
+type HeldThing struct {
+	Kind  state.Kind
+	Thing string
+	By    state.Holder
+	At    lease.Place
+}
+
+func (e *HeldError) Error() string {
+	var lines []string
+	for _, h := range e.Held {
+		lines = append(lines, h.String())
+	}
+	return strings.Join(lines, "; ")
+}
+
+func (h HeldThing) String() string {
+	by := "somebody else"
+	switch {
+	case h.By.Lease != (lease.ID{}):
+		by = "lease " + h.By.Lease.String()
+	case h.By.Owner != "":
+		by = "owner " + h.By.Owner
+	case h.By.Object != "":
+		by = h.By.Object
+	}
+	if h.By.Input != "" {
+		return fmt.Sprintf("%s %s is wanted by two owners of the same input, by %s first (%s)", h.Kind, h.Thing, by, h.By.Input)
+	}
+	s := fmt.Sprintf("%s %s is held by %s", h.Kind, h.Thing, by)
+	if h.By.Namespace != "" {
+		s += " in namespace " + h.By.Namespace
+	}
+	if !h.By.Since.IsZero() {
+		s += " since " + h.By.Since.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	if h.By.Reason != "" {
+		s += " (" + h.By.Reason + ")"
+	}
+	return s
+}
+
+// HalfError says that a run failed, and could not take back all that it had done.
+type HalfError struct {
+	Lease     lease.ID
+	Why, Left error
+}
+
+func (e *HalfError) Error() string { return fmt.Sprintf("%v; %v", e.Why, e.Left) }
+
+// Unwrap gives the reason for the failure to errors.Is and errors.As.
+func (e *HalfError) Unwrap() error { return e.Why }
+
+// ExhaustedError says that no address is left for an endpoint. Nothing was changed.
+type ExhaustedError struct {
+	Lease    lease.ID
+	Endpoint string
+	Ranges   []string
+	At       lease.Place
+}
+
+func (e *ExhaustedError) Error() string {
+	return fmt.Sprintf("no address left in %s for IP endpoint %q", strings.Join(e.Ranges, ", "), e.Endpoint)
+}
+
+// TimeoutError says what had not happened when the time to wait was over.
+type TimeoutError struct {
+	// After is how long that was: zero where it was only looked at.
+	After   time.Duration
+	Waiting []string
+}
+
+func (e *TimeoutError) Error() string {
+	if e.After == 0 {
+		return "not waited for:\n  " + strings.Join(e.Waiting, "\n  ")
+	}
+	return fmt.Sprintf("timed out after %s waiting for:\n  %s", e.After, strings.Join(e.Waiting, "\n  "))
+}
+
+// ErrorOfHeld is a HeldError of the things that others hold; nil where there are none.
+func ErrorOfHeld(id lease.ID, held []HeldThing) error {
+	if len(held) == 0 {
+		return nil
+	}
+	return &HeldError{Lease: id, Held: held}
+}
+
+// ErrTimedOut is a wait that was too short.
+var ErrTimedOut = errors.New("timed out")

@@ -1,0 +1,125 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// ClosingError says that the ledger takes no claims, because an uninstall is removing it.
+type ClosingError struct{ Namespace string }
+
+func (e *ClosingError) Error() string {
+	return fmt.Sprintf("the ledger in namespace %s is being uninstalled, and takes no claims; what this run took was given back. Let the uninstall end, or reopen the ledger with: kubectl akash-net install", e.Namespace)
+}
+
+// DeletingError says that an object which was to be written is being deleted: finalizers keep it until then.
+type DeletingError struct {
+	Object     render.Object
+	Finalizers []string
+}
+
+func (e *DeletingError) Error() string {
+	return fmt.Sprintf("%s in namespace %s is being deleted (finalizers %v); apply again when it is gone", e.Object, e.Object.Namespace, e.Finalizers)
+}
+
+// KeptError says that a lease keeps claims on what Akash's provider, or one of its operators, still has
+// objects for: nothing is served without a claim.
+type KeptError struct {
+	Group lease.Group
+	// Kept are the things, each with the objects that are still there.
+	Kept []KeptThing
+}
+
+// KeptThing is a host or an address that is still in use.
+type KeptThing struct {
+	Kind    state.Kind
+	Thing   string
+	Objects []string
+}
+
+func (e *KeptError) Error() string {
+	var lines []string
+	for _, k := range e.Kept {
+		lines = append(lines, fmt.Sprintf("%s %s is kept for lease %s: Akash's provider declares it (%s)", k.Kind, k.Thing, e.Group, strings.Join(k.Objects, ", ")))
+	}
+	return strings.Join(lines, "\n") + "\nClose the lease at Akash's provider, or take them out of its manifest; then the same command releases them"
+}
+
+// OperatorError says that Akash's operators would stop at what was to be written, or ignore its lease
+// from then on.
+type OperatorError struct {
+	Lease lease.ID
+	At    lease.Place
+	// Why says what does not fit.
+	Why string
+}
+
+func (e *OperatorError) Error() string {
+	text := fmt.Sprintf("lease %s: %s. Nothing was changed", e.Lease, e.Why)
+	if at := e.At.String(); at != "" {
+		return at + ": " + text
+	}
+	return text
+}
+
+// MovedError says that the cluster is not as it was when a plan was made. Lease is the zero ID where it was
+// found before anything was written; otherwise what was written for the lease was taken back.
+type MovedError struct {
+	Lease lease.ID
+	// Moved are the objects and things that have changed, or would be changed otherwise.
+	Moved []string
+	// Kept is true for a plan of definitions that the ledger keeps.
+	Kept bool
+}
+
+func (e *MovedError) Error() string {
+	of := "-f FILE"
+	if e.Kept {
+		of = "LEASE"
+	}
+	return "the plan is out of date: " + strings.Join(e.Moved, ", ") + " changed since it was made, or would be changed otherwise. Make a new plan with: kubectl akash-net diff " + of + " -o json"
+}
+
+// PoolOverlapError says that an existing pool shares addresses with one that is to be made.
+type PoolOverlapError struct{ Pool, Wanted, Addresses string }
+
+func (e *PoolOverlapError) Error() string {
+	return fmt.Sprintf("IPAddressPool %s has %s, which overlaps the pool %s that ip.ranges asks for; with both, MetalLB would give no tenant an address. Take the addresses out of one of them, or use ip.mode: pool", e.Pool, e.Addresses, e.Wanted)
+}
+
+// OvertakenError says that a claim on which a run relied went to somebody else while the run
+// stood still. What the run had written is taken back.
+type OvertakenError struct {
+	Kind  state.Kind
+	Thing string
+	Lease lease.ID
+}
+
+func (e *OvertakenError) Error() string {
+	return fmt.Sprintf("%s %s was released and taken anew while this run stood still; what it wrote was taken back. Apply again: kubectl akash-net explain %s tells who holds it now", e.Kind, e.Thing, e.Thing)
+}
+
+// ConflictError says that somebody else manages fields of an object that a run wants to write.
+type ConflictError struct {
+	Object   string
+	Managers []string
+	// Differs is true where the fields have other values than the run wants. Else there is more in them: a
+	// list is written as a whole by one manager.
+	Differs bool
+	Err     error
+}
+
+func (e *ConflictError) Error() string {
+	how := ", with other values"
+	if !e.Differs {
+		how = ", with the wanted values and more beside them"
+	}
+	return fmt.Sprintf("%s: fields are managed by %s%s: %v\nNothing is forced. Let that manager drop the fields, or delete the object, and apply again",
+		e.Object, strings.Join(e.Managers, ", "), how, e.Err)
+}
+
+func (e *ConflictError) Unwrap() error { return e.Err }
