@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
 // Check judges the groups of one deployment by the rules that all input formats share, and brings them into
@@ -176,7 +178,7 @@ func (c *checker) ip(d *Definition, s *Service, e *Expose) {
 }
 
 func (c *checker) suggestEndpoint(name string) string {
-	best := NearestKey(name, c.endpoint)
+	best := suggest.NearestKey(name, c.endpoint)
 	if best == "" {
 		return ""
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
 // hostUser is one use of a host in a deployment.
@@ -256,7 +258,7 @@ func (c *checker) backend(e *Expose, b Backend) {
 	}
 	switch {
 	case len(c.services[b.Service]) == 0:
-		c.problems.Add(b.At, "no service named %q%s", Clip(b.Service), SuggestKey(b.Service, c.services))
+		c.problems.Add(b.At, "no service named %q%s", Clip(b.Service), suggest.ForKey(b.Service, c.services))
 	case !c.partial:
 		c.problems.Add(b.At, "service %q exposes no TCP port %d", b.Service, port)
 	}

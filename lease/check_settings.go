@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/akash-net/kubectl-akash-net/lease/grammar"
+	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
 func (c *checker) sticky(r *Routing) {
@@ -141,7 +142,7 @@ func unknownAnnotation(key string) string {
 		known[s.Key[strings.LastIndex(s.Key, "/")+1:]] = s.Key
 	}
 	name := key[strings.LastIndex(key, "/")+1:]
-	if best := Nearest(name, slices.Sorted(maps.Keys(known))); best != "" {
+	if best := suggest.Nearest(name, slices.Sorted(maps.Keys(known))); best != "" {
 		text += "; did you mean " + known[best] + "?"
 	}
 	return text

@@ -1,7 +1,6 @@
 package lease_test
 
 import (
-	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -169,32 +168,5 @@ func TestSum(t *testing.T) {
 		if sum(change) == base {
 			t.Errorf("%s does not change the sum", name)
 		}
-	}
-}
-
-func TestNearest(t *testing.T) {
-	for name, want := range map[string]string{"myip": "my-ip", "MY_IP": "my-ip", "other": "", "expos": "expose"} {
-		if got := lease.Nearest(name, []string{"my-ip", "expose", "port"}); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
-	}
-}
-
-// Among many names, or for a very long one, none is looked for: each of many misspelt names would be compared with
-// each of the others.
-func TestNearestIsBounded(t *testing.T) {
-	names := make([]string, 0, 65)
-	for i := range 64 {
-		names = append(names, fmt.Sprintf("service-%d", i))
-	}
-	if got := lease.Nearest("servise-7", names); got != "service-7" {
-		t.Errorf("among %d names: %q", len(names), got)
-	}
-	if got := lease.Nearest("servise-7", append(names, "service-64")); got != "" {
-		t.Errorf("among %d names: %q", len(names)+1, got)
-	}
-	long := strings.Repeat("a", 64)
-	if got := lease.Nearest(long+"b", []string{long}); got != "" {
-		t.Errorf("for a name of %d bytes: %q", len(long)+1, got)
 	}
 }

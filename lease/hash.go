@@ -135,3 +135,6 @@ func appendTexts(b []byte, texts ...string) []byte {
 	}
 	return b
 }
+
+// Key joins texts so that no two lists of texts have the same key.
+func Key(texts ...string) string { return string(appendTexts(nil, texts...)) }

@@ -25,7 +25,7 @@ func CheckHost(host string) error {
 	if dns.EndsInNumber(host) {
 		return fmt.Errorf("%q ends in a number: clients take such a name for an IP address", host)
 	}
-	if first, _, _ := strings.Cut(host, "."); isReserved(first) {
+	if first, _, _ := strings.Cut(host, "."); IsReserved(first) {
 		return fmt.Errorf("%q is reserved: no host name may begin with the label %q", Clip(host), Clip(first))
 	}
 	for label := range strings.SplitSeq(host, ".") {
@@ -56,8 +56,8 @@ func CheckHostOrWildcard(host string) error {
 // further paths.
 var reservedLabels = []string{"ip--", "ep--", "rs--", "df--", "run--", "pt--", "rd--"}
 
-// isReserved is true for the first labels of names that no host may have.
-func isReserved(label string) bool {
+// IsReserved is true for the first labels of names that no host may have.
+func IsReserved(label string) bool {
 	return label == "wc--any" || slices.ContainsFunc(reservedLabels, func(prefix string) bool { return strings.HasPrefix(label, prefix) })
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestNames(t *testing.T) {
 	rules := map[string]func(string) error{
 		"host": lease.CheckHost, "host-or-wildcard": lease.CheckHostOrWildcard, "path": lease.CheckPath, "service": lease.CheckServiceName,
-		"endpoint": lease.CheckEndpointName, "owner": lease.CheckAddress, "template": lease.CheckHostTemplate,
+		"endpoint": lease.CheckEndpointName, "owner": lease.CheckAddress, "template": hosttemplate.Check,
 		"route": func(s string) error {
 			host, path, _ := strings.Cut(s, " ")
 			return lease.CheckRoute(host, path)

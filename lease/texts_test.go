@@ -1,7 +1,6 @@
 package lease_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -108,42 +107,6 @@ func TestProblemsInOrder(t *testing.T) {
 	}
 }
 
-func TestWhatWasMeant(t *testing.T) {
-	many := map[string]int{}
-	for i := range 65 {
-		many[fmt.Sprintf("name-%d", i)] = i
-	}
-	for _, c := range []struct{ name, candidates, want string }{
-		{"prot", "port path", ""},
-		{"por", "port path", "port"},
-		{"MAX-SIZE", "max_size", "max_size"},
-		{"abc", "abx axx", "abx"},
-		{"axx", "abc", ""},
-		{"", "ab", ""},
-		{"", "a", "a"},
-		{"kitten", "sitting kitte", "kitte"},
-		{"a@@b", "A``B", ""},
-		{"a[[b", "a{{b", ""},
-		{strings.Repeat("a", 64), strings.Repeat("a", 63) + "b", strings.Repeat("a", 63) + "b"},
-		{strings.Repeat("a", 65), strings.Repeat("a", 64), ""},
-		{strings.Repeat("a", 64), strings.Repeat("a", 65), ""},
-	} {
-		if got := lease.Nearest(c.name, strings.Fields(c.candidates)); got != c.want {
-			t.Errorf("%q of %q is %q, want %q", c.name, c.candidates, got, c.want)
-		}
-	}
-	if got := lease.Suggest("por", []string{"port"}) + lease.Suggest("x", []string{"port"}); got != `; did you mean "port"?` {
-		t.Errorf("the suggestion is %q", got)
-	}
-	if got := lease.NearestKey("name-6x", many); got != "" {
-		t.Errorf("%q of %d names", got, len(many))
-	}
-	delete(many, "name-0")
-	if got := lease.NearestKey("name-11x", many); got != "name-1" && got != "name-11" {
-		t.Errorf("%q of %d names", got, len(many))
-	}
-}
-
 func TestSmallNames(t *testing.T) {
 	g := lease.Group{Owner: "akash1x", DSeq: 7, GSeq: 2}
 	for got, want := range map[string]string{
@@ -154,13 +117,6 @@ func TestSmallNames(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
-		}
-	}
-	for template, want := range map[string]string{
-		"": "", "a": "", "${service}.apps.example.com": "apps.example.com", "a.${namespace}.example.com": "example.com", "${service}.${dseq}.${gseq}.b": "b", "a.b.${dseq}": "",
-	} {
-		if got := lease.TemplateDomain(template); got != want {
-			t.Errorf("the domain of %s is %q, want %q", template, got, want)
 		}
 	}
 	for name, want := range map[string]bool{

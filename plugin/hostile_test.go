@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unicode"
 
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
@@ -17,7 +19,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
 // The exit codes, as docs/commands.md has them.

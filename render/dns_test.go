@@ -13,6 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	dnsrules "github.com/akash-net/kubectl-akash-net/lease/dns"
+	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -234,7 +235,7 @@ func TestRecordsOfOwnHosts(t *testing.T) {
 			got[o.Name] = strings.Contains(string(encode(t, emit.YAML, []render.Object{o})), c.want)
 		}
 		for _, h := range []string{
-			def.Lease.GeneratedHost(cfg.Hosts.Generated, "web", 80), def.Lease.StaticHost("web", cfg.Ingress.Domain), "shop.example.com",
+			hosttemplate.Host(def.Lease, cfg.Hosts.Generated, "web", 80), def.Lease.StaticHost("web", cfg.Ingress.Domain), "shop.example.com",
 		} {
 			if !got[h+"-a"] {
 				t.Errorf("%s: %s has no record of %s: %v", name, h, c.want, got)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 )
 
 // What a claim is, and what its parts say: testdata/claims.txt.
@@ -191,7 +192,7 @@ func refusedInWords(t *testing.T, line string) string {
 			cfg.Hosts.Generated = value
 		}
 	}
-	text := strings.NewReplacer("STATIC", wordLease(t, "A/1").StaticHost("web", "p.example"), "GENERATED", wordLease(t, "A/1").GeneratedHost(cmp.Or(cfg.Hosts.Generated, "x.example"), "web", 443)).Replace(f[0])
+	text := strings.NewReplacer("STATIC", wordLease(t, "A/1").StaticHost("web", "p.example"), "GENERATED", hosttemplate.Host(wordLease(t, "A/1"), cmp.Or(cfg.Hosts.Generated, "x.example"), "web", 443)).Replace(f[0])
 	return cmp.Or(wordClaim(t, text).Refused(cfg), "-")
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -36,7 +37,7 @@ func asking(id lease.ID, host string) *lease.Definition {
 // The provider's own domains are no tenant's: not the domains, no name below them, no wildcard over
 // them. A lease may name the hosts that the provider gives the same service, and those of no other.
 func TestProvidersDomainsAreRefused(t *testing.T) {
-	static, generated := ownID.StaticHost("web", "ingress.provider.example"), ownID.GeneratedHost(ownTemplate, "web", 80)
+	static, generated := ownID.StaticHost("web", "ingress.provider.example"), hosttemplate.Host(ownID, ownTemplate, "web", 80)
 	for name, c := range map[string]struct {
 		id      lease.ID
 		host    string

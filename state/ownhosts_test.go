@@ -5,6 +5,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -34,7 +35,7 @@ func TestOwnHostsAreClaimed(t *testing.T) {
 	for _, h := range request.Hosts {
 		got[h.Host+h.Path] = h.Port
 	}
-	generated, static := id.GeneratedHost(template, "web", 443)+"/api", id.StaticHost("web", "ingress.example.com")+"/"
+	generated, static := hosttemplate.Host(id, template, "web", 443)+"/api", id.StaticHost("web", "ingress.example.com")+"/"
 	if len(got) != 2 || got[generated] != 443 || got[static] != 443 {
 		t.Errorf("got %v, want %s and %s with port 443", got, generated, static)
 	}

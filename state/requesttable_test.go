@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
 )
 
@@ -97,7 +98,7 @@ func hideHosts(text string) string {
 	for _, service := range []string{"web", "api"} {
 		pairs = append(pairs, id.StaticHost(service, "static.example"), "STATIC-"+service)
 		for _, port := range []uint16{80, 443, 8080} {
-			pairs = append(pairs, id.GeneratedHost("${service}.gen.example", service, port), fmt.Sprintf("GENERATED-%s-%d", service, port))
+			pairs = append(pairs, hosttemplate.Host(id, "${service}.gen.example", service, port), fmt.Sprintf("GENERATED-%s-%d", service, port))
 		}
 	}
 	return strings.NewReplacer(pairs...).Replace(text)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 )
 
 // Backend is the port of a lease's service to which a host leads, as far as it is known.
@@ -22,7 +23,7 @@ type ownDomain struct{ name, key string }
 func (c *ProviderConfig) ownDomains() []ownDomain {
 	return []ownDomain{
 		{c.Ingress.Domain, "ingress.domain"},
-		{lease.TemplateDomain(c.Hosts.Generated), "hosts.generated"},
+		{hosttemplate.Domain(c.Hosts.Generated), "hosts.generated"},
 		{c.Workloads.PublicHostname, "workloads.publicHostname"},
 	}
 }
@@ -67,7 +68,7 @@ func (c *ProviderConfig) Gives(host string, to Backend) bool {
 	if d := c.Ingress.Domain; d != "" && below(host, d) && host == to.Lease.StaticHost(to.Service, d) {
 		return true
 	}
-	if c.Hosts.Generated == "" || !below(host, lease.TemplateDomain(c.Hosts.Generated)) {
+	if c.Hosts.Generated == "" || !below(host, hosttemplate.Domain(c.Hosts.Generated)) {
 		return false
 	}
 	first, last := to.Port, to.Port
@@ -75,7 +76,7 @@ func (c *ProviderConfig) Gives(host string, to Backend) bool {
 		first, last = 1, 65535
 	}
 	for port := int(first); port <= int(last); port++ {
-		if host == to.Lease.GeneratedHost(c.Hosts.Generated, to.Service, uint16(port)) {
+		if host == hosttemplate.Host(to.Lease, c.Hosts.Generated, to.Service, uint16(port)) {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 )
 
 // OwnHost is a host name below the provider's own domains that leads to a port of a lease.
@@ -31,7 +32,7 @@ func (c *ProviderConfig) OwnHosts(id lease.ID, s *lease.Service) []OwnHost {
 		if len(e.Hosts) > 0 || e.HostsWithheld || c.Hosts.Generated == "" {
 			continue
 		}
-		own := OwnHost{id.GeneratedHost(c.Hosts.Generated, s.Name, e.ExternalPort()), e.RoutePath(), e}
+		own := OwnHost{hosttemplate.Host(id, c.Hosts.Generated, s.Name, e.ExternalPort()), e.RoutePath(), e}
 		hosts = slices.DeleteFunc(hosts, func(h OwnHost) bool { return h.Host == own.Host && h.Path == own.Path })
 		hosts = append(hosts, own)
 	}

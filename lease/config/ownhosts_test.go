@@ -7,6 +7,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 )
 
 func TestOwnHosts(t *testing.T) {
@@ -27,7 +28,7 @@ func TestOwnHosts(t *testing.T) {
 		port(5432, 0), port(8080, 80, "shop.example.com"), port(8081, 80), port(8082, 80), below,
 	}}
 	static := id.StaticHost("web", "ingress.example.com")
-	generated := id.GeneratedHost("${service}.apps.example.com", "web", 80)
+	generated := hosttemplate.Host(id, "${service}.apps.example.com", "web", 80)
 	for _, c := range []struct {
 		name     string
 		static   bool

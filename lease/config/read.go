@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 )
 
 // The keys of a ProviderConfig, as its JSON schema has them too.
@@ -130,7 +131,7 @@ func readHosts(c document.Cursor, h *Hosts) {
 	h.AllowedDomains = domains(m.Get("allowedDomains"))
 	truth(m.Get("wildcards"), &h.Wildcards)
 	truth(m.Get("namespaceOwnership"), &h.NamespaceOwnership)
-	text(m.Get("generated"), &h.Generated, lease.CheckHostTemplate)
+	text(m.Get("generated"), &h.Generated, hosttemplate.Check)
 }
 
 func blocked(c document.Cursor) []string {

@@ -4,8 +4,8 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
 var bufferSize = regexp.MustCompile(`^[1-9][0-9]*[kKmM]?$`)
@@ -20,7 +20,7 @@ func readGateway(c document.Cursor, g *Gateway) {
 		g.Implementation = v.Text()
 	default:
 		v.Errorf("unknown implementation %q; %s, %s and %s are known%s", v.Text(), GatewayAkash, GatewayNGF, GatewayStandard,
-			lease.Suggest(v.Text(), []string{GatewayAkash, GatewayNGF, GatewayStandard}))
+			suggest.For(v.Text(), []string{GatewayAkash, GatewayNGF, GatewayStandard}))
 	}
 	listeners := m.Get("listeners").Mapping(listenerKeys)
 	readListeners(listeners.Get("http"), &g.Listeners.HTTP)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 )
 
 // The rules of the configuration, in full: testdata/rules.txt; `go test ./lease/config -rewrite` writes what is said now.
@@ -147,7 +148,7 @@ func TestGives(t *testing.T) {
 	cfg := config.Default()
 	cfg.Ingress.Domain, cfg.Hosts.Generated = "ingress.example.com", "${service}.apps.example.com"
 	cfg.Hosts.DeniedDomains, cfg.Hosts.Blocked = []string{"example.com"}, []string{".example.com"}
-	static, generated := id.StaticHost("web", "ingress.example.com"), id.GeneratedHost(cfg.Hosts.Generated, "web", 65535)
+	static, generated := id.StaticHost("web", "ingress.example.com"), hosttemplate.Host(id, cfg.Hosts.Generated, "web", 65535)
 	for _, c := range []struct {
 		host  string
 		to    config.Backend
@@ -160,8 +161,8 @@ func TestGives(t *testing.T) {
 		{generated, config.Backend{Lease: id, Service: "web", Port: 65535}, true},
 		{generated, config.Backend{Lease: id, Service: "web", Port: 80}, false},
 		{generated, config.Backend{Lease: id, Service: "web"}, true},
-		{id.GeneratedHost(cfg.Hosts.Generated, "web", 1), config.Backend{Lease: id, Service: "web"}, true},
-		{id.GeneratedHost(cfg.Hosts.Generated, "web", 0), config.Backend{Lease: id, Service: "web"}, false},
+		{hosttemplate.Host(id, cfg.Hosts.Generated, "web", 1), config.Backend{Lease: id, Service: "web"}, true},
+		{hosttemplate.Host(id, cfg.Hosts.Generated, "web", 0), config.Backend{Lease: id, Service: "web"}, false},
 		{generated, config.Backend{Lease: other, Service: "web", Port: 65535}, false},
 		{"web.example.com", config.Backend{Lease: id, Service: "web"}, false},
 	} {
@@ -234,7 +235,7 @@ func TestOwnHostsOfPorts(t *testing.T) {
 	id := lease.ID{Owner: "akash1x", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1y"}
 	cfg := config.Default()
 	cfg.Ingress.Domain, cfg.Ingress.StaticHosts, cfg.Hosts.Generated = "in.example.com", true, "${service}.example.com"
-	static, generated := id.StaticHost("web", "in.example.com"), id.GeneratedHost(cfg.Hosts.Generated, "web", 80)
+	static, generated := id.StaticHost("web", "in.example.com"), hosttemplate.Host(id, cfg.Hosts.Generated, "web", 80)
 	port := func(n uint16, change func(e *lease.Expose)) lease.Expose {
 		e := lease.Expose{Port: n, As: 80, Protocol: lease.TCP, Global: true}
 		change(&e)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 )
 
 // What follows from a configuration: testdata/derived.txt; `go test ./lease/config -rewrite` writes what follows now. The first
@@ -38,7 +39,7 @@ func TestDerived(t *testing.T) {
 		}
 		static, generated := id.StaticHost("web", cfg.Ingress.Domain), ""
 		if cfg.Hosts.Generated != "" {
-			generated = id.GeneratedHost(cfg.Hosts.Generated, "web", 80)
+			generated = hosttemplate.Host(id, cfg.Hosts.Generated, "web", 80)
 		}
 		words := strings.NewReplacer("STATIC", static, "GENERATED", generated)
 		for _, line := range lines[1:] {

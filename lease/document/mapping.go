@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
 // Mapping is a mapping whose keys have been judged. A Mapping that is not there has no keys.
@@ -78,9 +79,9 @@ func (c Cursor) mapping(known []string, strict, spelled bool) Mapping {
 			}
 		}
 		if strict {
-			m.keyAt(i).Errorf("unknown key %q%s", key, lease.Suggest(key, known))
+			m.keyAt(i).Errorf("unknown key %q%s", key, suggest.For(key, known))
 		} else {
-			m.keyAt(i).Warnf("unknown key %q is ignored%s", key, lease.Suggest(key, known))
+			m.keyAt(i).Warnf("unknown key %q is ignored%s", key, suggest.For(key, known))
 		}
 	}
 	return m

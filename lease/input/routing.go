@@ -5,6 +5,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
 // The keys of what is said of an expose's routes.
@@ -126,7 +127,7 @@ func word(c document.Cursor, what string, words ...string) string {
 	}
 	if text != "" {
 		last := len(words) - 1
-		c.Errorf("unknown %s %q; %s and %s are known%s", what, text, strings.Join(words[:last], ", "), words[last], lease.Suggest(text, words))
+		c.Errorf("unknown %s %q; %s and %s are known%s", what, text, strings.Join(words[:last], ", "), words[last], suggest.For(text, words))
 	}
 	return ""
 }

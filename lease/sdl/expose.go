@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
 type service struct {
@@ -189,7 +190,7 @@ func (r *reader) readTo(c document.Cursor, e *lease.Expose, deployed bool) (peer
 }
 
 func (r *reader) suggestEndpoint(name string) string {
-	best := lease.NearestKey(name, r.endpoints)
+	best := suggest.NearestKey(name, r.endpoints)
 	if best == "" {
 		return ""
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
+	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
 var topKeys = []string{"version", "include", "services", "profiles", "deployment", "endpoints", "reclamation"}
@@ -166,7 +167,7 @@ func (r *reader) readDeployment(c document.Cursor) {
 		if s, ok := r.services[name]; ok {
 			s.deployed = true
 		} else {
-			key.Errorf("there is no service named %q%s", name, lease.SuggestKey(name, r.services))
+			key.Errorf("there is no service named %q%s", name, suggest.ForKey(name, r.services))
 		}
 		for place, p := range v.AnyMapping().Entries() {
 			r.readPlacement(name, place, p)
@@ -185,10 +186,10 @@ func (r *reader) readPlacement(name string, place, c document.Cursor) {
 	} else if compute, ok := r.computes[word]; ok {
 		compute.judge()
 	} else {
-		profile.Errorf("there is no compute profile named %q%s", word, lease.SuggestKey(word, r.computes))
+		profile.Errorf("there is no compute profile named %q%s", word, suggest.ForKey(word, r.computes))
 	}
 	if !r.places[place.Key()] {
-		place.Errorf("there is no placement profile named %q%s", place.Key(), lease.SuggestKey(place.Key(), r.places))
+		place.Errorf("there is no placement profile named %q%s", place.Key(), suggest.ForKey(place.Key(), r.places))
 	}
 	count := m.Get("count")
 	if count.IsNull() {

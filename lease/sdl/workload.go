@@ -9,6 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
+	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
 var (
@@ -142,7 +143,7 @@ func ReadCredentials(c document.Cursor, needPassword bool) *lease.Credentials {
 			if c.Document().Strict {
 				tell = c.Errorf
 			}
-			tell("credentials have an unknown key%s; host, email, username and password are known", lease.Suggest(word, CredentialsKeys))
+			tell("credentials have an unknown key%s; host, email, username and password are known", suggest.For(word, CredentialsKeys))
 		}
 	}
 	secret := func(key string) string {

@@ -4,7 +4,8 @@ package change
 import (
 	"context"
 	"errors"
-	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -13,36 +14,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"github.com/spf13/cobra"
 )
 
 // applyFlags are the flags of apply as they are typed.
 type applyFlags struct {
-	input         flags.Input
-	proof         proofFlags
-	workloads     flags.Workloads
-	adopt         bool
-	target        string
-	output        string
-	dryRun        string
-	operators     string
-	assumeServing bool
-	prune         bool
-	wait          bool
-	timeout       time.Duration
-	concurrency   int
-	assumeCrashed bool
-	allowEmpty    bool
+	changeFlags
+	input                    flags.Input
+	proof                    proofFlags
+	workloads                flags.Workloads
+	target                   string
+	adopt, prune, allowEmpty bool
 	// plan is the file of a plan to carry out.
 	plan string
-}
-
-// applyOptions are what apply works by.
-type applyOptions struct {
-	applyFlags
-	input *flags.Inputs
 }
 
 // NewApply claims and configures what leases define.
@@ -91,18 +75,15 @@ func NewApply(c *session.Session) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.plan != "" {
-				for _, check := range []error{checkPlanFlags(cmd), checkOutput(f.output), checkConcurrency(f.concurrency)} {
-					if check != nil {
-						return check
-					}
+				if err := firstOf(checkPlanFlags(cmd), f.check()); err != nil {
+					return err
 				}
 				return f.carryOut(cmd.Context(), c)
 			}
-			o, err := f.toOptions(c)
-			if err != nil {
+			if err := f.checkAll(c); err != nil {
 				return err
 			}
-			return o.run(cmd.Context(), c)
+			return f.run(cmd.Context(), c)
 		},
 	}
 	f.input.Add(cmd)
@@ -111,99 +92,76 @@ func NewApply(c *session.Session) *cobra.Command {
 	addAdopt(cmd, &f.adopt)
 	flags.AddTarget(cmd, &f.target)
 	addDryRun(cmd, &f.dryRun)
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'events' (one JSON object per line) or 'name'; with --dry-run=client also 'json' or 'yaml' for the plan, as diff prints it")
-	flags.Complete(cmd, "output", console.OutputEvents, console.OutputName, "json", "yaml")
-	addOperators(cmd, &f.operators)
+	f.add(cmd, "json", "yaml")
+	cmd.Flags().Lookup("output").Usage += "; with --dry-run=client also 'json' or 'yaml' for the plan, as diff prints it"
 	addAssumeServing(cmd, &f.assumeServing)
-	addWait(cmd, &f.wait, &f.timeout, "until the addresses are in the Services' status, the DNS records are served, and with --workloads the workloads are ready")
+	f.addWait(cmd, "until the addresses are in the Services' status, the DNS records are served, and with --workloads the workloads are ready")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Remove what the lease no longer defines")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Accept a definition that defines nothing; with --prune it removes everything that the lease has")
 	cmd.Flags().StringVar(&f.plan, flagPlan, "", "A file with a plan, as printed by \"diff -o json\" or \"-o yaml\"; - is standard input")
-	addConcurrency(cmd, &f.concurrency)
-	addAssumeCrashed(cmd, &f.assumeCrashed)
+	f.addAssumeCrashed(cmd)
 	return cmd
 }
 
-func (f *applyFlags) toOptions(c *session.Session) (*applyOptions, error) {
-	in, err := f.input.ToOptions(&c.Console)
-	if err != nil {
-		return nil, err
+func (f *applyFlags) checkAll(c *session.Session) error {
+	if err := firstOf(f.input.Check(&c.Console), f.check("json", "yaml"), flags.CheckTarget(f.target), f.proof.check()); err != nil {
+		return err
 	}
-	o := &applyOptions{applyFlags: *f, input: in}
-	for _, check := range []error{checkDryRun(&o.dryRun), flags.CheckTarget(o.target), checkOperators(o.operators), o.checkOutput(), checkConcurrency(o.concurrency), o.proof.check()} {
-		if check != nil {
-			return nil, check
-		}
-	}
-	if !o.wait {
-		o.timeout = 0
-	}
-	return o, nil
-}
-
-// asPlan is true where a dry run is to print the plan as data.
-func (f *applyFlags) asPlan() bool { return f.output == "json" || f.output == "yaml" }
-
-func (f *applyFlags) checkOutput() error {
-	switch {
-	case !f.asPlan():
-		return checkOutput(f.output)
-	case f.dryRun != command.DryRunClient:
+	if f.asPlan() && f.dryRun != command.DryRunClient {
 		return usage.Errorf("--output %s prints the plan, which --dry-run=client makes", f.output)
 	}
 	return nil
 }
 
-func (o *applyOptions) run(ctx context.Context, c *session.Session) error {
-	cluster, cfg, err := c.Open(ctx, o.concurrency)
+// asPlan is true where a dry run is to print the plan as data.
+func (f *applyFlags) asPlan() bool { return f.output == "json" || f.output == "yaml" }
+
+func (f *applyFlags) run(ctx context.Context, c *session.Session) error {
+	cluster, cfg, err := c.Open(ctx, f.concurrency)
 	if err != nil {
 		return err
 	}
-	if o.target != "" {
-		cfg.Target = o.target
+	if f.target != "" {
+		cfg.Target = f.target
 	}
-	workloads, params, err := o.workloads.Applied(ctx, cfg)
+	workloads, params, err := f.workloads.Applied(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	o.input.Workloads = workloads != nil
-	defs, err := o.input.Collect(ctx, &c.Console, cluster, cfg)
+	f.input.Workloads = workloads != nil
+	defs, err := f.input.Collect(ctx, &c.Console, cluster, cfg)
 	if err != nil {
 		return err
 	}
 	if err := checkOne(workloads, defs); err != nil {
 		return err
 	}
-	if err := notEmpty(defs, o.allowEmpty); err != nil {
+	if err := notEmpty(defs, f.allowEmpty); err != nil {
 		return err
 	}
 	for _, def := range defs {
 		c.Warn(render.Warnings(def, cfg))
 	}
-	prove, err := o.proof.prove(cfg)
+	prove, err := f.proof.prove(cfg)
 	if err != nil {
 		return err
 	}
 	c.Leases = len(defs)
-	if o.asPlan() {
+	if f.asPlan() {
 		plan, err := planned(ctx, cluster, command.Options{
-			Config: cfg, Prune: o.prune, Operators: o.operators, AssumeServing: o.assumeServing, Prove: prove, Concurrency: o.concurrency,
-			Workloads: workloads, Adopt: o.adopt,
+			Config: cfg, Prune: f.prune, Operators: f.operators, AssumeServing: f.assumeServing, Prove: prove, Concurrency: f.concurrency,
+			Workloads: workloads, Adopt: f.adopt,
 		}, defs, params)
 		if err == nil {
-			err = printPlan(&c.Console, plan, o.output)
+			err = printPlan(&c.Console, plan, f.output)
 		}
 		return errors.Join(err, refusals(plan))
 	}
-	opts := command.Options{
-		Config: cfg, DryRun: o.dryRun, Prune: o.prune, Wait: o.timeout, Operators: o.operators, AssumeServing: o.assumeServing,
-		Workloads: workloads, Adopt: o.adopt, Prove: prove, AssumeCrashed: o.assumeCrashed, Version: version.Version, Concurrency: o.concurrency,
-	}
-	if o.dryRun == command.DryRunClient && o.output == "" {
+	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, f.dryRun))
+	opts.Prune, opts.Workloads, opts.Adopt, opts.Prove = f.prune, workloads, f.adopt, prove
+	if f.dryRun == command.DryRunClient && f.output == "" {
 		return preview(ctx, &c.Console, cluster, opts, defs)
 	}
-	events := console.NewEvents(&c.Console, o.output, o.dryRun)
-	opts.Report, opts.Progress = events.Report, events.Progress
 	return apply.New(cluster, opts).Apply(ctx, defs)
 }
 

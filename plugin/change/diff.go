@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -18,7 +20,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"github.com/spf13/cobra"
 )
 
 // diffFlags are the flags of diff as they are typed.
@@ -81,11 +82,10 @@ func NewDiff(c *session.Session) *cobra.Command {
 			# With your own diff program
 			KUBECTL_EXTERNAL_DIFF="colordiff -N -u" kubectl akash-net diff -f shop.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := f.toOptions(c, args)
-			if err != nil {
+			if err := f.check(c, args); err != nil {
 				return err
 			}
-			return diffFailure(f.run(cmd.Context(), c, in))
+			return diffFailure(f.run(cmd.Context(), c))
 		},
 		ValidArgsFunction: completeLeases(c),
 	}
@@ -104,26 +104,23 @@ func NewDiff(c *session.Session) *cobra.Command {
 	return c.SetScope(cmd, session.Scope{Offline: f.offline})
 }
 
-// toOptions says where the definitions come from: the input of the flags, nil for the leases that are named.
-func (f *diffFlags) toOptions(c *session.Session, args []string) (*flags.Inputs, error) {
-	for _, check := range []error{flags.CheckTarget(f.target), checkOperators(f.operators), f.checkOutput(), checkConcurrency(f.concurrency)} {
-		if check != nil {
-			return nil, check
-		}
+// check judges the flags, and reads the leases that are named in place of an input.
+func (f *diffFlags) check(c *session.Session, args []string) (err error) {
+	if err := firstOf(flags.CheckTarget(f.target), checkOperators(f.operators), f.checkOutput(), checkConcurrency(f.concurrency)); err != nil {
+		return err
 	}
 	switch {
 	case f.offline() && f.input.FromCluster:
-		return nil, usage.Errorf("--from-cluster and --ledger FOLDER cannot be used together")
-	case len(args) == 0 && len(f.input.Files) == 0 && !f.input.FromCluster:
-		return nil, usage.Errorf("must specify one of -f, --from-cluster and LEASE")
+		return usage.Errorf("--from-cluster and --ledger FOLDER cannot be used together")
+	case len(args) == 0 && !f.input.Given():
+		return usage.Errorf("must specify one of -f, --from-cluster and LEASE")
 	case len(args) == 0:
-		return f.input.ToOptions(&c.Console)
-	case len(f.input.Files) > 0 || f.input.FromCluster || f.input.Lease != "" || f.allowEmpty:
-		return nil, usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and --allow-empty do not go with it")
+		return f.input.Check(&c.Console)
+	case f.input.Given() || f.input.Lease != "" || f.allowEmpty:
+		return usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and --allow-empty do not go with it")
 	}
-	var err error
 	f.kept, err = flags.ParseThings(args, thing.Lease)
-	return nil, err
+	return err
 }
 
 // offline is true for a diff that asks no cluster.
@@ -150,7 +147,7 @@ func diffFailure(err error) error {
 	return &console.DiffError{Err: err}
 }
 
-func (f *diffFlags) run(ctx context.Context, c *session.Session, in *flags.Inputs) error {
+func (f *diffFlags) run(ctx context.Context, c *session.Session) error {
 	cluster, cfg, err := f.observed(ctx, c)
 	if err != nil {
 		return err
@@ -158,11 +155,11 @@ func (f *diffFlags) run(ctx context.Context, c *session.Session, in *flags.Input
 	if f.target != "" {
 		cfg.Target = f.target
 	}
-	workloads, params, err := f.applied(ctx, cfg, in)
+	workloads, params, err := f.applied(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defs, err := f.definitions(ctx, c, cluster, cfg, in)
+	defs, err := f.definitions(ctx, c, cluster, cfg)
 	if err != nil {
 		return err
 	}
@@ -174,7 +171,7 @@ func (f *diffFlags) run(ctx context.Context, c *session.Session, in *flags.Input
 	}
 	c.Leases = len(defs)
 	planOf := apply.Plan
-	if in == nil {
+	if f.kept != nil {
 		planOf = apply.PlanKept
 	}
 	plan, err := planOf(ctx, cluster, command.Options{
@@ -191,25 +188,25 @@ func (f *diffFlags) run(ctx context.Context, c *session.Session, in *flags.Input
 }
 
 // applied says how what the leases run is compared; nil where it is not. What the ledger keeps of leases says nothing of it.
-func (f *diffFlags) applied(ctx context.Context, cfg *config.ProviderConfig, in *flags.Inputs) (*command.Workloads, []byte, error) {
-	if in == nil {
+func (f *diffFlags) applied(ctx context.Context, cfg *config.ProviderConfig) (*command.Workloads, []byte, error) {
+	if f.kept != nil {
 		if f.workloads.Asked() || f.adopt {
 			return nil, nil, usage.Errorf("the definition that the ledger keeps says nothing of what a LEASE runs: --workloads, --scheduler-params and --adopt go with -f")
 		}
 		return nil, nil, nil
 	}
 	w, params, err := f.workloads.Applied(ctx, cfg)
-	in.Workloads = w != nil
+	f.input.Workloads = w != nil
 	return w, params, err
 }
 
 // definitions are what the cluster is compared with: those of the input, or those that the ledger keeps of the leases
 // that are named. A kept one that defines nothing was applied so.
-func (f *diffFlags) definitions(ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig, in *flags.Inputs) ([]*lease.Definition, error) {
-	if in == nil {
+func (f *diffFlags) definitions(ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
+	if f.kept != nil {
 		return f.keptDefinitions(ctx, from, cfg)
 	}
-	defs, err := in.Collect(ctx, &c.Console, from, cfg)
+	defs, err := f.input.Collect(ctx, &c.Console, from, cfg)
 	if err != nil {
 		return nil, err
 	}

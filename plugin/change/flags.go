@@ -1,15 +1,76 @@
 package change
 
 import (
+	"slices"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/spf13/cobra"
+	"github.com/akash-net/kubectl-akash-net/plugin/version"
 )
+
+// changeFlags are the flags of the commands that change what leases hold.
+type changeFlags struct {
+	output, dryRun, operators          string
+	assumeServing, assumeCrashed, wait bool
+	timeout                            time.Duration
+	concurrency                        int
+}
+
+// add adds the flags that all these commands take; outputs are formats beside those of events.
+func (f *changeFlags) add(cmd *cobra.Command, outputs ...string) {
+	addOutput(cmd, &f.output, outputs...)
+	addOperators(cmd, &f.operators)
+	addConcurrency(cmd, &f.concurrency)
+}
+
+// addWait adds the flags of a command that waits for something.
+func (f *changeFlags) addWait(cmd *cobra.Command, what string) {
+	cmd.Flags().BoolVar(&f.wait, "wait", true, "Wait "+what)
+	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "How long to wait; after that the exit code is 5")
+}
+
+// addAssumeCrashed adds the flag by which a command does not wait for another one.
+func (f *changeFlags) addAssumeCrashed(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.assumeCrashed, flagAssumeCrashed, false, "Treat another command that works on the same leases as crashed, without waiting until its announcement expires")
+}
+
+// check refuses values that make no sense; outputs are formats beside those of events.
+func (f *changeFlags) check(outputs ...string) error {
+	err := checkOutput(f.output)
+	if slices.Contains(outputs, f.output) {
+		err = nil
+	}
+	return firstOf(checkDryRun(&f.dryRun), checkOperators(f.operators), err, checkConcurrency(f.concurrency))
+}
+
+// options are what apply works by: what the flags say, and where it tells what it does.
+func (f *changeFlags) options(cfg *config.ProviderConfig, events *console.Events) command.Options {
+	opts := command.Options{
+		Config: cfg, DryRun: f.dryRun, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed,
+		Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
+	}
+	if f.wait {
+		opts.Wait = f.timeout
+	}
+	return opts
+}
+
+// firstOf is the first error of checks.
+func firstOf(checks ...error) error {
+	for _, err := range checks {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func addAdopt(cmd *cobra.Command, value *bool) {
 	cmd.Flags().BoolVar(value, "adopt", false, "Take over what objects of the same owner use without a claim, and with --workloads what Akash's provider has deployed for the lease")
@@ -32,9 +93,9 @@ func checkOperators(value string) error {
 	return usage.Errorf("--operators must be 'auto', 'on' or 'off', not %q", value)
 }
 
-func addOutput(cmd *cobra.Command, value *string) {
+func addOutput(cmd *cobra.Command, value *string, more ...string) {
 	cmd.Flags().StringVarP(value, "output", "o", "", "One of 'events' (one JSON object per line) or 'name'")
-	flags.Complete(cmd, "output", console.OutputEvents, console.OutputName)
+	flags.Complete(cmd, "output", append([]string{console.OutputEvents, console.OutputName}, more...)...)
 }
 
 func checkOutput(value string) error {
@@ -44,18 +105,8 @@ func checkOutput(value string) error {
 	return nil
 }
 
-func addWait(cmd *cobra.Command, wait *bool, timeout *time.Duration, what string) {
-	cmd.Flags().BoolVar(wait, "wait", true, "Wait "+what)
-	cmd.Flags().DurationVar(timeout, "timeout", time.Minute, "How long to wait; after that the exit code is 5")
-}
-
 func addConcurrency(cmd *cobra.Command, value *int) {
 	cmd.Flags().IntVar(value, "concurrency", 8, "The maximum number of concurrent requests")
-}
-
-// addAssumeCrashed adds the flag by which a command does not wait for another one.
-func addAssumeCrashed(cmd *cobra.Command, value *bool) {
-	cmd.Flags().BoolVar(value, flagAssumeCrashed, false, "Treat another command that works on the same leases as crashed, without waiting until its announcement expires")
 }
 
 func checkConcurrency(value int) error {
@@ -79,32 +130,6 @@ func checkDryRun(value *string) error {
 	case "", command.DryRunClient, command.DryRunServer:
 	default:
 		return usage.Errorf(`--dry-run must be "none", "server", or "client", not %q`, *value)
-	}
-	return nil
-}
-
-// crashedFlags say which runs count as crashed.
-type crashedFlags struct {
-	after  time.Duration
-	assume bool
-}
-
-const (
-	flagAssumeCrashed = "assume-crashed"
-
-	// leastCrashedAfter is for how long a run that works may write nothing: a slow API server, or a
-	// laptop that was closed for a moment, keeps it from writing.
-	leastCrashedAfter = time.Minute
-)
-
-func (f *crashedFlags) add(cmd *cobra.Command) {
-	flags.AddCrashedAfter(cmd, &f.after)
-	cmd.Flags().BoolVar(&f.assume, flagAssumeCrashed, false, "Allow --crashed-after below 1m: a run that is only slow also counts as crashed, and loses what it has taken")
-}
-
-func (f *crashedFlags) check() error {
-	if f.after < leastCrashedAfter && !f.assume {
-		return usage.Errorf("--crashed-after must be at least %s, not %s: a run may work and write nothing for that long, and would lose what it has taken. If no run is under way, add --assume-crashed", "1m", f.after)
 	}
 	return nil
 }

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/migrate"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -16,29 +19,15 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/plugin/version"
-	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // migrateFlags are the flags of migrate as they are typed.
 type migrateFlags struct {
-	to            string
-	output        string
-	dryRun        string
-	operators     string
-	assumeServing bool
-	wait          bool
-	timeout       time.Duration
-	overlap       time.Duration
-	settle        time.Duration
-	keepOld       bool
-	concurrency   int
-	assumeCrashed bool
-	selector      string
-	all, yes      bool
-	// namespace is that of the leases to migrate, empty for all.
-	namespace string
+	changeFlags
+	selection
+	to              string
+	overlap, settle time.Duration
+	keepOld         bool
 }
 
 // NewMigrate moves routes to another kind.
@@ -79,54 +68,29 @@ func NewMigrate(c *session.Session) *cobra.Command {
 	cmd.Flags().StringVar(&f.to, "to", "", "The kind of route to move to: ingress, httproute or route (OpenShift)")
 	flags.Complete(cmd, "to", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute)
 	addDryRun(cmd, &f.dryRun)
-	addOutput(cmd, &f.output)
-	addOperators(cmd, &f.operators)
+	f.changeFlags.add(cmd)
 	addAssumeServing(cmd, &f.assumeServing)
-	addWait(cmd, &f.wait, &f.timeout, "until the new routes are accepted, where routers report it, and DNS points at them, before deleting the old ones")
+	f.addWait(cmd, "until the new routes are accepted, where routers report it, and DNS points at them, before deleting the old ones")
 	cmd.Flags().DurationVar(&f.overlap, "overlap", migrate.Overlap, "How long to keep both routes after the new ones are accepted, because routers need a moment to load them")
 	cmd.Flags().DurationVar(&f.settle, "dns-settle", migrate.ForTTL, "How long to keep the old routes after DNS points at the new ones; if negative, for the TTL of the old records")
 	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Keep the old routes, and their DNS records; run the same command without this flag to continue")
-	addConcurrency(cmd, &f.concurrency)
-	addAssumeCrashed(cmd, &f.assumeCrashed)
-	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Migrate the leases whose labels (Akash's, akash.network/lease.id.…) match")
-	cmd.Flags().BoolVar(&f.all, "all", false, "Migrate all leases, after confirmation")
-	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
+	f.addAssumeCrashed(cmd)
+	f.selection.add(cmd, "Migrate")
 	return c.SetScope(cmd, session.Scope{Namespace: session.OnlyChosen})
 }
 
 func (f *migrateFlags) check(args []string) error {
-	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
-		if check != nil {
-			return check
-		}
+	if err := f.changeFlags.check(); err != nil {
+		return err
 	}
 	if err := flags.CheckTarget(f.to); err != nil || f.to == "" {
 		return usage.Errorf("--to must be 'ingress', 'httproute' or 'route', not %q", f.to)
 	}
-	if err := oneOf(len(args) > 0, f.selector != "", f.all); err != nil {
+	if err := f.selection.check(args, "migrate"); err != nil {
 		return err
-	}
-	if _, err := labels.Parse(f.selector); err != nil {
-		return usage.Errorf("--selector: %w", err)
 	}
 	if f.overlap < 0 {
 		return usage.Errorf("--overlap must not be negative")
-	}
-	if !f.wait {
-		f.timeout = 0
-	}
-	return nil
-}
-
-func oneOf(ways ...bool) error {
-	n := 0
-	for _, given := range ways {
-		if given {
-			n++
-		}
-	}
-	if n != 1 {
-		return usage.Errorf("name the leases to migrate (OWNER/DSEQ/GSEQ), or use one of -l and --all")
 	}
 	return nil
 }
@@ -161,9 +125,7 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 	configured := cfg.Target
 	cfg.Target = f.to
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	migration, err := migrate.Plan(ctx, command.New(cluster, command.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
-	}), chosen, migrate.Options{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
+	migration, err := migrate.Plan(ctx, command.New(cluster, f.options(cfg, events)), chosen, migrate.Options{Overlap: f.overlap, Settle: f.settle, KeepOld: f.keepOld})
 	if err != nil {
 		return err
 	}
@@ -171,8 +133,7 @@ func (f *migrateFlags) run(ctx context.Context, c *session.Session, args []strin
 		fmt.Fprintln(c.ErrOut, "No lease has a route.")
 		return nil
 	}
-	if f.all && !f.yes && f.dryRun == "" && migration.Routes() > 0 &&
-		!ask(&c.Console, fmt.Sprintf("Migrate %s of %s?", terminal.Count(migration.Routes(), "route"), terminal.Count(len(migration.Leases()), "lease"))) {
+	if migration.Routes() > 0 && !f.agreed(&c.Console, f.dryRun, fmt.Sprintf("Migrate %s of %s?", terminal.Count(migration.Routes(), "route"), terminal.Count(len(migration.Leases()), "lease"))) {
 		return errors.New("nothing was migrated; -y answers the question")
 	}
 	c.Leases = len(migration.Leases())

@@ -9,6 +9,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
+
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -22,10 +26,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/plugin/version"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"sigs.k8s.io/yaml"
 )
 
 // flagPlan names a plan to carry out.
@@ -144,22 +144,11 @@ func (f *applyFlags) carryOut(ctx context.Context, c *session.Session) error {
 		}
 	}
 	cfg.Target = p.Settings.Target
-	events := console.NewEvents(&c.Console, f.output, "")
 	c.Leases = len(defs)
-	return f.apply(cluster, cfg, p, workloads, events).CarryOut(ctx, p, defs)
-}
-
-// apply is what carries out a plan with the settings that it was made with.
-func (f *applyFlags) apply(c *cluster.Cluster, cfg *config.ProviderConfig, p plan.Plan, workloads *command.Workloads, events *console.Events) *apply.Applier {
-	opts := command.Options{
-		Config: cfg, Prune: p.Settings.Prune, Operators: p.Settings.Operators, AssumeServing: p.Settings.AssumeServing,
-		Workloads: workloads, Adopt: p.Settings.Adopt,
-		AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
-	}
-	if f.wait {
-		opts.Wait = f.timeout
-	}
-	return apply.New(c, opts)
+	opts := f.options(cfg, console.NewEvents(&c.Console, f.output, ""))
+	opts.Operators, opts.AssumeServing = p.Settings.Operators, p.Settings.AssumeServing
+	opts.Prune, opts.Workloads, opts.Adopt = p.Settings.Prune, workloads, p.Settings.Adopt
+	return apply.New(cluster, opts).CarryOut(ctx, p, defs)
 }
 
 // readPlan reads a plan as diff has printed it, in JSON or in YAML.
@@ -173,10 +162,8 @@ func readPlan(text []byte, name string, p *plan.Plan) error {
 	if p.APIVersion != plan.APIVersion || p.Kind != plan.Kind {
 		return invalid(fmt.Errorf("it is %q of %q, not %q of %q", p.Kind, p.APIVersion, plan.Kind, plan.APIVersion))
 	}
-	for _, check := range []error{flags.CheckTarget(p.Settings.Target), checkOperators(p.Settings.Operators)} {
-		if check != nil {
-			return invalid(check)
-		}
+	if err := firstOf(flags.CheckTarget(p.Settings.Target), checkOperators(p.Settings.Operators)); err != nil {
+		return invalid(err)
 	}
 	if len(p.Leases) == 0 {
 		return invalid(errors.New("it has no leases"))

@@ -3,10 +3,11 @@ package change
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/google/go-cmp/cmp"
 )
 
 // Each change stands below the line that tells of it; what else is told follows, lease by lease. A terminal leaves out what

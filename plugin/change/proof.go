@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/dnsproof"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // proofFlags say whether, and by which name servers, hosts are proved to be their tenant's.

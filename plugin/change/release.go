@@ -1,18 +1,17 @@
 package change
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -22,28 +21,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/plugin/version"
-	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // releaseFlags are the flags of release as they are typed.
 type releaseFlags struct {
-	output        string
-	dryRun        string
-	operators     string
-	wait          bool
-	timeout       time.Duration
-	concurrency   int
-	assumeCrashed bool
-	selector      string
-	all, yes      bool
+	changeFlags
+	selection
 	// ignoreMissing takes what the lease does not hold for released.
 	ignoreMissing bool
 	// deleteNamespace deletes the leases' namespaces too.
 	deleteNamespace bool
-	// namespace is that of the leases to release, empty for all.
-	namespace string
 }
 
 // NewRelease gives up what leases hold.
@@ -78,7 +65,7 @@ func NewRelease(c *session.Session) *cobra.Command {
 			# All leases of an owner
 			kubectl akash-net release -l akash.network/lease.id.owner=akash1…`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(args); err != nil {
+			if err := firstOf(f.changeFlags.check(), f.selection.check(args, "release")); err != nil {
 				return err
 			}
 			f.namespace = session.GivenNamespace(cmd)
@@ -87,41 +74,13 @@ func NewRelease(c *session.Session) *cobra.Command {
 		ValidArgsFunction: completeRelease(c),
 	}
 	addDryRun(cmd, &f.dryRun)
-	addOutput(cmd, &f.output)
-	addOperators(cmd, &f.operators)
-	addWait(cmd, &f.wait, &f.timeout, "until objects with finalizers, or that Akash's operators delete, are gone before giving up their claims; and until namespaces are gone")
-	addConcurrency(cmd, &f.concurrency)
-	addAssumeCrashed(cmd, &f.assumeCrashed)
+	f.changeFlags.add(cmd)
+	f.addWait(cmd, "until objects with finalizers, or that Akash's operators delete, are gone before giving up their claims; and until namespaces are gone")
+	f.addAssumeCrashed(cmd)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
-	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Release the leases whose labels (Akash's, akash.network/lease.id.…) match")
-	cmd.Flags().BoolVar(&f.all, "all", false, "Release all leases, after confirmation")
+	f.selection.add(cmd, "Release")
 	cmd.Flags().BoolVar(&f.deleteNamespace, "delete-namespace", false, "Also delete the leases' namespaces, if \"apply\" created them and nothing else is in them")
-	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
 	return c.SetScope(cmd, session.Scope{Namespace: session.OnlyChosen})
-}
-
-func (f *releaseFlags) check(args []string) error {
-	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
-		if check != nil {
-			return check
-		}
-	}
-	ways := 0
-	for _, given := range []bool{len(args) > 0, f.selector != "", f.all} {
-		if given {
-			ways++
-		}
-	}
-	if ways != 1 {
-		return usage.Errorf("name the leases to release (OWNER/DSEQ/GSEQ), or use one of -l and --all")
-	}
-	if _, err := labels.Parse(f.selector); err != nil {
-		return usage.Errorf("--selector: %w", err)
-	}
-	if !f.wait {
-		f.timeout = 0
-	}
-	return nil
 }
 
 // parseRelease takes the arguments apart: leases, or one lease and things that it holds.
@@ -172,16 +131,15 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 			return nil
 		}
 	}
-	if f.all && !f.yes && f.dryRun == "" && !ask(&c.Console, fmt.Sprintf("Release everything held by %s?", terminal.Count(len(groups), "lease"))) {
+	if !f.agreed(&c.Console, f.dryRun, fmt.Sprintf("Release everything held by %s?", terminal.Count(len(groups), "lease"))) {
 		return errors.New("nothing was released; -y answers the question")
 	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
 	c.Leases = len(groups)
 	watch := watchMissing(events.Report)
-	err = apply.New(cluster, command.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: watch.event, Progress: events.Progress,
-		DeleteNamespace: f.deleteNamespace,
-	}).Release(ctx, groups, names...)
+	opts := f.options(cfg, events)
+	opts.Report, opts.DeleteNamespace = watch.event, f.deleteNamespace
+	err = apply.New(cluster, opts).Release(ctx, groups, names...)
 	if err != nil || f.ignoreMissing {
 		return err
 	}
@@ -211,14 +169,6 @@ func (f *releaseFlags) choose(ctx context.Context, cluster *cluster.Cluster, cfg
 	}
 	slices.SortFunc(groups, lease.Group.Compare)
 	return groups, nil
-}
-
-// ask puts a question; only yes is a yes.
-func ask(c *console.Console, question string) bool {
-	fmt.Fprintf(c.ErrOut, "%s [y/N] ", question)
-	line, _ := bufio.NewReader(c.In).ReadString('\n') // no answer is no
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes"
 }
 
 // completeRelease offers leases, and after one what is held.

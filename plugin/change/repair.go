@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -19,24 +21,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"github.com/spf13/cobra"
 )
 
 // repairFlags are the flags of repair as they are typed.
 type repairFlags struct {
 	// namespace is that of the leases whose problems are mended, empty for all.
-	namespace     string
-	input         flags.Input
-	dryRun        string
-	output        string
-	operators     string
-	assumeServing bool
-	crashed       crashedFlags
-	wait          bool
-	timeout       time.Duration
-	concurrency   int
+	namespace string
+	changeFlags
+	input   flags.Input
+	crashed crashedFlags
 }
 
 // NewRepair mends what "state --problems" shows.
@@ -67,22 +61,19 @@ func NewRepair(c *session.Session) *cobra.Command {
 			# Give up a blocked host, whoever holds it
 			kubectl akash-net repair BlockedHost/bad.example.com`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := f.check(c, args)
-			if err != nil {
+			if err := f.checkAll(c, args); err != nil {
 				return err
 			}
 			f.namespace = session.GivenNamespace(cmd)
-			return f.run(cmd.Context(), c, in, args)
+			return f.run(cmd.Context(), c, args)
 		},
 		ValidArgsFunction: completeProblems(c),
 	}
 	f.input.Add(cmd)
 	addDryRun(cmd, &f.dryRun)
-	addOutput(cmd, &f.output)
-	addOperators(cmd, &f.operators)
+	f.add(cmd)
 	addAssumeServing(cmd, &f.assumeServing)
-	addWait(cmd, &f.wait, &f.timeout, "until objects with finalizers, or that Akash's operators delete, are gone, and for what is applied again, as apply does")
-	addConcurrency(cmd, &f.concurrency)
+	f.addWait(cmd, "until objects with finalizers, or that Akash's operators delete, are gone, and for what is applied again, as apply does")
 	f.crashed.add(cmd)
 	return c.SetScope(cmd, session.Scope{Namespace: f.namespaceUse})
 }
@@ -95,47 +86,41 @@ func (f *repairFlags) namespaceUse(names []string) string {
 	return ""
 }
 
-// check judges the flags, and the form of the problems that are named. The answer is nil where no
-// input is given.
-func (f *repairFlags) check(c *session.Session, names []string) (*flags.Inputs, error) {
-	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency), f.crashed.check()} {
-		if check != nil {
-			return nil, check
-		}
+// checkAll judges the flags, and the form of the problems that are named.
+func (f *repairFlags) checkAll(c *session.Session, names []string) error {
+	if err := firstOf(f.check(), f.crashed.check()); err != nil {
+		return err
 	}
 	if f.dryRun == command.DryRunServer {
-		return nil, usage.Errorf(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
+		return usage.Errorf(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
 	}
 	for i, name := range names {
 		name = strings.TrimPrefix(name, console.ProblemPrefix)
 		names[i] = problemName(name)
 		switch kind, thing, _ := strings.Cut(name, "/"); {
 		case !slices.Contains(state.ProblemKinds, kind):
-			return nil, usage.Errorf("%s: there is no problem %q; %s are known", name, kind, strings.Join(state.ProblemKinds, ", "))
+			return usage.Errorf("%s: there is no problem %q; %s are known", name, kind, strings.Join(state.ProblemKinds, ", "))
 		case thing == "":
-			return nil, usage.Errorf("%s: of which thing? A problem is named PROBLEM/THING", name)
+			return usage.Errorf("%s: of which thing? A problem is named PROBLEM/THING", name)
 		}
 	}
-	if !f.wait {
-		f.timeout = 0
+	switch {
+	case f.input.Given():
+		return f.input.Check(&c.Console)
+	case f.input.Lease != "" || f.input.Recursive:
+		return usage.Errorf("--lease and -R go with -f or --from-cluster")
 	}
-	if len(f.input.Files) == 0 && !f.input.FromCluster {
-		if f.input.Lease != "" || f.input.Recursive {
-			return nil, usage.Errorf("--lease and -R go with -f or --from-cluster")
-		}
-		return nil, nil //nolint:nilnil // no input is an answer
-	}
-	return f.input.ToOptions(&c.Console)
+	return nil
 }
 
-func (f *repairFlags) run(ctx context.Context, c *session.Session, in *flags.Inputs, names []string) error {
+func (f *repairFlags) run(ctx context.Context, c *session.Session, names []string) error {
 	cluster, cfg, err := c.Open(ctx, f.concurrency)
 	if err != nil {
 		return err
 	}
 	opts := repair.Options{CrashedAfter: f.crashed.after, Problems: names, Namespace: f.namespace, ConfigFile: c.ConfigFile}
-	if in != nil {
-		if opts.Definitions, err = in.Collect(ctx, &c.Console, cluster, cfg); err != nil {
+	if f.input.Given() {
+		if opts.Definitions, err = f.input.Collect(ctx, &c.Console, cluster, cfg); err != nil {
 			return err
 		}
 		if err := notEmpty(opts.Definitions, false); err != nil {
@@ -144,14 +129,12 @@ func (f *repairFlags) run(ctx context.Context, c *session.Session, in *flags.Inp
 	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
 	var found atomic.Bool
-	err = repair.Repair(ctx, apply.New(cluster, command.Options{
-		Config: cfg, DryRun: f.dryRun, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, Version: version.Version, Concurrency: f.concurrency,
-		Progress: events.Progress,
-		Report: func(e report.Event) {
-			found.Store(true)
-			events.Report(e)
-		},
-	}), opts)
+	with := f.options(cfg, events)
+	with.Report = func(e report.Event) {
+		found.Store(true)
+		events.Report(e)
+	}
+	err = repair.Repair(ctx, apply.New(cluster, with), opts)
 	if err == nil && !found.Load() && f.output == "" {
 		c.NoProblems()
 	}
@@ -188,4 +171,30 @@ func completeProblems(c *session.Session) cobra.CompletionFunc {
 			return out, err
 		})(cmd, args, toComplete)
 	}
+}
+
+// crashedFlags say which runs count as crashed.
+type crashedFlags struct {
+	after  time.Duration
+	assume bool
+}
+
+const (
+	flagAssumeCrashed = "assume-crashed"
+
+	// leastCrashedAfter is for how long a run that works may write nothing: a slow API server, or a
+	// laptop that was closed for a moment, keeps it from writing.
+	leastCrashedAfter = time.Minute
+)
+
+func (f *crashedFlags) add(cmd *cobra.Command) {
+	flags.AddCrashedAfter(cmd, &f.after)
+	cmd.Flags().BoolVar(&f.assume, flagAssumeCrashed, false, "Allow --crashed-after below 1m: a run that is only slow also counts as crashed, and loses what it has taken")
+}
+
+func (f *crashedFlags) check() error {
+	if f.after < leastCrashedAfter && !f.assume {
+		return usage.Errorf("--crashed-after must be at least %s, not %s: a run may work and write nothing for that long, and would lose what it has taken. If no run is under way, add --assume-crashed", "1m", f.after)
+	}
+	return nil
 }

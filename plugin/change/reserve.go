@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -16,28 +18,22 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/plugin/version"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"github.com/spf13/cobra"
 )
 
 // reserveFlags are the flags of reserve and check as they are typed.
 type reserveFlags struct {
-	input         flags.Input
-	proof         proofFlags
-	addresses     []string
-	endpoint      string
-	output        string
-	dryRun        string
-	operators     string
-	expires       time.Duration
-	prune         bool
-	adopt         bool
-	concurrency   int
-	assumeCrashed bool
-	check         bool
-	order         string
+	changeFlags
+	input        flags.Input
+	proof        proofFlags
+	addresses    []string
+	endpoint     string
+	expires      time.Duration
+	prune, adopt bool
+	// isCheck is true for check, which writes nothing.
+	isCheck bool
+	order   string
 }
 
 func (f *reserveFlags) add(cmd *cobra.Command) {
@@ -45,10 +41,8 @@ func (f *reserveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.addresses, "address", nil, "An address to claim, or 'auto' for the next free one of each family")
 	cmd.Flags().StringVar(&f.endpoint, "endpoint", "public", "The IP endpoint of the addresses of --address")
 	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "Take over what objects of the same owner use without a claim")
-	addOperators(cmd, &f.operators)
-	addOutput(cmd, &f.output)
-	addConcurrency(cmd, &f.concurrency)
-	addAssumeCrashed(cmd, &f.assumeCrashed)
+	f.changeFlags.add(cmd)
+	f.addAssumeCrashed(cmd)
 }
 
 // NewReserve claims host names and addresses, or what a bid promises.
@@ -112,7 +106,7 @@ func NewReserve(c *session.Session) *cobra.Command {
 
 // NewCheck tells whether things can be reserved.
 func NewCheck(c *session.Session) *cobra.Command {
-	f := &reserveFlags{dryRun: command.DryRunClient, check: true}
+	f := &reserveFlags{changeFlags: changeFlags{dryRun: command.DryRunClient}, isCheck: true}
 	cmd := &cobra.Command{
 		Use:   "check (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
 		Short: "Check whether host names and addresses can be reserved",
@@ -163,12 +157,10 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 		return err
 	}
 	named := len(args) > 0 || len(f.addresses) > 0
-	for _, check := range []error{checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency), f.proof.check()} {
-		if check != nil {
-			return check
-		}
+	if err := firstOf(f.check(), f.proof.check()); err != nil {
+		return err
 	}
-	files := len(f.input.Files) > 0 || f.input.FromCluster
+	files := f.input.Given()
 	switch {
 	case named && files:
 		return usage.Errorf("hosts and addresses are named as arguments or in files, not both")
@@ -192,15 +184,14 @@ func reserve(ctx context.Context, c *session.Session, f *reserveFlags, args []st
 		return err
 	}
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
-	if f.check {
+	if f.isCheck {
 		events = console.NewEvents(&c.Console, f.output, "")
 		events.Check = true
 	}
 	c.Leases = len(requests)
-	return apply.New(cluster, command.Options{
-		Config: cfg, DryRun: f.dryRun, Operators: f.operators, Prune: f.prune, Expires: f.expires, Adopt: f.adopt, Check: f.check,
-		Prove: prove, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: events.Report, Progress: events.Progress,
-	}).Reserve(ctx, requests, kinds...)
+	opts := f.options(cfg, events)
+	opts.Prune, opts.Expires, opts.Adopt, opts.Check, opts.Prove = f.prune, f.expires, f.adopt, f.isCheck, prove
+	return apply.New(cluster, opts).Reserve(ctx, requests, kinds...)
 }
 
 // requests are what the files or the arguments ask for, with the kinds of object that definitions are
@@ -217,11 +208,10 @@ func (f *reserveFlags) requests(ctx context.Context, c *session.Session, cluster
 		}
 		return []state.Request{request}, nil, nil
 	}
-	in, err := f.input.ToOptions(&c.Console)
-	if err != nil {
+	if err := f.input.Check(&c.Console); err != nil {
 		return nil, nil, err
 	}
-	defs, err := in.Collect(ctx, &c.Console, cluster, cfg)
+	defs, err := f.input.Collect(ctx, &c.Console, cluster, cfg)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,33 +2,23 @@ package change
 
 import (
 	"context"
-	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/akash-net/kubectl-akash-net/apply"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/akash-net/kubectl-akash-net/plugin/version"
-	"github.com/spf13/cobra"
 )
 
 // transferFlags are the flags of transfer as they are typed.
 type transferFlags struct {
-	input         flags.Input
-	to            string
-	target        string
-	output        string
-	dryRun        string
-	operators     string
-	assumeServing bool
-	wait          bool
-	timeout       time.Duration
-	concurrency   int
-	assumeCrashed bool
+	changeFlags
+	input      flags.Input
+	to, target string
 	// ignoreMissing leaves out what nobody holds.
 	ignoreMissing bool
 }
@@ -73,24 +63,17 @@ func NewTransfer(c *session.Session) *cobra.Command {
 	cmd.Flags().StringSliceVarP(&f.input.Files, "filename", "f", nil, "A definition of that lease, to apply with the transfer")
 	flags.AddTarget(cmd, &f.target)
 	addDryRun(cmd, &f.dryRun)
-	addOutput(cmd, &f.output)
-	addOperators(cmd, &f.operators)
+	f.add(cmd)
 	addAssumeServing(cmd, &f.assumeServing)
-	addWait(cmd, &f.wait, &f.timeout, "until the new routes serve, if the old ones stay until then")
-	addConcurrency(cmd, &f.concurrency)
-	addAssumeCrashed(cmd, &f.assumeCrashed)
+	f.addWait(cmd, "until the new routes serve, if the old ones stay until then")
+	f.addAssumeCrashed(cmd)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	return cmd
 }
 
 func (f *transferFlags) run(ctx context.Context, c *session.Session, things []thing.Thing) error {
-	for _, check := range []error{checkDryRun(&f.dryRun), flags.CheckTarget(f.target), checkOperators(f.operators), checkOutput(f.output), checkConcurrency(f.concurrency)} {
-		if check != nil {
-			return check
-		}
-	}
-	if !f.wait {
-		f.timeout = 0
+	if err := firstOf(f.check(), flags.CheckTarget(f.target)); err != nil {
+		return err
 	}
 	names, err := whole(things, "transfer")
 	if err != nil {
@@ -113,11 +96,10 @@ func (f *transferFlags) run(ctx context.Context, c *session.Session, things []th
 	}
 	var def *lease.Definition
 	if len(f.input.Files) > 0 {
-		in, err := f.input.ToOptions(&c.Console)
-		if err != nil {
+		if err := f.input.Check(&c.Console); err != nil {
 			return err
 		}
-		defs, err := in.Collect(ctx, &c.Console, cluster, cfg)
+		defs, err := f.input.Collect(ctx, &c.Console, cluster, cfg)
 		if err != nil {
 			return err
 		}
@@ -129,9 +111,9 @@ func (f *transferFlags) run(ctx context.Context, c *session.Session, things []th
 	events := console.NewEvents(&c.Console, f.output, f.dryRun)
 	c.Leases = 1
 	watch := watchMissing(events.Report)
-	err = apply.New(cluster, command.Options{
-		Config: cfg, DryRun: f.dryRun, Prune: true, Wait: f.timeout, Operators: f.operators, AssumeServing: f.assumeServing, AssumeCrashed: f.assumeCrashed, Version: version.Version, Concurrency: f.concurrency, Report: watch.event, Progress: events.Progress,
-	}).Transfer(ctx, *to, names, def)
+	opts := f.options(cfg, events)
+	opts.Prune, opts.Report = true, watch.event
+	err = apply.New(cluster, opts).Transfer(ctx, *to, names, def)
 	if err != nil || f.ignoreMissing {
 		return err
 	}

@@ -4,13 +4,14 @@ import (
 	"context"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/spf13/cobra"
 )
 
 // unreserveFlags are the flags of unreserve as they are typed.
@@ -50,10 +51,8 @@ func NewUnreserve(c *session.Session) *cobra.Command {
 }
 
 func unreserve(ctx context.Context, c *session.Session, f *unreserveFlags) error {
-	for _, check := range []error{checkDryRun(&f.dryRun), checkOutput(f.output)} {
-		if check != nil {
-			return check
-		}
+	if err := firstOf(checkDryRun(&f.dryRun), checkOutput(f.output)); err != nil {
+		return err
 	}
 	var orders []lease.Order
 	for _, text := range f.orders {

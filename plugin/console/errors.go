@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/cli-runtime/pkg/printers"
+
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/install"
 	"github.com/akash-net/kubectl-akash-net/apply/migrate"
@@ -20,7 +22,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"k8s.io/cli-runtime/pkg/printers"
 )
 
 // Exit codes. Scripts rely on them; docs/commands.md has the table.
@@ -104,19 +105,8 @@ func (c *Console) print(err error) int {
 	var problems lease.Problems
 	var half *report.HalfError
 	var held *report.HeldError
-	var kept *report.KeptError
-	var refused *RefusedError
-	var stranded *install.StrandedError
 	var unproved *apply.UnprovedError
-	var exhausted *report.ExhaustedError
-	var timeout *report.TimeoutError
 	var settling *migrate.SettlingError
-	var wrong *usage.Error
-	var taken *workloads.TakenError
-	var told *ToldError
-	var unfitting *reservation.RefusedError
-	var reserved *reservation.AddressesError
-	var crowded *reservation.TimeoutError
 	if found, ok := errors.AsType[*parallel.FaultError](err); ok {
 		return c.Report(found)
 	}
@@ -133,32 +123,38 @@ func (c *Console) print(err error) int {
 	case errors.As(err, &held):
 		c.printHeld(held)
 		return exitHeld
-	case errors.As(err, &kept), errors.As(err, &stranded), errors.As(err, &refused), errors.As(err, &taken), errors.As(err, &unfitting), errors.As(err, &reserved):
+	case is[*report.KeptError](err), is[*install.StrandedError](err), is[*RefusedError](err), is[*workloads.TakenError](err), is[*reservation.RefusedError](err), is[*reservation.AddressesError](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 		return exitHeld
 	case errors.As(err, &unproved):
 		c.printUnproved(unproved)
 		return exitInvalid
-	case errors.As(err, &exhausted):
+	case is[*report.ExhaustedError](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed. Release leases that are over, or widen ip.ranges in the provider's configuration.\n", err)
 		return exitHeld
-	case errors.As(err, &timeout):
+	case is[*report.TimeoutError](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nWhat was written stays; the same command, run again, goes on waiting.\n", err)
 		return exitTimeout
-	case errors.As(err, &crowded):
+	case is[*reservation.TimeoutError](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed; try again.\n", err)
 		return exitTimeout
 	case errors.As(err, &settling):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nThe same command removes them then; with --timeout=%s it waits for that now.\n", err, (settling.After + time.Second).Round(time.Second))
 		return exitTimeout
-	case errors.As(err, &told):
+	case is[*ToldError](err):
 		return exitFailed
-	case errors.As(err, &wrong):
+	case is[*usage.Error](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nSee 'kubectl akash-net --help' for usage.\n", err)
 		return exitUsage
 	}
 	fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
 	return exitFailed
+}
+
+// is is true for an error that is one of type T, or that wraps one.
+func is[T error](err error) bool {
+	_, ok := errors.AsType[T](err)
+	return ok
 }
 
 // maxTold is how many problems of an input are printed; the others are counted.

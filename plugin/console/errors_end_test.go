@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
 // What an interrupt has left undone is said in numbers, unless it ended the command before any lease.

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
 // A run that could not finish, or not take back, what it had begun ends with exit code 1, whatever the

@@ -35,8 +35,7 @@ func NewConvert(c *session.Session) *cobra.Command {
 			kubectl akash-net convert --from-cluster`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := in.ToOptions(&c.Console)
-			if err != nil {
+			if err := in.Check(&c.Console); err != nil {
 				return err
 			}
 			if output != "yaml" && output != "json" {
@@ -45,8 +44,8 @@ func NewConvert(c *session.Session) *cobra.Command {
 			if showSecrets && !workloads {
 				return usage.Errorf("--show-secrets goes with --workloads")
 			}
-			o.Workloads = workloads
-			return convert(cmd.Context(), c, o, output, showSecrets)
+			in.Workloads = workloads
+			return convert(cmd.Context(), c, &in, output, showSecrets)
 		},
 	}
 	in.Add(cmd)
@@ -57,9 +56,9 @@ func NewConvert(c *session.Session) *cobra.Command {
 	return c.SetScope(cmd, session.Scope{Offline: func() bool { return !in.FromCluster }})
 }
 
-func convert(ctx context.Context, c *session.Session, o *flags.Inputs, output string, secrets bool) error {
+func convert(ctx context.Context, c *session.Session, in *flags.Input, output string, secrets bool) error {
 	var cluster *cluster.Cluster
-	if o.FromCluster {
+	if in.FromCluster {
 		var err error
 		if cluster, err = c.Connect(1); err != nil {
 			return err
@@ -69,7 +68,7 @@ func convert(ctx context.Context, c *session.Session, o *flags.Inputs, output st
 	if err != nil {
 		return err
 	}
-	defs, err := o.Collect(ctx, &c.Console, cluster, cfg)
+	defs, err := in.Collect(ctx, &c.Console, cluster, cfg)
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"sigs.k8s.io/kustomize/kyaml/kio"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -18,7 +19,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // function is render as a KRM function (KRM functions specification v1): lease definitions among

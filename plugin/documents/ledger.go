@@ -3,16 +3,15 @@ package documents
 import (
 	"context"
 
-	"github.com/akash-net/kubectl-akash-net/apply/pools"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/state"
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // readLedger reads the claims, Services and pools in the files of a folder: a Git repository, or what kubectl

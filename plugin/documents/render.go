@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/objects"
 	"github.com/akash-net/kubectl-akash-net/emit"
@@ -18,7 +20,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"github.com/spf13/cobra"
 )
 
 // renderFlags are the flags of render as they are typed.
@@ -33,12 +34,6 @@ type renderFlags struct {
 	workloads     flags.Workloads
 	// pools prints the pools of addresses in place of the objects of leases.
 	pools bool
-}
-
-// renderOptions are what render works by.
-type renderOptions struct {
-	renderFlags
-	input *flags.Inputs
 }
 
 // NewRender prints the objects that leases need.
@@ -93,7 +88,7 @@ func NewRender(c *session.Session) *cobra.Command {
 			if f.pools && f.workloads.Given() {
 				return usage.Errorf("--workloads goes with the objects of leases, not with %q", poolsArgument)
 			}
-			if f.pools && len(f.input.Files) == 0 && !f.input.FromCluster {
+			if f.pools && !f.input.Given() {
 				return renderRangePools(cmd.Context(), c, f)
 			}
 			if !f.pools && resourceListOnStdin(&c.Console, f.input.Files) {
@@ -102,11 +97,12 @@ func NewRender(c *session.Session) *cobra.Command {
 				}
 				return function(cmd.Context(), c, f)
 			}
-			o, err := f.toOptions(c)
-			if err != nil {
-				return err
+			for _, err := range []error{f.input.Check(&c.Console), f.checkOutput(), flags.CheckTarget(f.target)} {
+				if err != nil {
+					return err
+				}
 			}
-			return o.run(cmd.Context(), c)
+			return f.run(cmd.Context(), c)
 		},
 	}
 	f.input.Add(cmd)
@@ -121,17 +117,6 @@ func NewRender(c *session.Session) *cobra.Command {
 	return c.SetScope(cmd, session.Scope{Offline: func() bool { return f.ledger != flags.LedgerCluster && !f.input.FromCluster }})
 }
 
-func (f *renderFlags) toOptions(c *session.Session) (*renderOptions, error) {
-	in, err := f.input.ToOptions(&c.Console)
-	if err == nil {
-		err = f.checkOutput()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &renderOptions{renderFlags: *f, input: in}, flags.CheckTarget(f.target)
-}
-
 func (f *renderFlags) checkOutput() error {
 	switch f.output {
 	case emit.YAML, emit.JSON, emit.KYAML:
@@ -141,33 +126,33 @@ func (f *renderFlags) checkOutput() error {
 }
 
 // run renders to a spool and copies it when nothing was wrong: an error leaves no bytes behind.
-func (o *renderOptions) run(ctx context.Context, c *session.Session) error {
-	r, err := o.renderer(ctx, c)
+func (f *renderFlags) run(ctx context.Context, c *session.Session) error {
+	r, err := f.renderer(ctx, c)
 	if err != nil {
 		return err
 	}
-	return o.emitAll(&c.Console, func(emit func([]render.Object) error) error {
-		return o.renderLeases(ctx, c, r, emit)
+	return f.emitAll(&c.Console, func(emit func([]render.Object) error) error {
+		return f.renderLeases(ctx, c, r, emit)
 	})
 }
 
 // renderLeases hands over the objects of each lease, or the pools that all of them need.
-func (o *renderOptions) renderLeases(ctx context.Context, c *session.Session, r *renderer, emit func([]render.Object) error) error {
-	err := o.each(ctx, c, r, func(def *lease.Definition) error {
+func (f *renderFlags) renderLeases(ctx context.Context, c *session.Session, r *renderer, emit func([]render.Object) error) error {
+	err := f.each(ctx, c, r, func(def *lease.Definition) error {
 		rendered, err := r.lease(def)
 		if err != nil || len(r.problems) > 0 {
 			return err
 		}
-		if o.pools {
+		if f.pools {
 			return nil
 		}
 		c.Warn(r.warnings(def))
-		if o.withNamespace && len(rendered) > 0 && r.workloads == nil {
+		if f.withNamespace && len(rendered) > 0 && r.workloads == nil {
 			rendered = slices.Insert(rendered, 0, objects.NamespaceOf(def.Lease))
 		}
 		return emit(rendered)
 	})
-	if err := joinProblems(err, r.problems); err != nil || !o.pools {
+	if err := joinProblems(err, r.problems); err != nil || !f.pools {
 		return err
 	}
 	pools, err := r.pools()
@@ -213,12 +198,12 @@ func (f *renderFlags) emitAll(c *console.Console, do func(emit func([]render.Obj
 
 // each hands over one definition after the other, as it is read. Where addresses are picked all are
 // read first: what one asks for by name is not proposed to another.
-func (o *renderOptions) each(ctx context.Context, c *session.Session, r *renderer, do func(*lease.Definition) error) error {
+func (f *renderFlags) each(ctx context.Context, c *session.Session, r *renderer, do func(*lease.Definition) error) error {
 	if r.picker == nil {
-		return o.input.Read(ctx, &c.Console, r.cluster, r.cfg, 0, do)
+		return f.input.Read(ctx, &c.Console, r.cluster, r.cfg, 0, do)
 	}
 	var defs []*lease.Definition
-	err := o.input.Read(ctx, &c.Console, r.cluster, r.cfg, r.cfg.Limits.InputSize, func(def *lease.Definition) error {
+	err := f.input.Read(ctx, &c.Console, r.cluster, r.cfg, r.cfg.Limits.InputSize, func(def *lease.Definition) error {
 		defs = append(defs, def)
 		request, _ := state.NewRequest(def, r.cfg) // its problems are found when it is rendered
 		r.picker.Name(request)
@@ -232,9 +217,9 @@ func (o *renderOptions) each(ctx context.Context, c *session.Session, r *rendere
 	return err
 }
 
-func (o *renderOptions) renderer(ctx context.Context, c *session.Session) (*renderer, error) {
+func (f *renderFlags) renderer(ctx context.Context, c *session.Session) (*renderer, error) {
 	var cluster *cluster.Cluster
-	if o.ledger == flags.LedgerCluster || o.input.FromCluster {
+	if f.ledger == flags.LedgerCluster || f.input.FromCluster {
 		var err error
 		if cluster, err = c.Connect(8); err != nil {
 			return nil, err
@@ -243,23 +228,23 @@ func (o *renderOptions) renderer(ctx context.Context, c *session.Session) (*rend
 	r := newRenderer(nil)
 	r.cluster = cluster
 	configuredBy := cluster
-	if o.ledger != flags.LedgerCluster {
+	if f.ledger != flags.LedgerCluster {
 		configuredBy = nil
 	}
 	var err error
 	if r.cfg, err = c.Configuration(ctx, configuredBy); err != nil {
 		return nil, err
 	}
-	if o.target != "" {
-		r.cfg.Target = o.target
+	if f.target != "" {
+		r.cfg.Target = f.target
 	}
-	if !o.pools {
-		if r.workloads, err = o.workloads.Options(ctx, r.cfg); err != nil {
+	if !f.pools {
+		if r.workloads, err = f.workloads.Options(ctx, r.cfg); err != nil {
 			return nil, err
 		}
-		o.input.Workloads = r.workloads != nil
+		f.input.Workloads = r.workloads != nil
 	}
-	if r.known, err = o.known(ctx, cluster, r.cfg); err != nil {
+	if r.known, err = f.known(ctx, cluster, r.cfg); err != nil {
 		return nil, err
 	}
 	if r.known != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
 	"github.com/akash-net/kubectl-akash-net/apply/objects"
@@ -19,14 +21,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
-	"github.com/spf13/cobra"
 )
 
-// Input say where lease definitions come from.
+// Input says where lease definitions come from.
 type Input struct {
 	files.Flags
 	Lease       string
 	FromCluster bool
+	// Workloads is true where what the services run is read too.
+	Workloads bool
+	id        *lease.ID
 }
 
 // Add adds the flags.
@@ -36,29 +40,20 @@ func (f *Input) Add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.FromCluster, "from-cluster", false, "Read the Manifest objects of Akash's provider from the cluster; with --lease only that lease's")
 }
 
-// Inputs are input flags that make sense.
-type Inputs struct {
-	Input
-	id *lease.ID
-	// Workloads is true where what the services run is read too.
-	Workloads bool
-}
+// Given is true where the flags name something to read.
+func (f *Input) Given() bool { return len(f.Files) > 0 || f.FromCluster }
 
-// ToOptions checks the flags, and reads the lease that they name.
-func (f *Input) ToOptions(c *console.Console) (*Inputs, error) {
-	o := &Inputs{Input: *f}
-	if len(f.Files) == 0 && !f.FromCluster {
-		return nil, usage.Errorf("must specify one of -f and --from-cluster")
+// Check refuses flags that make no sense, and reads the lease that they name.
+func (f *Input) Check(c *console.Console) (err error) {
+	switch {
+	case !f.Given():
+		return usage.Errorf("must specify one of -f and --from-cluster")
+	case len(f.Files) > 0 && f.FromCluster:
+		return usage.Errorf("-f and --from-cluster cannot be used together")
+	case f.Lease != "":
+		f.id, err = parseLease(c, "--lease", f.Lease)
 	}
-	if len(f.Files) > 0 && f.FromCluster {
-		return nil, usage.Errorf("-f and --from-cluster cannot be used together")
-	}
-	if f.Lease == "" {
-		return o, nil
-	}
-	var err error
-	o.id, err = parseLease(c, "--lease", f.Lease)
-	return o, err
+	return err
 }
 
 // parseLease reads a lease that a flag names, and doubts addresses that look mistyped.
@@ -101,19 +96,19 @@ func NamedLease(ctx context.Context, c *session.Session, from *cluster.Cluster, 
 
 // Read yields the definitions of all inputs, which may have limit bytes; 0 sets no bound. Problems of the inputs are its error when there are
 // errors among them; warnings are printed.
-func (o *Inputs) Read(ctx context.Context, c *console.Console, cluster *cluster.Cluster, cfg *config.ProviderConfig, limit int64, yield func(*lease.Definition) error) error {
+func (f *Input) Read(ctx context.Context, c *console.Console, cluster *cluster.Cluster, cfg *config.ProviderConfig, limit int64, yield func(*lease.Definition) error) error {
 	var problems lease.Problems
 	note := func(found lease.Problems) {
 		c.Warn(found)
 		problems = append(problems, found.Errors()...)
 	}
-	if o.FromCluster {
-		if err := o.readCluster(ctx, cluster, cfg, note, yield); err != nil {
+	if f.FromCluster {
+		if err := f.readCluster(ctx, cluster, cfg, note, yield); err != nil {
 			return err
 		}
 	}
-	err := o.Each(ctx, c.In, limit, func(r io.Reader, name string) error {
-		found, err := input.Read(ctx, r, name, input.Options{Lease: o.id, DocumentSize: cfg.Limits.DocumentSize, Workloads: o.Workloads}, func(def *lease.Definition) error {
+	err := f.Each(ctx, c.In, limit, func(r io.Reader, name string) error {
+		found, err := input.Read(ctx, r, name, input.Options{Lease: f.id, DocumentSize: cfg.Limits.DocumentSize, Workloads: f.Workloads}, func(def *lease.Definition) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -131,30 +126,30 @@ func (o *Inputs) Read(ctx context.Context, c *console.Console, cluster *cluster.
 	return nil
 }
 
-func (o *Inputs) readCluster(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, note func(lease.Problems), yield func(*lease.Definition) error) error {
+func (f *Input) readCluster(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, note func(lease.Problems), yield func(*lease.Definition) error) error {
 	found := false
 	err := objects.Manifests(ctx, cluster, cfg.ManifestNamespace, func(name string, data []byte) error {
-		if o.id != nil && name != o.id.Namespace() {
+		if f.id != nil && name != f.id.Namespace() {
 			return nil
 		}
 		found = true
-		def, problems := input.ManifestObject(name, data, input.Options{Workloads: o.Workloads})
+		def, problems := input.ManifestObject(name, data, input.Options{Workloads: f.Workloads})
 		note(problems)
 		if def == nil {
 			return nil
 		}
 		return yield(def)
 	})
-	if err == nil && o.id != nil && !found {
-		return lease.Problems{{Message: fmt.Sprintf("no Manifest object of lease %s is in namespace %s", o.id, cfg.ManifestNamespace)}}
+	if err == nil && f.id != nil && !found {
+		return lease.Problems{{Message: fmt.Sprintf("no Manifest object of lease %s is in namespace %s", f.id, cfg.ManifestNamespace)}}
 	}
 	return err
 }
 
 // Collect reads all definitions.
-func (o *Inputs) Collect(ctx context.Context, c *console.Console, cluster *cluster.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
+func (f *Input) Collect(ctx context.Context, c *console.Console, cluster *cluster.Cluster, cfg *config.ProviderConfig) ([]*lease.Definition, error) {
 	var defs []*lease.Definition
-	err := o.Read(ctx, c, cluster, cfg, cfg.Limits.InputSize, func(def *lease.Definition) error {
+	err := f.Read(ctx, c, cluster, cfg, cfg.Limits.InputSize, func(def *lease.Definition) error {
 		defs = append(defs, def)
 		return nil
 	})

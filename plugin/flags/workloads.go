@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -12,7 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/files"
 	"github.com/akash-net/kubectl-akash-net/plugin/usage"
 	"github.com/akash-net/kubectl-akash-net/render/workload"
-	"github.com/spf13/cobra"
 )
 
 // Workloads say whether what leases run is rendered, and with what.
@@ -43,14 +44,11 @@ func (f *Workloads) Asked() bool { return f.Given() && f.workloads || f.schedule
 
 // Options are those of the renderer; nil where what leases run is not rendered.
 func (f *Workloads) Options(ctx context.Context, cfg *config.ProviderConfig) (*workload.Options, error) {
-	if !f.enabled(cfg) {
-		if f.scheduler != "" {
-			return nil, usage.Errorf("--scheduler-params goes with --workloads")
-		}
-		return nil, nil
+	w, _, err := f.Applied(ctx, cfg)
+	if w == nil || err != nil {
+		return nil, err
 	}
-	params, _, err := f.params(ctx)
-	return &workload.Options{Secrets: f.ShowSecrets, Scheduler: params}, err
+	return &workload.Options{Secrets: f.ShowSecrets, Scheduler: w.Scheduler}, nil
 }
 
 // params are what a reservation chose, and the text of the file that says it; nil where there is none.

@@ -1,4 +1,4 @@
-package lease_test
+package hosttemplate_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 )
 
 // templates has what is wrong with each.
@@ -43,18 +44,40 @@ func long(n int) string {
 	return strings.TrimSuffix(strings.Repeat(strings.Repeat("a", 40)+".", n), ".")
 }
 
-func TestCheckHostTemplate(t *testing.T) {
+const lease1 = "akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/8438017/1/1/akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestCheck(t *testing.T) {
 	for template, want := range templates {
-		if got := errText(lease.CheckHostTemplate(template)); (got == "") != (want == "") || !strings.Contains(got, want) {
+		if got := errText(hosttemplate.Check(template)); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%.60q: %q, want %q", template, got, want)
 		}
 	}
 }
 
-func TestGeneratedHost(t *testing.T) {
-	id := mustID(t, lease1)
+func TestDomain(t *testing.T) {
+	for template, want := range map[string]string{
+		"": "", "a": "", "${service}.apps.example.com": "apps.example.com", "a.${namespace}.example.com": "example.com", "${service}.${dseq}.${gseq}.b": "b", "a.b.${dseq}": "",
+	} {
+		if got := hosttemplate.Domain(template); got != want {
+			t.Errorf("the domain of %s is %q, want %q", template, got, want)
+		}
+	}
+}
+
+func TestHost(t *testing.T) {
+	id, err := lease.ParseID(lease1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	hash := func(service string, port uint16) string {
-		name, _, _ := strings.Cut(id.GeneratedHost("${hash}.x", service, port), ".")
+		name, _, _ := strings.Cut(hosttemplate.Host(id, "${hash}.x", service, port), ".")
 		return name
 	}
 	h := hash("web", 80)
@@ -69,12 +92,12 @@ func TestGeneratedHost(t *testing.T) {
 		"a.${gseq}.${namespace}.com":          "a-" + h + ".1." + id.Namespace() + ".com",
 		"ip--${service}.com":                  h + ".com",
 	} {
-		if got := id.GeneratedHost(template, "web", 80); got != want {
+		if got := hosttemplate.Host(id, template, "web", 80); got != want {
 			t.Errorf("%s: %s, want %s", template, got, want)
 		}
 	}
 	service := strings.Repeat("a", 48) + "-bcdefghijklmn"
-	if got, want := id.GeneratedHost("${service}.x-${service}.com", service, 80),
+	if got, want := hosttemplate.Host(id, "${service}.x-${service}.com", service, 80),
 		strings.Repeat("a", 48)+"-"+hash(service, 80)+".x-"+strings.Repeat("a", 48)+"-bcdefghijklm.com"; got != want {
 		t.Errorf("what is too long is not cut off: %s, want %s", got, want)
 	}
@@ -106,21 +129,21 @@ func TestGeneratedHostsAreInjective(t *testing.T) {
 	tried := 0
 	rapid.Check(t, func(t *rapid.T) {
 		template := strings.Join(rapid.SliceOfN(part, 0, 6).Draw(t, "template"), "") + ends.Draw(t, "ends")
-		if lease.CheckHostTemplate(template) != nil {
+		if hosttemplate.Check(template) != nil {
 			return
 		}
 		tried++
 		seen := map[string]generatedFrom{}
 		for i := range 8 {
 			from := drawFrom(t)
-			host := from.id.GeneratedHost(template, from.service, from.port)
+			host := hosttemplate.Host(from.id, template, from.service, from.port)
 			if err := lease.CheckHost(host); err != nil {
 				t.Fatalf("%d: %s makes %s of %+v: %v", i, template, host, from, err)
 			}
 			if other, ok := seen[host]; ok && other != from {
 				t.Fatalf("%s makes %s of %+v and of %+v", template, host, from, other)
 			}
-			if again := from.id.GeneratedHost(template, from.service, from.port); again != host {
+			if again := hosttemplate.Host(from.id, template, from.service, from.port); again != host {
 				t.Fatalf("%s and %s", host, again)
 			}
 			seen[host] = from
@@ -136,22 +159,22 @@ func FuzzHostTemplate(f *testing.F) {
 		f.Add(template, "web", uint64(8438017))
 	}
 	f.Fuzz(func(t *testing.T, template, service string, dseq uint64) {
-		if lease.CheckHostTemplate(template) != nil || lease.CheckServiceName(service) != nil || dseq == 0 {
+		if hosttemplate.Check(template) != nil || lease.CheckServiceName(service) != nil || dseq == 0 {
 			return
 		}
 		id := lease.ID{Owner: "akash1a", DSeq: dseq, GSeq: 1, OSeq: 1, Provider: "akash1p"}
-		host := id.GeneratedHost(template, service, 80)
+		host := hosttemplate.Host(id, template, service, 80)
 		if err := lease.CheckHost(host); err != nil {
 			t.Errorf("%q makes %q: %v", template, host, err)
 		}
-		if other := id.GeneratedHost(template, service, 81); other == host {
+		if other := hosttemplate.Host(id, template, service, 81); other == host {
 			t.Errorf("%q makes %q of two ports", template, host)
 		}
 	})
 }
 
-func ExampleID_GeneratedHost() {
+func ExampleHost() {
 	id, _ := lease.ParseID("akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/8438017/1/1/akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0")
-	fmt.Println(id.GeneratedHost("${service}-${dseq}.apps.example.com", "web", 80))
+	fmt.Println(hosttemplate.Host(id, "${service}-${dseq}.apps.example.com", "web", 80))
 	// Output: web-8438017-rck41vpkoqmu0.apps.example.com
 }

@@ -1,12 +1,18 @@
-package lease
+// Package hosttemplate makes host names for routed ports of which the definition names none.
+package hosttemplate
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
 // hashLength is how many characters of the hash stand in a generated name: 65 bits.
@@ -23,30 +29,30 @@ var templateVariables = map[string]string{
 
 var templateVariable = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// CheckHostTemplate says why host names cannot be generated from the template, or returns nil. It is
+// Check says why host names cannot be generated from the template, or returns nil. It is
 // a domain in whose labels ${service}, ${dseq}, ${gseq} and ${namespace} may stand; ${hash} may end
 // the first label.
-func CheckHostTemplate(template string) error {
+func Check(template string) error {
 	for _, m := range templateVariable.FindAllStringSubmatch(template, -1) {
 		if _, ok := templateVariables[m[1]]; !ok {
 			return fmt.Errorf("unknown variable %q; ${service}, ${dseq}, ${gseq}, ${namespace} and ${hash} are known%s",
-				Clip(m[0]), Suggest(m[1], sortedKeys(templateVariables)))
+				lease.Clip(m[0]), suggest.For(m[1], slices.Sorted(maps.Keys(templateVariables))))
 		}
 	}
 	first, domain, ok := strings.Cut(template, ".")
 	switch {
 	case !ok:
-		return fmt.Errorf("%q has one label only; names are generated below a domain, such as ${service}-${dseq}.apps.example.com", Clip(template))
+		return fmt.Errorf("%q has one label only; names are generated below a domain, such as ${service}-${dseq}.apps.example.com", lease.Clip(template))
 	case strings.Contains(strings.TrimSuffix(first, "${hash}"), "${hash}") || strings.Contains(domain, "${hash}"):
 		return fmt.Errorf("${hash} stands at the end of the first label, or nowhere: it is added there")
 	}
 	for label := range strings.SplitSeq(domain, ".") {
 		if n := len(label); n > validation.DNS1123LabelMaxLength && !strings.Contains(label, "${") {
-			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", Clip(template), n, validation.DNS1123LabelMaxLength)
+			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", lease.Clip(template), n, validation.DNS1123LabelMaxLength)
 		}
 	}
 	if n := longestName(template); n > validation.DNS1123SubdomainMaxLength {
-		return fmt.Errorf("%q makes host names of up to %d characters; at most %d are allowed", Clip(template), n, validation.DNS1123SubdomainMaxLength)
+		return fmt.Errorf("%q makes host names of up to %d characters; at most %d are allowed", lease.Clip(template), n, validation.DNS1123SubdomainMaxLength)
 	}
 	// The shortest values show all that any name shows of the template itself: like all values they
 	// begin and end with a letter or a digit.
@@ -54,15 +60,15 @@ func CheckHostTemplate(template string) error {
 	for name, value := range templateVariables {
 		shortest[name] = value[:1]
 	}
-	if err := CheckHost(expandTemplate(template, shortest)); err != nil {
-		return fmt.Errorf("%q makes no host names: %w", Clip(template), err)
+	if err := lease.CheckHost(expandTemplate(template, shortest)); err != nil {
+		return fmt.Errorf("%q makes no host names: %w", lease.Clip(template), err)
 	}
 	return nil
 }
 
-// TemplateDomain is the domain in which all names made from the template are: the labels behind the first,
+// Domain is the domain in which all names made from the template are: the labels behind the first,
 // and behind the last that has a variable. It is empty for an empty template.
-func TemplateDomain(template string) string {
+func Domain(template string) string {
 	labels := strings.Split(template, ".")
 	for i := len(labels) - 1; i > 0; i-- {
 		if strings.Contains(labels[i], "${") {
@@ -85,15 +91,15 @@ func longestName(template string) int {
 	return n
 }
 
-// GeneratedHost is the host name that the provider gives a routed port for which the definition
-// names none. The template must have passed CheckHostTemplate. The first label ends in a hash of the
+// Host is the host name that the provider gives a routed port for which the definition
+// names none. The template must have passed Check. The first label ends in a hash of the
 // lease, the service and the external port, so that no two ports anywhere have the same name; what
 // does not fit a label is cut off before it.
-func (id ID) GeneratedHost(template, service string, externalPort uint16) string {
-	key := string(appendTexts(nil, id.String(), service, strconv.Itoa(int(externalPort))))
+func Host(id lease.ID, template, service string, externalPort uint16) string {
+	key := lease.Key(id.String(), service, strconv.Itoa(int(externalPort)))
 	return expandTemplate(template, map[string]string{
 		"service": service, "dseq": strconv.FormatUint(id.DSeq, 10), "gseq": strconv.FormatUint(uint64(id.GSeq), 10),
-		"namespace": id.Namespace(), "hash": Hash(key)[:hashLength],
+		"namespace": id.Namespace(), "hash": lease.Hash(key)[:hashLength],
 	})
 }
 
@@ -120,7 +126,7 @@ func expandVariables(label string, values map[string]string) string {
 // another kind of claim is left out.
 func withHash(label, hash string) string {
 	label = cutLabel(label, validation.DNS1123LabelMaxLength-1-len(hash))
-	if label == "" || isReserved(label+"-"+hash) {
+	if label == "" || lease.IsReserved(label+"-"+hash) {
 		return hash
 	}
 	return label + "-" + hash

@@ -1,4 +1,5 @@
-package lease
+// Package suggest finds the name that a misspelt one was meant to be.
+package suggest
 
 import (
 	"fmt"
@@ -10,21 +11,21 @@ import (
 // misspelt names would be compared with each of many others.
 const maxCandidates = 64
 
-// Suggest is `; did you mean "x"?` for the candidate that is closest to a misspelt name, or empty
+// For is `; did you mean "x"?` for the candidate that is closest to a misspelt name, or empty
 // when none is close.
-func Suggest(name string, candidates []string) string {
+func For(name string, candidates []string) string {
 	if best := Nearest(name, candidates); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)
 	}
 	return ""
 }
 
-// SuggestKey is Suggest for the keys of a map.
-func SuggestKey[T any](name string, candidates map[string]T) string {
-	return Suggest(name, sortedFew(candidates))
+// ForKey suggests one of the keys of a map.
+func ForKey[T any](name string, candidates map[string]T) string {
+	return For(name, sortedFew(candidates))
 }
 
-// NearestKey is Nearest for the keys of a map.
+// NearestKey is the nearest of the keys of a map.
 func NearestKey[T any](name string, candidates map[string]T) string {
 	return Nearest(name, sortedFew(candidates))
 }
