@@ -112,7 +112,16 @@ func parseSeq(name, s string, bits int) (uint64, error) {
 
 // String is the lease ID as Akash writes and hashes it: owner/dseq/gseq/oseq/provider.
 func (id ID) String() string {
-	return fmt.Sprintf("%s/%d/%d/%d/%s", id.Owner, id.DSeq, id.GSeq, id.OSeq, id.Provider)
+	var text [128]byte
+	return string(id.appendTo(text[:0]))
+}
+
+func (id ID) appendTo(b []byte) []byte {
+	b = append(append(b, id.Owner...), '/')
+	b = append(strconv.AppendUint(b, id.DSeq, 10), '/')
+	b = append(strconv.AppendUint(b, uint64(id.GSeq), 10), '/')
+	b = append(strconv.AppendUint(b, uint64(id.OSeq), 10), '/')
+	return append(b, id.Provider...)
 }
 
 // Group is the deployment group of the lease.

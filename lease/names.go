@@ -60,8 +60,9 @@ func Hash(text string) string {
 // Namespace is the name of the Kubernetes namespace that Akash's provider gives the lease: 45
 // characters (provider: cluster/util/lease_id_to_namespace.go).
 func (id ID) Namespace() string {
-	sum := sha256.Sum224([]byte(id.String()))
-	return hexLower.EncodeToString(sum[:])
+	var text [128]byte
+	sum := sha256.Sum224(id.appendTo(text[:0]))
+	return string(hexLower.AppendEncode(text[:0], sum[:]))
 }
 
 // Labels are the labels by which Akash's provider and operators find the lease of an object.

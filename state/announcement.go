@@ -124,6 +124,19 @@ func (a *Announcement) Stands(now time.Time) string {
 
 // ReadAnnouncement reads an announcement. It is strict: who cannot read one does not know for whom it stands.
 func ReadAnnouncement(o *unstructured.Unstructured) (*Announcement, error) {
+	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
+	at := func(field string) time.Time {
+		text, _ := spec[field].(string)
+		t, _ := time.Parse(time.RFC3339Nano, text)
+		return t
+	}
+	by, _ := spec["holderIdentity"].(string)
+	seconds, _ := spec["leaseDurationSeconds"].(int64)
+	return readAnnouncement(o, Announcement{By: by, Lasts: time.Duration(seconds) * time.Second, Begun: at("acquireTime"), Renewed: at("renewTime")})
+}
+
+// readAnnouncement adds what the metadata of an announcement says to what its spec says; what that does not say is zero.
+func readAnnouncement(o metav1.Object, spec Announcement) (*Announcement, error) {
 	annotations := o.GetAnnotations()
 	nonce, _ := strings.CutPrefix(o.GetName(), startOfAnnouncement)
 	a := &Announcement{
@@ -156,21 +169,15 @@ func ReadAnnouncement(o *unstructured.Unstructured) (*Announcement, error) {
 			a.Groups = append(a.Groups, g)
 		}
 	}
-	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
-	a.By, _ = spec["holderIdentity"].(string)
-	seconds, ok := spec["leaseDurationSeconds"].(int64)
-	if !ok || seconds < 1 {
+	switch {
+	case spec.Lasts < time.Second:
 		return nil, fail(errors.New("it has no spec.leaseDurationSeconds"))
+	case spec.Begun.IsZero():
+		return nil, fail(errors.New("its spec.acquireTime is no time"))
+	case spec.Renewed.IsZero():
+		return nil, fail(errors.New("its spec.renewTime is no time"))
 	}
-	a.Lasts = time.Duration(seconds) * time.Second
-	for field, at := range map[string]*time.Time{"acquireTime": &a.Begun, "renewTime": &a.Renewed} {
-		text, _ := spec[field].(string)
-		t, err := time.Parse(time.RFC3339Nano, text)
-		if err != nil {
-			return nil, fail(fmt.Errorf("its spec.%s is no time", field))
-		}
-		*at = t.UTC()
-	}
+	a.By, a.Lasts, a.Begun, a.Renewed = spec.By, spec.Lasts, spec.Begun.UTC(), spec.Renewed.UTC()
 	return a, nil
 }
 

@@ -274,6 +274,9 @@ const Margin = 5 * time.Second
 // Ended is true for a hold whose time is over at the moment now, by the API server's clock. Whoever
 // comes next may remove it.
 func (p Part) Ended(now time.Time) bool {
+	if p.Expires == "" {
+		return false
+	}
 	at, err := time.Parse(time.RFC3339, p.Expires)
 	return err == nil && now.After(at.Add(Margin))
 }

@@ -105,7 +105,7 @@ func list[L cluster.List](ctx context.Context, r *reader, resource string, kind 
 	if kind == observed.StorageClasses || kind == observed.CSICapacities {
 		gvr.Group = storagev1.GroupName
 	}
-	err := cluster.EachPage(ctx, r.cluster, gvr, metav1.ListOptions{FieldSelector: fields}, page, func(l L) {
+	err := cluster.EachPage(ctx, r.cluster, gvr, "", metav1.ListOptions{FieldSelector: fields}, page, func(l L) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		take(l)

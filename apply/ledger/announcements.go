@@ -1,11 +1,13 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -58,31 +60,38 @@ func (l Ledger) Announcement(ctx context.Context, nonce string) (*state.Announce
 	return l.readAnnouncement(o)
 }
 
-// readAnnouncement reads an announcement. Who cannot read one does not know for whom it stands, and waits.
 func (l Ledger) readAnnouncement(o *unstructured.Unstructured) (*state.Announcement, error) {
 	a, err := state.ReadAnnouncement(o)
-	if err != nil {
-		return nil, fmt.Errorf("%w; look who wrote it, and delete it where no command of theirs is at work: kubectl -n %s delete lease.coordination.k8s.io/%s", err, l.Namespace, o.GetName())
-	}
-	return a, nil
+	return a, l.unreadable(o, err)
 }
 
-// Announcements are all announcements, not older than the request.
-func (l Ledger) Announcements(ctx context.Context) ([]*state.Announcement, error) {
-	objects, err := l.cluster.Objects(ctx, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: Announced})
-	if err != nil {
-		return nil, err
+// unreadable says what to do about an announcement that could not be read. Who cannot read one does not know for whom it
+// stands, and waits.
+func (l Ledger) unreadable(o metav1.Object, err error) error {
+	if err == nil {
+		return nil
 	}
-	all := make([]*state.Announcement, 0, len(objects))
-	for _, o := range objects {
-		if _, ok := state.AnnouncedNonce(o.GetName()); !ok {
-			continue // a claim, and not a good one
+	return fmt.Errorf("%w; look who wrote it, and delete it where no command of theirs is at work: kubectl -n %s delete lease.coordination.k8s.io/%s", err, l.Namespace, o.GetName())
+}
+
+// Announcements are all announcements, not older than the request. Each command reads those of all others that are at
+// work, and each may name hundreds of deployment groups: so they are read by their type.
+func (l Ledger) Announcements(ctx context.Context) ([]*state.Announcement, error) {
+	all, unread := []*state.Announcement{}, error(nil)
+	read := func(list *coordinationv1.LeaseList) {
+		for i := range list.Items {
+			o := &list.Items[i]
+			if _, ok := state.AnnouncedNonce(o.Name); !ok {
+				continue // a claim, and not a good one
+			}
+			a, err := state.AnnouncementOf(o)
+			all, unread = append(all, a), cmp.Or(unread, l.unreadable(o, err))
 		}
-		a, err := l.readAnnouncement(o)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, a)
+	}
+	err := cluster.EachPage(ctx, l.cluster, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: Announced},
+		func() *coordinationv1.LeaseList { return &coordinationv1.LeaseList{} }, read, func() { all, unread = all[:0], nil })
+	if err = cmp.Or(err, unread); err != nil {
+		return nil, err
 	}
 	return all, nil
 }

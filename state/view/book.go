@@ -97,13 +97,7 @@ func NewBook(cfg *config.ProviderConfig, in Contents, subjects ...Subject) *Book
 	var ips []IPRow
 	both := slices.Contains(subjects, SubjectLeases)
 	if both || slices.Contains(subjects, SubjectHosts) {
-		rows := slices.Grow(in.hostRows, 1) // a list that is asked for is there, if empty
-		for _, c := range in.Claims {
-			if !c.Kind.HasPorts() {
-				rows = append(rows, hostRows(c)...)
-			}
-		}
-		hosts = f.hosts(rows, in.Hosts)
+		hosts = f.hosts(in.takeHostRows(), in.Hosts)
 	}
 	if both || slices.Contains(subjects, SubjectIPs) {
 		ips = f.ips(in.Claims, in.Ports, in.Services, in.Pools)

@@ -23,6 +23,8 @@ type HostRow struct {
 	// Service and Port are the backend.
 	Service string `json:"service"`
 	Port    uint16 `json:"port"`
+	// Unaccepted is true for a Pending host that waits for a controller to accept its route.
+	Unaccepted bool `json:"-"`
 	// Target is the kind of route that serves the host: ingress, httproute, route, tlsroute, or empty.
 	Target string `json:"target"`
 	// State is Active, Pending, Transferring, Reserved, Expired, Claiming, Withheld, Terminating or Unreadable. What has no claim is Active
@@ -37,8 +39,6 @@ type HostRow struct {
 	// Expires is when a hold ends, as RFC 3339; empty for what is held for good.
 	Expires string `json:"expires,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Unaccepted is true for a Pending host that waits for a controller to accept its route.
-	Unaccepted bool `json:"-"`
 }
 
 func (r HostRow) key() string { return r.Host + r.Path + " " + r.withheldFrom() }

@@ -25,8 +25,9 @@ type Contents struct {
 	Runs map[string]*state.Announcement
 	// fromFiles is true where claims were added as whole objects.
 	fromFiles bool
-	// hostRows are what AddClaim keeps of claims on hosts; a book takes them over.
-	hostRows []HostRow
+	// hostRows are what AddClaim keeps of claims on hosts, in pieces that never grow: to make one list larger a
+	// second one is needed beside it. A book takes them over.
+	hostRows [][]HostRow
 	// Hosts are ProviderHosts and the routes of leases.
 	Hosts []state.HostObject
 	// Ports are ProviderLeasedIPs.
@@ -89,8 +90,39 @@ func (c *Contents) AddClaim(claim *state.Claim, whole bool) {
 	if whole || claim.Kind.HasPorts() {
 		c.Claims = append(c.Claims, claim)
 	} else {
-		c.hostRows = append(c.hostRows, hostRows(claim)...)
+		c.addRows(hostRows(claim))
 	}
+}
+
+// rowsOfPiece is how many rows a piece of hostRows has at least.
+const rowsOfPiece = 500
+
+func (c *Contents) addRows(rows []HostRow) {
+	last := len(c.hostRows) - 1
+	if last < 0 || len(c.hostRows[last])+len(rows) > cap(c.hostRows[last]) {
+		c.hostRows = append(c.hostRows, make([]HostRow, 0, max(rowsOfPiece, len(rows))))
+		last++
+	}
+	c.hostRows[last] = append(c.hostRows[last], rows...)
+}
+
+// takeHostRows are the rows of all claims on hosts. They are there once: the pieces are forgotten.
+func (c *Contents) takeHostRows() []HostRow {
+	for _, claim := range c.Claims {
+		if !claim.Kind.HasPorts() {
+			c.addRows(hostRows(claim))
+		}
+	}
+	n := 0
+	for _, piece := range c.hostRows {
+		n += len(piece)
+	}
+	rows := make([]HostRow, 0, n) // a list that is asked for is there, if empty
+	for _, piece := range c.hostRows {
+		rows = append(rows, piece...)
+	}
+	c.hostRows = nil
+	return rows
 }
 
 // DropClaims forgets the claims that were added.
@@ -104,9 +136,11 @@ func (c *Contents) ClaimedHosts() iter.Seq[string] {
 				return
 			}
 		}
-		for i := range c.hostRows {
-			if !yield(c.hostRows[i].Host) {
-				return
+		for _, rows := range c.hostRows {
+			for i := range rows {
+				if !yield(rows[i].Host) {
+					return
+				}
 			}
 		}
 	}
