@@ -14,14 +14,14 @@ func newCompletion(c *session.Session) *cobra.Command {
 	var install bool
 	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell | completion --install",
-		Short: "Complete this plugin's words on the command line",
+		Short: "Set up shell completion",
 		Long: `
-			Completion of "kubectl akash-net …" is kubectl's own: it asks a program named
-			kubectl_complete-akash_net on the PATH. This program answers when it is called by that name, so a
-			link is all that is needed: --install makes one beside the program.
+			kubectl completes "kubectl akash-net …" by running a program named kubectl_complete-akash_net on the
+			PATH. This program acts as that one if it is called by that name, so a link is enough: --install
+			creates it next to the program.
 
-			With the name of a shell, the script that completes the program itself
-			(kubectl-akash_net …) is printed.`,
+			With the name of a shell, the script that completes the program itself (kubectl-akash_net …) is
+			printed.`,
 		Example: `
 			kubectl akash-net completion --install
 
@@ -50,7 +50,7 @@ func newCompletion(c *session.Session) *cobra.Command {
 			return root.GenPowerShellCompletionWithDesc(c.Out)
 		},
 	}
-	cmd.Flags().BoolVar(&install, "install", false, "Make the link by which kubectl finds the completions, beside this program")
+	cmd.Flags().BoolVar(&install, "install", false, "Create the link through which kubectl finds the completions, next to this program")
 	return c.SetScope(cmd, session.Scope{Offline: session.Never, Unconfigured: true})
 }
 

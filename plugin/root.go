@@ -21,13 +21,13 @@ import (
 func newRoot(c *session.Session) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-akash_net",
-		Short: "Give the leases of an Akash provider their host names and addresses",
+		Short: "Give the leases of an Akash provider host names and addresses",
 		Long: `
-			Give the leases of an Akash provider their host names and static IP addresses, without an
-			operator in the cluster.
+			Give the leases of an Akash provider host names and static IP addresses, without an operator in the
+			cluster.
 
-			Who holds what is recorded in the cluster itself: each host name and each address that is
-			taken is one object of kind Lease, whose name is the thing taken.`,
+			The cluster itself records who holds what: each host name and each address that is taken is one
+			object of kind Lease, named after it.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl akash-net"},
@@ -75,7 +75,7 @@ func asPlugin(usage func(*cobra.Command) error) func(*cobra.Command) error {
 func newOptions(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "options",
-		Short: "List the flags that all commands take",
+		Short: "List the global flags",
 		Args:  cobra.NoArgs,
 		Run:   func(cmd *cobra.Command, _ []string) { _ = cmd.Usage() },
 	}

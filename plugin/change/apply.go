@@ -36,41 +36,41 @@ func NewApply(c *session.Session) *cobra.Command {
 		Use:   "apply -f FILE [--lease LEASE] | apply --plan FILE",
 		Short: "Claim and configure everything a lease defines",
 		Long: `
-			Claim the host names and addresses of lease definitions, write the objects that serve them,
-			remove what a lease no longer defines, and wait until its addresses are granted.
+			Claim the host names and addresses of lease definitions, write the objects that serve them, remove
+			what a lease no longer defines, and wait until the addresses are granted.
 
-			A lease gets all that it defines, or nothing is changed. What another deployment of the same
-			owner holds is withheld: named, and not taken. What another owner holds ends the work on that
-			lease with exit code 4.
+			A lease gets everything that it defines, or nothing is changed. What another deployment of the same
+			owner holds is withheld: it is reported and not taken. If another owner holds something, that lease
+			fails with exit code 4.
 
-			With --workloads what the leases run is written too, after the claims and before the routes: Manifest,
-			network policies, Deployments, StatefulSets, Services and Secrets in the lease's namespace. Which cards
-			a service gets --scheduler-params says, else the Manifest that is there. What Akash's provider has
-			deployed of a lease is taken over with --adopt, without a restart of its pods.
+			With --workloads the workloads are also written, after the claims and before the routes: Manifest,
+			network policies, Deployments, StatefulSets, Services and Secrets in the lease's namespace. The
+			cards of a service come from --scheduler-params, otherwise from the existing Manifest. --adopt takes
+			over what Akash's provider has deployed for the lease, without restarting its pods.
 
-			With --require-dns-proof each host must be proved by DNS to be the tenant's, before anything is
-			claimed for the lease: by a TXT record _akash-challenge.HOST that holds the owner's address, or
-			by a CNAME into the provider's ingress domain. Without proof it is exit code 3.
+			With --require-dns-proof DNS must prove that the tenant controls each host, before anything is
+			claimed for the lease: by a TXT record _akash-challenge.HOST with the owner's address, or by a CNAME
+			into the provider's ingress domain. Without proof the exit code is 3.
 
-			With --dry-run=client what would be done is printed as kubectl does, and below each object its fields
-			that would change, as "diff" shows them.
+			With --dry-run=client the changes are printed as kubectl does, with the changed fields below each
+			object, as "diff" shows them.
 
-			With --plan the changes of a saved plan are made, and no others. Where anything that the plan rests
-			on has changed since it was made, it is refused with exit code 1, and the objects are named.`,
+			With --plan exactly the changes of a saved plan are made. If anything that the plan depends on has
+			changed since, the plan is refused with exit code 1, and the objects are named.`,
 		Example: `
 			# A lease definition
 			kubectl akash-net apply -f shop.yaml
 
-			# An SDL, as the lease that was made of it
+			# An SDL, for its lease
 			kubectl akash-net apply -f deploy.yaml --lease akash1…/8438017/1/1/akash1…
 
-			# What the lease runs too
+			# With the workloads of the lease
 			kubectl akash-net apply -f deploy.yaml --lease akash1…/8438017/1/1/akash1… --workloads
 
 			# Preview: what would change, field by field
 			kubectl akash-net apply -f shop.yaml --dry-run=client
 
-			# Let the API server judge it
+			# Let the API server validate the changes
 			kubectl akash-net apply -f shop.yaml --dry-run=server`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -93,12 +93,12 @@ func NewApply(c *session.Session) *cobra.Command {
 	flags.AddTarget(cmd, &f.target)
 	addDryRun(cmd, &f.dryRun)
 	f.add(cmd, "json", "yaml")
-	cmd.Flags().Lookup("output").Usage += "; with --dry-run=client also 'json' or 'yaml': the plan, as diff prints it"
+	cmd.Flags().Lookup("output").Usage += "; with --dry-run=client also 'json' or 'yaml' for the plan, as diff prints it"
 	addAssumeServing(cmd, &f.assumeServing)
-	f.addWait(cmd, "for the addresses to stand in the Services' status, for DNS records to be served, and with --workloads for what the leases run to be ready")
+	f.addWait(cmd, "until the addresses are in the Services' status, the DNS records are served, and with --workloads the workloads are ready")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Remove what the lease no longer defines")
-	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it removes all that the lease has")
-	cmd.Flags().StringVar(&f.plan, flagPlan, "", "File with a plan that \"diff -o json\" or \"-o yaml\" has printed; - is standard input")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Accept a definition that defines nothing; with --prune it removes everything that the lease has")
+	cmd.Flags().StringVar(&f.plan, flagPlan, "", "A file with a plan, as printed by \"diff -o json\" or \"-o yaml\"; - is standard input")
 	f.addAssumeCrashed(cmd)
 	return cmd
 }

@@ -46,41 +46,40 @@ func NewDiff(c *session.Session) *cobra.Command {
 		Use:   "diff (-f FILE [--lease LEASE] | LEASE...)",
 		Short: "Show what apply would change",
 		Long: `
-			Show what "apply" would change: the host names and addresses that it would claim or give up, and
-			of each object the fields that would change, with both values and the field manager that owns the
-			one that is there. Nothing is written.
+			Show what "apply" would change: the host names and addresses that it would claim or give up, and for
+			each object the changed fields with both values and the field manager that owns the current one.
+			Nothing is written.
 
-			Leases that are named in place of a file are compared with the definition that each was last applied
-			with, as the ledger keeps it. What a lease has given up of it since is shown, and not claimed anew.
+			Leases that are named instead of a file are compared with the definition that each was last applied
+			with, which the ledger keeps. What a lease has given up since is shown, and not claimed again.
 
 			A field that another manager owns is marked with "!": apply would not overwrite it. What another
 			owner holds, so that apply would refuse the lease, is a difference too.
 
-			With --workloads what the leases run is compared too, and what of their orders' reservations becomes
-			theirs. What Secrets hold, and passwords, is never shown.
+			With --workloads the workloads and the reservations of the leases' orders are also compared. The
+			data of Secrets and passwords are never shown.
 
-			KUBECTL_EXTERNAL_DIFF names a program that compares two folders, as for "kubectl diff": the
-			objects as they are, and as they would be. Its words may have parameters of letters, digits, "-"
-			and "=".
+			KUBECTL_EXTERNAL_DIFF names a program that compares two folders, as for "kubectl diff": the current
+			and the changed objects. Its words may have parameters of letters, digits, "-" and "=".
 
-			With --ledger FOLDER the objects of files are compared in place of the cluster's: what
-			"kubectl get -o yaml --show-managed-fields" wrote, or what "render" printed. No cluster is asked.
+			With --ledger FOLDER objects from files are compared instead of the cluster's: the output of
+			"kubectl get -o yaml --show-managed-fields", or of "render". No cluster is contacted.
 
-			Exit code 0: nothing would change. 1: something would. 6: the difference could not be found out.`,
+			Exit code 0: no differences. 1: differences. 6: the diff failed.`,
 		Example: `
 			kubectl akash-net diff -f shop.yaml
 
-			# The plan as data, to carry out exactly that
+			# Save the plan, and make exactly these changes
 			kubectl akash-net diff -f shop.yaml -o json > plan.json
 			kubectl akash-net apply --plan plan.json
 
-			# What has become of a lease since it was applied
+			# Changes of a lease since it was last applied
 			kubectl akash-net diff akash1…/8438017/1
 
-			# With a folder of exported objects in place of the cluster
+			# With a folder of exported objects instead of the cluster
 			kubectl akash-net diff -f shop.yaml --ledger exported/
 
-			# With colours and the context that your own program shows
+			# With your own diff program
 			KUBECTL_EXTERNAL_DIFF="colordiff -N -u" kubectl akash-net diff -f shop.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(c, args); err != nil {
@@ -96,11 +95,11 @@ func NewDiff(c *session.Session) *cobra.Command {
 	flags.AddTarget(cmd, &f.target)
 	addOperators(cmd, &f.operators)
 	addAssumeServing(cmd, &f.assumeServing)
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'json' and 'yaml': the plan as data")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'json' and 'yaml', for the plan")
 	flags.Complete(cmd, "output", "json", "yaml")
 	cmd.Flags().StringVar(&f.ledger, "ledger", flags.LedgerCluster, "What to compare with: 'cluster', or a folder with a cluster's objects as YAML")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Show what would be removed because the lease no longer defines it")
-	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Take a definition that defines nothing; with --prune it would remove all that the lease has")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Accept a definition that defines nothing; with --prune it would remove everything that the lease has")
 	addConcurrency(cmd, &f.concurrency)
 	return c.SetScope(cmd, session.Scope{Offline: f.offline})
 }

@@ -33,12 +33,12 @@ func (f *changeFlags) add(cmd *cobra.Command, outputs ...string) {
 // addWait adds the flags of a command that waits for something.
 func (f *changeFlags) addWait(cmd *cobra.Command, what string) {
 	cmd.Flags().BoolVar(&f.wait, "wait", true, "Wait "+what)
-	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "How long to wait; exit code 5 tells that it was not enough")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "How long to wait; after that the exit code is 5")
 }
 
 // addAssumeCrashed adds the flag by which a command does not wait for another one.
 func (f *changeFlags) addAssumeCrashed(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.assumeCrashed, flagAssumeCrashed, false, "Take another command that is at work on the same leases for crashed, without waiting until its announcement is over")
+	cmd.Flags().BoolVar(&f.assumeCrashed, flagAssumeCrashed, false, "Treat another command that works on the same leases as crashed, without waiting until its announcement expires")
 }
 
 // check refuses values that make no sense; outputs are formats beside those of events.
@@ -73,16 +73,16 @@ func firstOf(checks ...error) error {
 }
 
 func addAdopt(cmd *cobra.Command, value *bool) {
-	cmd.Flags().BoolVar(value, "adopt", false, "Take over what objects of the lease's own owner use without a claim, and with --workloads what Akash's provider has deployed of the lease")
+	cmd.Flags().BoolVar(value, "adopt", false, "Take over what objects of the same owner use without a claim, and with --workloads what Akash's provider has deployed for the lease")
 }
 
 func addOperators(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "operators", observed.OperatorsAuto, "Whether Akash's hostname and IP operators make routes and Services: one of 'auto' (where their Deployments are in namespace akash-services), 'on' and 'off'")
+	cmd.Flags().StringVar(value, "operators", observed.OperatorsAuto, "Whether Akash's hostname and IP operators create routes and Services: one of 'auto' (if their Deployments are in namespace akash-services), 'on' and 'off'")
 	flags.Complete(cmd, "operators", observed.OperatorsAuto, observed.OperatorsOn, observed.OperatorsOff)
 }
 
 func addAssumeServing(cmd *cobra.Command, value *bool) {
-	cmd.Flags().BoolVar(value, "assume-serving", false, "Where a route takes the place of another one, remove the old one although no controller has said that the new one serves")
+	cmd.Flags().BoolVar(value, "assume-serving", false, "When a route replaces another one, remove the old one even if no controller has reported that the new one serves")
 }
 
 func checkOperators(value string) error {
@@ -94,7 +94,7 @@ func checkOperators(value string) error {
 }
 
 func addOutput(cmd *cobra.Command, value *string, more ...string) {
-	cmd.Flags().StringVarP(value, "output", "o", "", "One of 'events' (a JSON object a line) or 'name'")
+	cmd.Flags().StringVarP(value, "output", "o", "", "One of 'events' (one JSON object per line) or 'name'")
 	flags.Complete(cmd, "output", append([]string{console.OutputEvents, console.OutputName}, more...)...)
 }
 
@@ -106,7 +106,7 @@ func checkOutput(value string) error {
 }
 
 func addConcurrency(cmd *cobra.Command, value *int) {
-	cmd.Flags().IntVar(value, "concurrency", 8, "How many requests are under way at a time, at most")
+	cmd.Flags().IntVar(value, "concurrency", 8, "The maximum number of concurrent requests")
 }
 
 func checkConcurrency(value int) error {
@@ -118,7 +118,7 @@ func checkConcurrency(value int) error {
 
 // addDryRun adds kubectl's flag; without a value it means client, as it long did there.
 func addDryRun(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "dry-run", "none", `Must be "none", "server", or "client". With client nothing is sent, only told; with server each write is sent and not kept`)
+	cmd.Flags().StringVar(value, "dry-run", "none", `Must be "none", "server", or "client". With client nothing is sent; with server each write is sent and not persisted`)
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
 	flags.Complete(cmd, "dry-run", "none", "client", "server")
 }

@@ -20,25 +20,26 @@ func NewInstall(c *session.Session) *cobra.Command {
 	var workloads bool
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Bring a cluster what the ledger needs",
+		Short: "Install what the ledger needs in a cluster",
 		Long: `
-			Bring a cluster what the ledger needs: Akash's resource definitions, the namespaces, a role for
-			operators and one for those who only look, and the ConfigMap with the provider's configuration.
+			Install what the ledger needs in a cluster: Akash's resource definitions, the namespaces, roles for
+			operators and for viewers, and the ConfigMap with the provider's configuration.
 
-			Resource definitions that Akash's provider has installed are left alone, and so is a
-			configuration that exists, unless --config names another one. A configuration that no longer has
-			addresses that leases use is refused with exit code 4, and then nothing is written.
+			Resource definitions that Akash's provider has installed are not changed, and neither is an existing
+			configuration, unless --config names another one. A configuration without addresses that leases use
+			is refused with exit code 4, and nothing is written.
 
-			With --workloads the ClusterRole akash-net-workloads is brought too, for those who apply what leases
-			run (apply --workloads). It is no part of the operator's role: it reads Secrets, and writes Deployments.
+			With --workloads the ClusterRole akash-net-workloads is also installed, for those who apply
+			workloads (apply --workloads). It is not part of the operator's role, because it reads Secrets and
+			writes Deployments.
 
-			With --guard the API server refuses, to everybody, what would take a claim from its holder:
-			conflicts of server-side apply bind only those who use it.`,
+			With --guard the API server refuses every write that would take a claim from its holder. Without it,
+			conflicts of server-side apply protect claims only against clients that apply without force.`,
 		Example: `
 			# With the default configuration
 			kubectl akash-net install
 
-			# With a provider's own
+			# With a provider's own configuration
 			kubectl akash-net install --config provider.yaml
 
 			# Let a user operate the leases
@@ -58,8 +59,8 @@ func NewInstall(c *session.Session) *cobra.Command {
 		},
 	}
 	addDryRun(cmd, &dryRun)
-	cmd.Flags().StringVar(&guard, "guard", "", "Also bring admission policies: 'on' keeps everybody from changing who holds a claim, 'strict' also from deleting one without naming its UID")
-	cmd.Flags().BoolVar(&workloads, "workloads", false, "Also bring the role of those who apply what leases run")
+	cmd.Flags().StringVar(&guard, "guard", "", "Also install admission policies: 'on' prevents changing the holder of a claim, 'strict' also deleting a claim without its UID")
+	cmd.Flags().BoolVar(&workloads, "workloads", false, "Also install the role for those who apply workloads")
 	cmd.Flags().Lookup("guard").NoOptDefVal = string(install.GuardOn)
 	flags.Complete(cmd, "guard", string(install.GuardOn), string(install.GuardStrict))
 	return cmd
@@ -92,11 +93,11 @@ func NewUninstall(c *session.Session) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Remove what install brought",
+		Short: "Remove what install has installed",
 		Long: `
-			Remove what install brought. While claims exist it refuses, unless it is forced: the ledger goes
-			with its namespace. While another command is at work it always refuses. Resource definitions of
-			which objects exist stay.`,
+			Remove what install has installed. The claims are deleted with the ledger's namespace, so uninstall
+			refuses while claims exist, unless it is forced. It always refuses while another command is running.
+			Resource definitions of which objects exist are kept.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkDryRun(&dryRun); err != nil {

@@ -37,22 +37,23 @@ func NewMigrate(c *session.Session) *cobra.Command {
 		Use:   "migrate --to KIND (LEASE... | -l SELECTOR | --all)",
 		Short: "Move routes to another kind: Ingress, HTTPRoute or OpenShift Route",
 		Long: `
-			Move the routes of leases to another kind, without a moment in which a host has none: each route
-			is read from the cluster and written in its new form; when a router has accepted that, the DNS
-			records of its host are led to it; when no resolver can have the old answer any more, the old
-			route goes. Routes that Akash's provider wrote move too. Claims and ProviderHosts stay as they are.
+			Move the routes of leases to another kind without downtime: each route is read from the cluster and
+			written in its new form; when a router has accepted it, the DNS records of its host are pointed at
+			it; when no resolver can have the old answer any more, the old route is deleted. Routes that Akash's
+			provider wrote are moved too. Claims and ProviderHosts are not changed.
 
-			What only tunes a route, and the new kind does not have, is named and left out. A route that
-			would let other requests through is named and stays, with exit code 1. A run that ends early is
-			completed by running it again, and taken back with the old kind for --to.`,
+			Settings that only tune a route and that the new kind does not support are dropped and reported. If
+			the new route would let other requests through, the old route stays and is reported, with exit
+			code 1. To finish an interrupted migration, run the same command again; to undo it, run it with the
+			old kind for --to.`,
 		Example: `
-			# What would be done, and what the new routes would lack
+			# Preview, with what the new routes would lack
 			kubectl akash-net migrate --to httproute --all --dry-run=server
 
 			# One lease
 			kubectl akash-net migrate --to httproute akash1…/8438017/1
 
-			# First the new routes of all leases; when those are tested, DNS and the end of the old ones
+			# First the new routes of all leases; after testing them, change DNS and delete the old ones
 			kubectl akash-net migrate --to httproute --all --keep-old
 			kubectl akash-net migrate --to httproute --all --timeout 10m`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -69,10 +70,10 @@ func NewMigrate(c *session.Session) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	f.changeFlags.add(cmd)
 	addAssumeServing(cmd, &f.assumeServing)
-	f.addWait(cmd, "for the new routes to be accepted, where routers say so, and for DNS to lead to them, before the old ones go")
-	cmd.Flags().DurationVar(&f.overlap, "overlap", migrate.Overlap, "How long both routes stay once the new ones are accepted: routers need a moment to load them")
-	cmd.Flags().DurationVar(&f.settle, "dns-settle", migrate.ForTTL, "How long the old routes stay once DNS leads to the new ones; if negative, for the TTL of the records that led to them")
-	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Leave the old routes, and the DNS records that lead to them; the same command without it goes on")
+	f.addWait(cmd, "until the new routes are accepted, where routers report it, and DNS points at them, before deleting the old ones")
+	cmd.Flags().DurationVar(&f.overlap, "overlap", migrate.Overlap, "How long to keep both routes after the new ones are accepted, because routers need a moment to load them")
+	cmd.Flags().DurationVar(&f.settle, "dns-settle", migrate.ForTTL, "How long to keep the old routes after DNS points at the new ones; if negative, for the TTL of the old records")
+	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Keep the old routes, and their DNS records; run the same command without this flag to continue")
 	f.addAssumeCrashed(cmd)
 	f.selection.add(cmd, "Migrate")
 	return c.SetScope(cmd, session.Scope{Namespace: session.OnlyChosen})

@@ -29,14 +29,14 @@ const (
 	flagResolver     = "resolver"
 	flagDNSTimeout   = "dns-timeout"
 
-	proofUsage = "Claim nothing for a lease unless DNS proves that its hosts are the tenant's"
+	proofUsage = "Claim nothing for a lease unless DNS proves that the tenant controls its hosts"
 )
 
 func (f *proofFlags) add(cmd *cobra.Command, name, usage string) {
 	f.name, f.flags = name, cmd.Flags()
 	f.flags.BoolVar(&f.wanted, name, false, usage)
-	f.flags.StringSliceVar(&f.resolvers, flagResolver, nil, "The name servers to ask, HOST[:PORT], in this order until one answers; those of "+dnsproof.SystemConfig+" where none is given")
-	f.flags.DurationVar(&f.timeout, flagDNSTimeout, 10*time.Second, "How long to ask for the proof of one host")
+	f.flags.StringSliceVar(&f.resolvers, flagResolver, nil, "The name servers to ask, HOST[:PORT], in this order until one answers. By default those of "+dnsproof.SystemConfig+"")
+	f.flags.DurationVar(&f.timeout, flagDNSTimeout, 10*time.Second, "How long to look for the proof of one host")
 }
 
 // check refuses flags that make no sense, and reads the name servers.

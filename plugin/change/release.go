@@ -38,20 +38,21 @@ func NewRelease(c *session.Session) *cobra.Command {
 	f := &releaseFlags{}
 	cmd := &cobra.Command{
 		Use:   "release (LEASE [HOST|ADDRESS|ENDPOINT...] | LEASE... | -l SELECTOR | --all)",
-		Short: "Give up what a lease holds",
+		Short: "Give up what leases hold",
 		Long: `
-			Give up what leases hold, all of it or the hosts and addresses that are named: first what serves
-			traffic goes, then the claims, so that no name is free while it is still served. A lease is named
-			OWNER/DSEQ/GSEQ; an order and a provider may follow and do not matter.
+			Give up everything that leases hold, or only the hosts and addresses that are named. What serves
+			traffic is deleted first, then the claims, so that no name is free while it is still served. A lease
+			is named OWNER/DSEQ/GSEQ; an order and a provider may follow and are ignored.
 
-			--all and -l also find leases whose claims are gone and whose objects are left.
+			--all and -l also find leases that have objects but no claims any more.
 
-			Releasing a lease that holds nothing does nothing and says so; a thing that is named and that the
-			lease does not hold is exit code 1. Objects that Akash's provider wrote are left.
+			Releasing a lease that holds nothing does nothing and reports it. If the lease does not hold a named
+			thing, the exit code is 1. Objects that Akash's provider wrote are not deleted.
 
-			The lease's namespace stays, and a line says so where "apply" made it. With --delete-namespace it is
-			deleted last, if "apply" made it and nothing else is in it; otherwise a line says what is in it.
-			This needs the rights to delete namespaces and to list every kind, which no role of this program has.`,
+			The lease's namespace stays; if "apply" created it, a message says so. With --delete-namespace it is
+			deleted last, if "apply" created it and nothing else is in it; otherwise a message says what is in
+			it. This needs permission to delete namespaces and to list every kind, which no role of this program
+			grants.`,
 		Example: `
 			kubectl akash-net release akash1…/8438017/1
 
@@ -74,11 +75,11 @@ func NewRelease(c *session.Session) *cobra.Command {
 	}
 	addDryRun(cmd, &f.dryRun)
 	f.changeFlags.add(cmd)
-	f.addWait(cmd, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, before their claims are given up; and for namespaces to be gone")
+	f.addWait(cmd, "until objects with finalizers, or that Akash's operators delete, are gone before giving up their claims; and until namespaces are gone")
 	f.addAssumeCrashed(cmd)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	f.selection.add(cmd, "Release")
-	cmd.Flags().BoolVar(&f.deleteNamespace, "delete-namespace", false, "Delete the leases' namespaces too, if \"apply\" made them and nothing else is in them")
+	cmd.Flags().BoolVar(&f.deleteNamespace, "delete-namespace", false, "Also delete the leases' namespaces, if \"apply\" created them and nothing else is in them")
 	return c.SetScope(cmd, session.Scope{Namespace: session.OnlyChosen})
 }
 

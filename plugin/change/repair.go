@@ -38,27 +38,27 @@ func NewRepair(c *session.Session) *cobra.Command {
 	f := &repairFlags{}
 	cmd := &cobra.Command{
 		Use:   "repair [PROBLEM/THING...] [-f FILE]",
-		Short: "Mend what \"state --problems\" shows",
+		Short: "Fix what \"state --problems\" lists",
 		Long: `
-			Mend what "state --problems" shows, a line each: end runs that crashed, give up holds that are
-			over, claim what is served without a claim, delete routes that were left behind, make pools that
-			are missing, and write what is missing of a lease by the definition that the ledger keeps. Nothing
+			Fix what "state --problems" lists, and print a line for each problem: finish or undo crashed runs,
+			give up expired holds, claim what is served without a claim, delete stray routes, create missing
+			pools, and write the missing objects of a lease from the definition that the ledger keeps. Nothing
 			that belongs to a live claim is touched.
 
-			What needs an explicit decision is left, and its line ends with the command that makes it; exit code 1
-			tells that there is such. Problems can be named: then those are repaired, and no others. For
-			others -f gives the definitions of leases, as "apply" takes them: a lease whose problem its
-			definition mends is applied again. The other definitions are not applied.`,
+			Problems that need an explicit decision remain: their line ends with the command that fixes them,
+			and the exit code is 1. If problems are named, only those are fixed. Some problems need the
+			definitions of leases: give them with -f, as for "apply". Leases whose problem their definition
+			fixes are applied again, and the other definitions are not applied.`,
 		Example: `
-			# What is wrong, and what would be done
+			# Preview
 			kubectl akash-net repair --dry-run
 
 			kubectl akash-net repair
 
-			# With the definitions of all leases, as they stand in Git
+			# With the definitions of all leases, from Git
 			kubectl akash-net repair -f leases/ -R
 
-			# A host that is blocked is given up, whoever holds it
+			# Give up a blocked host, whoever holds it
 			kubectl akash-net repair BlockedHost/bad.example.com`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.checkAll(c, args); err != nil {
@@ -73,7 +73,7 @@ func NewRepair(c *session.Session) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	f.add(cmd)
 	addAssumeServing(cmd, &f.assumeServing)
-	f.addWait(cmd, "for objects that a finalizer holds back, or that Akash's operators remove, to be gone, and for what is applied again as apply does")
+	f.addWait(cmd, "until objects with finalizers, or that Akash's operators delete, are gone, and for what is applied again, as apply does")
 	f.crashed.add(cmd)
 	return c.SetScope(cmd, session.Scope{Namespace: f.namespaceUse})
 }
@@ -189,7 +189,7 @@ const (
 
 func (f *crashedFlags) add(cmd *cobra.Command) {
 	flags.AddCrashedAfter(cmd, &f.after)
-	cmd.Flags().BoolVar(&f.assume, flagAssumeCrashed, false, "Allow --crashed-after below 1m: a run that only works slowly counts as crashed too, and loses what it has taken")
+	cmd.Flags().BoolVar(&f.assume, flagAssumeCrashed, false, "Allow --crashed-after below 1m: a run that is only slow also counts as crashed, and loses what it has taken")
 }
 
 func (f *crashedFlags) check() error {

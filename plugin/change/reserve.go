@@ -38,9 +38,9 @@ type reserveFlags struct {
 
 func (f *reserveFlags) add(cmd *cobra.Command) {
 	f.input.Add(cmd)
-	cmd.Flags().StringSliceVar(&f.addresses, "address", nil, "An address to hold, or 'auto' for the next free one of each family")
-	cmd.Flags().StringVar(&f.endpoint, "endpoint", "public", "The IP endpoint that the addresses of --address are for")
-	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "Take over what objects of the lease's own owner use without a claim")
+	cmd.Flags().StringSliceVar(&f.addresses, "address", nil, "An address to claim, or 'auto' for the next free one of each family")
+	cmd.Flags().StringVar(&f.endpoint, "endpoint", "public", "The IP endpoint of the addresses of --address")
+	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "Take over what objects of the same owner use without a claim")
 	f.changeFlags.add(cmd)
 	f.addAssumeCrashed(cmd)
 }
@@ -50,27 +50,28 @@ func NewReserve(c *session.Session) *cobra.Command {
 	f := &reserveFlags{}
 	cmd := &cobra.Command{
 		Use:   "reserve (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS] | --order ORDER -f FILE)",
-		Short: "Claim host names and addresses, or what a bid promises, and write no routes",
+		Short: "Claim host names and addresses, or what a bid promises, without writing routes",
 		Long: `
-			Claim host names, paths, wildcards and addresses for a lease, and write no routes: for a bid that
+			Claim host names, paths, wildcards and addresses for a lease without writing routes: for a bid that
 			may become a lease, or before a pipeline delivers the routes.
 
-			The lease gets all that is named, or nothing is changed. What is named is all that it is to hold:
-			other things that it holds and that nothing serves are given up, unless --prune=false. With
-			--expires it is a hold that ends by itself, by the API server's clock, unless "apply" or another
-			"reserve" makes it a claim before. With --require-dns-proof nothing is claimed unless DNS proves
-			that the hosts are the tenant's, as "check --dns" tells.
+			The lease gets everything that is named, or nothing is changed. Name everything that it is to hold:
+			other things that it holds and that nothing serves are given up, unless --prune=false.
+			With --expires it is a hold that expires by the API server's clock, unless "apply" or another
+			"reserve" makes it permanent before. With --require-dns-proof nothing is claimed unless DNS proves
+			that the tenant controls the hosts, as with "check --dns".
 
-			With --order it holds what a bid promises: the CPU, memory, storage, GPUs and the number of leased
-			addresses that the order's group asks for. An SDL is enough; gseq chooses its group. All of it is
-			held on nodes that have room, or nothing is, and exit code 4 and the message say what is missing. The
-			same command keeps what it holds, with a new end; with another group it holds the old one until it
-			has the new one. "unreserve" gives it up. This needs the ClusterRole akash-net-capacity too.`,
+			With --order it reserves what a bid promises: the CPU, memory, storage, GPUs and number of leased
+			addresses that the order's group requests. An SDL is enough; gseq selects its group. Everything is
+			reserved on nodes with room, or nothing is; then the exit code is 4 and the message says what is
+			missing. Repeating the command keeps the reservation and changes its expiry; with another group the
+			old one is held until the new one is. "unreserve" gives it up. This also needs the ClusterRole
+			akash-net-capacity.`,
 		Example: `
-			# What a definition asks for
+			# Everything in a definition
 			kubectl akash-net reserve -f shop.yaml
 
-			# A host, and all paths below another's /api, for five minutes
+			# A host, and a path of another host, for five minutes
 			kubectl akash-net reserve shop.example.com api.example.com/v2 --lease akash1…/8438017/1/1/akash1… --expires 5m
 
 			# The next free address
@@ -98,8 +99,8 @@ func NewReserve(c *session.Session) *cobra.Command {
 	cmd.Flags().Lookup("output").Usage += "; with --order also 'json' or 'yaml'"
 	f.proof.add(cmd, flagRequireProof, proofUsage)
 	addDryRun(cmd, &f.dryRun)
-	cmd.Flags().DurationVar(&f.expires, "expires", 0, "Hold for this long only; 0 holds until it is given up")
-	cmd.Flags().BoolVar(&f.prune, "prune", true, "Give up what the lease holds, is not named, and nothing serves")
+	cmd.Flags().DurationVar(&f.expires, "expires", 0, "How long to hold; 0 holds until it is given up")
+	cmd.Flags().BoolVar(&f.prune, "prune", true, "Give up what the lease holds if it is not named and nothing serves it")
 	return cmd
 }
 
@@ -108,26 +109,26 @@ func NewCheck(c *session.Session) *cobra.Command {
 	f := &reserveFlags{changeFlags: changeFlags{dryRun: command.DryRunClient}, isCheck: true}
 	cmd := &cobra.Command{
 		Use:   "check (-f FILE | --lease LEASE [HOST[/PATH]...] [--address ADDRESS])",
-		Short: "Tell whether host names and addresses may be reserved",
+		Short: "Check whether host names and addresses can be reserved",
 		Long: `
-			Tell whether host names, paths, wildcards and addresses may be reserved for a lease. Nothing is
-			written. Exit code 0 says that all may be, 4 that something is held by another owner, or that no
-			address is left. What another deployment of the same owner holds is named and does not count.
+			Check whether host names, paths, wildcards and addresses can be reserved for a lease, without
+			writing. Exit code 0 means that all can be, 4 that another owner holds something or no address is
+			left. What another deployment of the same owner holds is reported and does not count.
 
-			With --dns each host is looked up as well, for proof that it is the tenant's: a TXT
-			record _akash-challenge.HOST that holds the owner's address, or a CNAME of the host into the
-			provider's ingress domain. Exit code 3 says that a host is not proved.`,
+			With --dns each host is also looked up for proof that the tenant controls it: a TXT
+			record _akash-challenge.HOST with the owner's address, or a CNAME from the host into the provider's
+			ingress domain. The exit code is 3 if a host is not proved.`,
 		Example: `
 			kubectl akash-net check -f shop.yaml
 
 			kubectl akash-net check shop.example.com --lease akash1…/8438017/1/1/akash1…
 
-			# Does the tenant own the domain? A public name server is asked
+			# With proof of the domain from a public name server
 			kubectl akash-net check -f shop.yaml --dns --resolver 9.9.9.9`,
 		RunE: func(cmd *cobra.Command, args []string) error { return reserve(cmd.Context(), c, f, args) },
 	}
 	f.add(cmd)
-	f.proof.add(cmd, flagDNS, "Tell also whether DNS proves that the hosts are the tenant's")
+	f.proof.add(cmd, flagDNS, "Also check whether DNS proves that the tenant controls the hosts")
 	return cmd
 }
 

@@ -23,7 +23,7 @@ type selection struct {
 // add adds the flags; verb is what the command does with leases.
 func (s *selection) add(cmd *cobra.Command, verb string) {
 	cmd.Flags().StringVarP(&s.selector, "selector", "l", "", verb+" the leases whose labels (Akash's, akash.network/lease.id.…) match")
-	cmd.Flags().BoolVar(&s.all, "all", false, verb+" all leases, after a question")
+	cmd.Flags().BoolVar(&s.all, "all", false, verb+" all leases, after confirmation")
 	cmd.Flags().BoolVarP(&s.yes, "yes", "y", false, "Do not ask")
 }
 

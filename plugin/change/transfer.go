@@ -28,16 +28,16 @@ func NewTransfer(c *session.Session) *cobra.Command {
 	f := &transferFlags{}
 	cmd := &cobra.Command{
 		Use:   "transfer (HOST|ADDRESS|ENDPOINT)... --to LEASE [-f FILE]",
-		Short: "Hand host names and addresses to another lease of the same owner",
+		Short: "Move host names and addresses to another lease of the same owner",
 		Long: `
-			Hand host names and addresses from whatever deployments of an owner hold them to a lease of the
-			same owner: all of them, or none. At no moment could anybody else take them. On the Gateway API the
-			old route stays until a controller has accepted the new one.
+			Move host names and addresses from any deployments of an owner to a lease of the same owner: all of
+			them, or none. Nobody else can take them in between. On the Gateway API the old route stays until a
+			controller has accepted the new one.
 
-			What the lease was last applied with says how it serves them: the ledger keeps that definition, and
-			its routes are written at once, with all their options. So is what the lease has asked for otherwise
-			and was withheld. Other things are routed by its next apply, or by this command when -f gives another
-			definition, which is then applied as a whole; until then the old routes serve.`,
+			If the ledger keeps the definition that the lease was last applied with, the routes of that
+			definition are written at once, with all their options. The same applies to what was withheld from
+			the lease. Other things are routed by the lease's next apply, or by this command if -f gives another
+			definition, which is then applied as a whole. Until then the old routes serve.`,
 		Example: `
 			kubectl akash-net transfer blue.example.com --to akash1…/8438020/1/1/akash1…`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -58,14 +58,14 @@ func NewTransfer(c *session.Session) *cobra.Command {
 		},
 		ValidArgsFunction: flags.CompleteThings(c, thing.Host, thing.Address),
 	}
-	cmd.Flags().StringVar(&f.to, "to", "", "OWNER/DSEQ/GSEQ[/OSEQ[/PROVIDER]]: the lease that is to hold them; in full where the cluster does not know it")
+	cmd.Flags().StringVar(&f.to, "to", "", "OWNER/DSEQ/GSEQ[/OSEQ[/PROVIDER]]: the lease to move them to; in full if it is not in the cluster")
 	_ = cmd.RegisterFlagCompletionFunc("to", flags.CompleteThings(c, thing.Lease))
-	cmd.Flags().StringSliceVarP(&f.input.Files, "filename", "f", nil, "The definition of that lease, to apply with the transfer")
+	cmd.Flags().StringSliceVarP(&f.input.Files, "filename", "f", nil, "A definition of that lease, to apply with the transfer")
 	flags.AddTarget(cmd, &f.target)
 	addDryRun(cmd, &f.dryRun)
 	f.add(cmd)
 	addAssumeServing(cmd, &f.assumeServing)
-	f.addWait(cmd, "for the new routes to serve, where the old ones stay until then")
+	f.addWait(cmd, "until the new routes serve, if the old ones stay until then")
 	f.addAssumeCrashed(cmd)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	return cmd

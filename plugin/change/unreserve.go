@@ -27,13 +27,13 @@ func NewUnreserve(c *session.Session) *cobra.Command {
 	f := &unreserveFlags{}
 	cmd := &cobra.Command{
 		Use:   "unreserve --order ORDER[,ORDER...]",
-		Short: "Give up what \"reserve --order\" holds",
+		Short: "Give up what \"reserve --order\" has reserved",
 		Long: `
-			Give up what orders have reserved: bids that were lost. Each is deleted as it was read; what has
-			changed meanwhile is read again. The reservation of a lease is given up too, while what the lease
-			runs stays and counts by what its pods request.
+			Give up what orders have reserved, for example for lost bids. Each reservation is deleted in the
+			version that was read; if it has changed meanwhile, it is read again. The reservation of a lease can
+			be given up too: its workloads stay, and count by what their pods request.
 
-			Exit code 1 tells that an order has reserved nothing; with --ignore-not-found that is no error.`,
+			If an order has reserved nothing, the exit code is 1, or 0 with --ignore-not-found.`,
 		Example: `
 			kubectl akash-net unreserve --order akash1…/8438017/1/1
 
@@ -42,7 +42,7 @@ func NewUnreserve(c *session.Session) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return unreserve(cmd.Context(), c, f) },
 	}
-	cmd.Flags().StringSliceVar(&f.orders, "order", nil, "OWNER/DSEQ/GSEQ/OSEQ: an order that gives up what it has reserved; may be given several times")
+	cmd.Flags().StringSliceVar(&f.orders, "order", nil, "OWNER/DSEQ/GSEQ/OSEQ: an order whose reservation to give up; can be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("order", flags.CompleteOrders(c))
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)

@@ -22,13 +22,13 @@ func NewConvert(c *session.Session) *cobra.Command {
 	var workloads, showSecrets bool
 	cmd := &cobra.Command{
 		Use:   "convert -f FILE [--lease LEASE]",
-		Short: "Turn an SDL or a manifest into a lease definition",
+		Short: "Convert an SDL or a manifest to a lease definition",
 		Long: `
-			Turn an Akash SDL, a manifest (as JSON or as an object of kind Manifest) or a lease definition
-			into lease definitions. Of an SDL's groups the one with the lease's gseq is taken. With --workloads they
-			say what the leases run too.`,
+			Convert an Akash SDL, a manifest (as JSON or as an object of kind Manifest) or a lease definition to
+			lease definitions. The gseq of the lease selects the group of an SDL. With --workloads the
+			definitions include the workloads.`,
 		Example: `
-			# An SDL, as the lease that was made of it
+			# An SDL, for its lease
 			kubectl akash-net convert -f deploy.yaml --lease akash1…/8438017/1/1/akash1…
 
 			# All leases that Akash's provider has in the cluster
@@ -51,7 +51,7 @@ func NewConvert(c *session.Session) *cobra.Command {
 	in.Add(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "One of 'yaml' or 'json'")
 	flags.Complete(cmd, "output", "json", "yaml")
-	cmd.Flags().BoolVar(&workloads, "workloads", false, "Write what the leases run too")
+	cmd.Flags().BoolVar(&workloads, "workloads", false, "Include the workloads of the leases")
 	addShowSecrets(cmd, &showSecrets)
 	return c.SetScope(cmd, session.Scope{Offline: func() bool { return !in.FromCluster }})
 }

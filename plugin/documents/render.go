@@ -41,32 +41,32 @@ func NewRender(c *session.Session) *cobra.Command {
 	f := &renderFlags{}
 	cmd := &cobra.Command{
 		Use:   "render (-f FILE [--lease LEASE] | pools [-f FILE])",
-		Short: "Print the objects that a lease needs",
+		Short: "Print the objects that leases need",
 		Long: `
 			Print the objects that give leases their host names and addresses. The same input gives the same
-			bytes: no cluster and no clock is looked at. Nothing is printed when anything is wrong.
+			bytes: neither cluster nor clock is used. Nothing is printed if there is any error.
 
 			An IP endpoint needs an address: from the definition, or with --ledger from the cluster or from a
-			folder of YAML files, which give a lease the address that it has, or propose a free one. What is
-			printed claims nothing; "apply" does.
+			folder of YAML files, where a lease keeps the address that it has, or gets a free one proposed.
+			Printing claims nothing; "apply" does.
 
-			A lease's namespace is not among its objects either: Akash's provider makes it, or "apply" does. Where
-			neither does, --with-namespace prints it before them.
+			The lease's namespace is not among its objects, because Akash's provider or "apply" creates it.
+			Otherwise use --with-namespace, which prints it before them.
 
-			MetalLB's pools belong to all leases, so they are not among a lease's objects: whoever deletes one
-			tenant's objects must not take away everybody's addresses. "render pools" prints them: those of all
-			of ip.ranges, or with --filename those that the leases need. An address never moves between pools: when
-			ranges have been widened, or the mode has changed, --ledger tells which pools there are, and what is
-			printed is what apply leaves beside them. Without it each range is printed whole.
+			MetalLB's pools belong to all leases, so they are not among a lease's objects: deleting one tenant's
+			objects must not delete everybody's addresses. "render pools" prints them: those of all of
+			ip.ranges, or with --filename those that the leases need. An address never moves between pools.
+			After ranges were widened or the mode was changed, name the existing pools with --ledger, and the
+			output is what apply would have. Without it each range is printed whole.
 
-			With a ResourceList on standard input it is a KRM function: lease definitions among the items
-			are joined by their objects, functionConfig may be the provider's configuration, and claims among
-			the items are the ledger.`,
+			With a ResourceList on standard input it is a KRM function: the objects of the lease definitions
+			among the items are added, functionConfig may be the provider's configuration, and claims among the
+			items are the ledger.`,
 		Example: `
 			# The objects of an SDL and the lease's namespace, for kubectl
 			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… --with-namespace | kubectl apply --server-side -f -
 
-			# All that a lease is, its Deployments and Services too
+			# With the lease's workloads
 			kubectl akash-net render -f deploy.yaml --lease akash1…/8438017/1/1/akash1… --workloads --show-secrets
 
 			# All leases of a folder, for the Gateway API
@@ -111,9 +111,9 @@ func NewRender(c *session.Session) *cobra.Command {
 	flags.AddTarget(cmd, &f.target)
 	cmd.Flags().StringVarP(&f.output, "output", "o", emit.YAML, "One of 'yaml', 'json' or 'kyaml'")
 	flags.Complete(cmd, "output", emit.YAML, emit.JSON, emit.KYAML)
-	cmd.Flags().StringVar(&f.ledger, "ledger", "", "Where addresses come from: 'cluster', or a folder with the cluster's objects as YAML")
-	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, when the leases need no object")
-	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false, "Print the leases' namespaces too, each before the objects of its lease")
+	cmd.Flags().StringVar(&f.ledger, "ledger", "", "The ledger with the addresses: 'cluster', or a folder with the cluster's objects as YAML")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, if the leases need no objects")
+	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false, "Also print the leases' namespaces, each before the objects of its lease")
 	return c.SetScope(cmd, session.Scope{Offline: func() bool { return f.ledger != flags.LedgerCluster && !f.input.FromCluster }})
 }
 
@@ -279,5 +279,5 @@ func joinProblems(err error, problems lease.Problems) error {
 }
 
 func addShowSecrets(cmd *cobra.Command, into *bool) {
-	cmd.Flags().BoolVar(into, "show-secrets", false, "Print the passwords of registries; without it they are left out, and named on standard error")
+	cmd.Flags().BoolVar(into, "show-secrets", false, "Print the passwords of registries; otherwise they are omitted, with a warning on standard error")
 }

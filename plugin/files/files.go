@@ -32,7 +32,7 @@ type Flags struct {
 // Add adds the flags to a command; what says what the files hold.
 func (f *Flags) Add(cmd *cobra.Command, what string) {
 	cmd.Flags().StringSliceVarP(&f.Files, "filename", "f", nil, what)
-	cmd.Flags().BoolVarP(&f.Recursive, "recursive", "R", false, "Read the folders below the folders of --filename too")
+	cmd.Flags().BoolVarP(&f.Recursive, "recursive", "R", false, "Also read the subfolders of the folders of --filename")
 	for _, extension := range extensions {
 		extension = strings.TrimPrefix(extension, ".")
 		cobra.CheckErr(cmd.Flags().SetAnnotation("filename", cobra.BashCompFilenameExt, append(cmd.Flags().Lookup("filename").Annotations[cobra.BashCompFilenameExt], extension)))

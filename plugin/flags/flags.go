@@ -12,7 +12,7 @@ import (
 
 // AddTarget adds the flag that names a kind of route.
 func AddTarget(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "target", "", "The kind of route: ingress, httproute or route (OpenShift). The provider's configuration says which where it is not given")
+	cmd.Flags().StringVar(value, "target", "", "The kind of route: ingress, httproute or route (OpenShift). By default the kind in the provider's configuration")
 	Complete(cmd, "target", config.TargetIngress, config.TargetHTTPRoute, config.TargetRoute)
 }
 
@@ -35,7 +35,7 @@ const FlagCrashedAfter = "crashed-after"
 
 // AddCrashedAfter adds the flag that says which runs have crashed.
 func AddCrashedAfter(cmd *cobra.Command, value *time.Duration) {
-	cmd.Flags().DurationVar(value, FlagCrashedAfter, 2*time.Minute, "For how long a run may write nothing before it counts as crashed")
+	cmd.Flags().DurationVar(value, FlagCrashedAfter, 2*time.Minute, "How long a run may write nothing before it counts as crashed")
 }
 
 // LedgerCluster is the value of --ledger that stands for the cluster.

@@ -35,9 +35,9 @@ type Input struct {
 
 // Add adds the flags.
 func (f *Input) Add(cmd *cobra.Command) {
-	f.Flags.Add(cmd, "Files, or folders with files, that hold lease definitions, SDLs or manifests; - is standard input")
-	cmd.Flags().StringVar(&f.Lease, "lease", "", "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER: the lease of an input that names none (an SDL, a manifest)")
-	cmd.Flags().BoolVar(&f.FromCluster, "from-cluster", false, "Read the Manifest objects of Akash's provider from the cluster; with --lease that lease's alone")
+	f.Flags.Add(cmd, "Files, or folders of files, with lease definitions, SDLs or manifests; - is standard input")
+	cmd.Flags().StringVar(&f.Lease, "lease", "", "OWNER/DSEQ/GSEQ/OSEQ/PROVIDER: the lease of an input without one (an SDL, a manifest)")
+	cmd.Flags().BoolVar(&f.FromCluster, "from-cluster", false, "Read the Manifest objects of Akash's provider from the cluster; with --lease only that lease's")
 }
 
 // Given is true where the flags name something to read.

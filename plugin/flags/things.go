@@ -24,7 +24,7 @@ func (e *MissingError) Error() string { return strings.Join(e.What, "; ") }
 
 // AddIgnoreMissing adds kubectl's flag.
 func AddIgnoreMissing(cmd *cobra.Command, value *bool) {
-	cmd.Flags().BoolVar(value, "ignore-not-found", false, "Exit code 0 where something that is named does not exist, instead of 1")
+	cmd.Flags().BoolVar(value, "ignore-not-found", false, "Exit with 0 instead of 1 if something that is named does not exist")
 }
 
 // ParseThings reads arguments, of which each must be one of the kinds.

@@ -26,9 +26,9 @@ type Workloads struct {
 
 // Add adds the flags that all commands have which know of workloads; what is what the command does with them.
 func (f *Workloads) Add(cmd *cobra.Command, what string) {
-	cmd.Flags().BoolVar(&f.workloads, "workloads", false, what+" what the leases run too: their namespaces, Manifests, Deployments, … (default: what workloads.enabled of the configuration says)")
+	cmd.Flags().BoolVar(&f.workloads, "workloads", false, what+" the workloads of the leases too: namespaces, Manifests, Deployments, … (default: workloads.enabled of the configuration)")
 	f.Given = func() bool { return cmd.Flags().Changed("workloads") }
-	cmd.Flags().StringVar(&f.scheduler, "scheduler-params", "", "A file with what a reservation chose for the one lease: scheduler params, as JSON or YAML, by the ids of resource units")
+	cmd.Flags().StringVar(&f.scheduler, "scheduler-params", "", "A file with the scheduler params of a reservation for the only lease, as JSON or YAML, by the ids of resource units")
 }
 
 // enabled is what is typed, or what the configuration says.

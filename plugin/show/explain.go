@@ -24,18 +24,18 @@ func NewExplain(c *session.Session) *cobra.Command {
 	var ignoreMissing bool
 	cmd := &cobra.Command{
 		Use:   "explain (HOST|ADDRESS|ENDPOINT|LEASE|ORDER)...",
-		Short: "Tell who holds a thing, whether it is live, and if not why",
+		Short: "Show who holds a thing, whether it is live, and if not why",
 		Long: `
-			Tell of host names, paths of them, addresses, IP endpoints and leases who holds them since when (the
-			API server's time), what routes to them, whether they are live, and if not why and what to do.
+			Show for host names, their paths, addresses, IP endpoints and leases who holds them and since when
+			(the API server's time), what routes to them, whether they are live, and if not why and what to do.
 
-			Of orders it tells what they have reserved, of which nodes, for a bid or a lease, until when, which
-			run is at work on it, and what of it the lease uses (which asks for the role akash-net-capacity).
+			For orders, show what they have reserved on which nodes, for a bid or a lease, until when, which run
+			is working on it, and how much of it the lease uses (this needs the role akash-net-capacity).
 
-			Each is named as it is printed: host/shop.example.com, address/203.0.113.7, endpoint/public,
-			lease/OWNER/DSEQ/GSEQ, order/OWNER/DSEQ/GSEQ/OSEQ. The word before the slash may be left out, but of
-			an order, and a URL names its host. Exit code 1 tells that there is no such lease, endpoint or
-			address, or that an order has reserved nothing.`,
+			Use the names that other commands print: host/shop.example.com, address/203.0.113.7,
+			endpoint/public, lease/OWNER/DSEQ/GSEQ, order/OWNER/DSEQ/GSEQ/OSEQ. The prefix is optional except
+			for an order, and a URL stands for its host. The exit code is 1 if there is no such lease, endpoint
+			or address, or if an order has reserved nothing.`,
 		Example: `
 			kubectl akash-net explain shop.example.com
 

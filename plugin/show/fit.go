@@ -41,24 +41,24 @@ func NewFit(c *session.Session) *cobra.Command {
 	f := &fitFlags{}
 	cmd := &cobra.Command{
 		Use:   "fit -f FILE",
-		Short: "Tell whether a group of resources fits a cluster",
+		Short: "Show whether groups of resources fit a cluster",
 		Long: `
-			Tell whether groups of resources fit a cluster, on which nodes, what is left, and what is missing
-			where one does not fit. The answers are those of the inventory of Akash's provider, node for node.
+			Show whether groups of resources fit a cluster, on which nodes, what is left, and what is missing if
+			one does not fit. The answers are those of the inventory of Akash's provider, node for node.
 
-			An SDL, a manifest or a lease definition is compared with what the cluster has left: what could still
-			be sold. Its groups are placed one after the other; nothing is reserved.
+			An SDL, a manifest or a lease definition is compared with what the cluster has left to lease out.
+			Its groups are placed one after the other; nothing is reserved.
 
-			A file of cases, as JSON lines, brings its own cluster, and no other is read: each line has nodes, what
-			is reserved of them, and the groups that are asked for one after the other. It is answered with a
-			line of JSON.
+			A file of cases, as JSON lines, describes its own cluster, and no other is read: each line has
+			nodes, existing reservations, and the groups to place one after the other. The answer is a line of
+			JSON.
 
-			Exit code 4 tells that something does not fit.`,
+			The exit code is 4 if something does not fit.`,
 		Example: `
-			# Whether a deployment fits the cluster, and where it would run
+			# Whether a deployment fits the cluster, and on which nodes
 			kubectl akash-net fit -f deploy.yaml
 
-			# Cases of a file, and why something does not fit
+			# Cases from a file, and why something does not fit
 			kubectl akash-net fit -f cases.jsonl
 			kubectl akash-net fit -f cases.jsonl -o text`,
 		Args: cobra.NoArgs,
@@ -72,8 +72,8 @@ func NewFit(c *session.Session) *cobra.Command {
 			return fit(cmd.Context(), c, f)
 		},
 	}
-	f.files.Add(cmd, "Files, or folders with files, of SDLs, manifests or lease definitions, or of cases, a JSON object a line; - is standard input")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'json', a line for each case, or 'text', a line for each group; by default text for documents and json for cases")
+	f.files.Add(cmd, "Files, or folders of files, with SDLs, manifests, lease definitions or cases (one JSON object per line); - is standard input")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "One of 'json' (a line for each case) or 'text' (a line for each group). By default text for documents and json for cases")
 	flags.Complete(cmd, "output", "json", "text")
 	return c.SetScope(cmd, session.Scope{Offline: f.onlyCases})
 }

@@ -28,14 +28,14 @@ func NewLeaseEvents(c *session.Session) *cobra.Command {
 	var watch, noHeaders bool
 	cmd := &cobra.Command{
 		Use:   "events LEASE",
-		Short: "Show what Kubernetes has noted about a lease",
+		Short: "Show the Kubernetes events of a lease",
 		Long: `
-			Show what Kubernetes has noted about the objects of a lease, the newest last: the events of its
-			namespace, which an API server keeps for an hour. With --watch those that are noted from now on follow.`,
+			Show the Kubernetes events of the objects in a lease's namespace, the newest last. An API server
+			keeps events for an hour. With --watch, new events follow.`,
 		Example: `
 			kubectl akash-net events akash1…/8438017/1
 
-			# Of one service, as they are noted
+			# Those of one service, and new ones
 			kubectl akash-net events akash1…/8438017/1 --service web --watch`,
 		Args: oneLease,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,7 +48,7 @@ func NewLeaseEvents(c *session.Session) *cobra.Command {
 		ValidArgsFunction: flags.CompleteThings(c, thing.Lease),
 	}
 	addService(c, cmd, &service)
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "After the events that are there, show each that is noted")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "After the existing events, show new ones")
 	cmd.Flags().BoolVar(&noHeaders, "no-headers", false, "Print the table without its header")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "One of 'json', 'yaml', 'name' or 'wide'")
 	flags.Complete(cmd, "output", "json", "yaml", "name", "wide")

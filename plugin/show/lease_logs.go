@@ -36,26 +36,26 @@ func NewLogs(c *session.Session) *cobra.Command {
 	f := &logFlags{}
 	cmd := &cobra.Command{
 		Use:   "logs LEASE",
-		Short: "Print what the containers of a lease print",
+		Short: "Print the logs of the containers of a lease",
 		Long: `
-			Print what the containers of a lease print, of all its pods, as "kubectl logs" does for a selector: the
-			last ten lines of each, unless --tail says otherwise. Where there are several containers, lines begin
-			with theirs.
+			Print the logs of the containers of all pods of a lease, as "kubectl logs" does for a selector: the
+			last ten lines of each, unless --tail is given. If there are several containers, each line begins
+			with the name of its container.
 
-			With --follow the logs of pods that start later, and of containers that start again, are printed too,
+			With --follow the logs of pods that start later, and of containers that restart, are printed too,
 			until the command is interrupted.
 
-			What containers print is printed as it is, escapes for a terminal too.`,
+			Logs are printed unchanged, including escapes that a terminal obeys.`,
 		Example: `
 			kubectl akash-net logs akash1…/8438017/1
 
-			# One service, from now on
+			# One service, only new lines
 			kubectl akash-net logs akash1…/8438017/1 --service web -f --tail 0
 
-			# All that was printed in the last hour, with the time of each line
+			# Everything from the last hour, with the time of each line
 			kubectl akash-net logs akash1…/8438017/1 --since 1h --tail -1 --timestamps
 
-			# What the containers printed before they were restarted
+			# The logs of containers before their restart
 			kubectl akash-net logs akash1…/8438017/1 --previous`,
 		Args: oneLease,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,14 +68,14 @@ func NewLogs(c *session.Session) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	addService(c, cmd, &f.Service)
-	flags.BoolVarP(&f.Follow, "follow", "f", false, "Go on with what is printed from now on, and with pods that start later")
-	flags.Int64Var(&f.tail, "tail", 10, "Lines of each container; -1 for all")
-	flags.DurationVar(&f.since, "since", 0, "What is newer than a duration, such as 5s, 2m or 3h")
-	flags.StringVar(&f.sinceTime, "since-time", "", "What is newer than a time (RFC 3339)")
+	flags.BoolVarP(&f.Follow, "follow", "f", false, "Continue with new lines, and with pods that start later")
+	flags.Int64Var(&f.tail, "tail", 10, "The number of last lines of each container; -1 for all")
+	flags.DurationVar(&f.since, "since", 0, "Only lines newer than a duration, such as 5s, 2m or 3h")
+	flags.StringVar(&f.sinceTime, "since-time", "", "Only lines newer than a time (RFC 3339)")
 	flags.BoolVar(&f.timestamps, "timestamps", false, "Begin each line with its time")
-	flags.BoolVarP(&f.previous, "previous", "p", false, "What containers printed before they were restarted")
-	flags.BoolVar(&f.prefix, "prefix", false, "Begin each line with its pod and container (default: where there are several containers)")
-	flags.IntVar(&f.Streams, "max-log-requests", 5, "How many containers are followed at a time")
+	flags.BoolVarP(&f.previous, "previous", "p", false, "Print the logs of containers before their restart")
+	flags.BoolVar(&f.prefix, "prefix", false, "Begin each line with its pod and container (default: if there are several containers)")
+	flags.IntVar(&f.Streams, "max-log-requests", 5, "The maximum number of containers to follow at a time")
 	return c.SetScope(cmd, session.Scope{Unconfigured: true})
 }
 
@@ -89,7 +89,7 @@ func oneLease(_ *cobra.Command, args []string) error {
 
 // addService adds the flag that names a service of the lease.
 func addService(c *session.Session, cmd *cobra.Command, into *string) {
-	cmd.Flags().StringVar(into, "service", "", "One service of the lease, and not all")
+	cmd.Flags().StringVar(into, "service", "", "Only this service of the lease")
 	_ = cmd.RegisterFlagCompletionFunc("service", func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -31,11 +31,10 @@ func NewLeaseStatus(c *session.Session) *cobra.Command {
 		Use:   "status LEASE [SERVICE]",
 		Short: "Print the status of a lease and its services as Akash's gateway does",
 		Long: `
-			Print the JSON with which the gateway of Akash's provider answers for the status of a lease or of one
-			of its services: how many replicas are available, at which hosts, ports and leased addresses they are
-			reached.
+			Print the status of a lease or of one of its services as JSON, as the gateway of Akash's provider
+			answers it: how many replicas are available, and their hosts, ports and leased addresses.
 
-			Exit code 1 tells that nothing runs for the lease, or that it has no such service.`,
+			The exit code is 1 if nothing runs for the lease, or if it has no such service.`,
 		Example: `
 			kubectl akash-net status akash1…/8438017/1
 

@@ -17,19 +17,19 @@ func NewLeases(c *session.Session) *cobra.Command {
 	check, complete := cmd.Args, cmd.ValidArgsFunction
 	named := func(args []string) []string { return append([]string{"leases"}, args...) }
 	cmd.Use = "leases [LEASE]..."
-	cmd.Short = "Show the leases, and how far what they run is"
+	cmd.Short = "Show the leases, and the state of their workloads"
 	cmd.Long = `
-		Show the leases: how many hosts and addresses they have, and how far what they run is: pending, active, complete
-		or error, as Akash's provider has it, how many of how many replicas are ready, and what keeps the others. It is
-		"state leases"; --workloads=false leaves out what they run.`
+		Show the leases: how many hosts and addresses they have, and the state of their workloads: pending, active,
+		complete or error, as Akash's provider has it, how many replicas are ready, and what blocks the others. It is
+		the same as "state leases"; --workloads=false omits the workloads.`
 	cmd.Example = `
 		# All leases
 		kubectl akash-net leases
 
-		# One, as it changes
+		# Watch one lease
 		kubectl akash-net leases akash1…/8438017/1 --watch
 
-		# What is in error, for scripts
+		# Those in error, for scripts
 		kubectl akash-net leases -o jsonpath='{range .leases[?(@.workloads.state=="error")]}{.lease}: {.workloads.reason}{"\n"}{end}'`
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		for _, arg := range args {

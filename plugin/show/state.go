@@ -55,50 +55,51 @@ func NewState(c *session.Session) *cobra.Command {
 		Use:   "state [hosts|ips|leases|pools|routes|dns|resources|orders]... [HOST|ADDRESS|ENDPOINT|LEASE]...",
 		Short: "Show who holds which hosts and addresses",
 		Long: `
-			Show who holds which hosts and addresses: the claims of the ledger, and what Akash's provider
-			has written without a claim. Without a subject all are shown but routes, dns, resources and orders.
+			Show who holds which hosts and addresses: the claims of the ledger, and what Akash's provider has
+			written without a claim. Without a subject, all except routes, dns, resources and orders are shown.
 
-			Names after the subjects choose rows: hosts and paths of them (for hosts, routes and dns), addresses
-			and IP endpoints (for ips), leases. Names with their kind need no subject: host/shop.example.com,
-			as "-o name" prints them. Exit code 1 tells that there is no row of one that is named.
+			Names after the subjects select rows: hosts and their paths (for hosts, routes and dns), addresses
+			and IP endpoints (for ips), leases. Names with their kind need no subject: host/shop.example.com, as
+			"-o name" prints them. The exit code is 1 if a named thing has no row.
 
 			A host is Active when a route of its holder serves it, an address when MetalLB has granted it.
-			Reserved is held and not used; Expired was held for a time that is over; Pending waits for
-			MetalLB; Claiming was taken by a run that is under way or has crashed.
+			Reserved is held and not used; Expired is a hold that has expired; Pending waits for MetalLB;
+			Claiming was taken by a run that is in progress or has crashed.
 
-			"state routes" tells of each host and path of all Ingresses, HTTPRoutes and OpenShift Routes
-			whether it is admitted, as OpenShift's router would: the claim's holder wins and, where there is no
+			"state routes" shows for each host and path of all Ingresses, HTTPRoutes and OpenShift Routes
+			whether it is admitted, by the rules of OpenShift's router: the claim's holder wins and, without a
 			claim, the oldest route.
 
-			With --workloads the leases tell how far what they run is: pending, active, complete or error, as Akash's
-			provider has it, how many of how many replicas are ready, and what keeps the others.
+			With --workloads the leases show the state of their workloads: pending, active, complete or error,
+			as Akash's provider has it, how many replicas are ready, and what blocks the others.
 
-			"state resources" tells how much there is of CPU, memory, storage, GPUs, addresses and node ports, in the cluster, of
-			each storage class and on each node, and what of it is in use and reserved.
+			"state resources" shows the CPU, memory, storage, GPUs, addresses and node ports of the cluster, of
+			each storage class and of each node, and how much of them is in use and reserved.
 
-			"state orders" tells what orders have reserved of them, on which nodes, who reserved it and until when:
-			a bid's is Reserved, or Pending while its run looks whether it fits; Leased is that of a lease.
+			"state orders" shows what orders have reserved, on which nodes, by whom and until when. The
+			reservation of a bid is Reserved, or Pending while its run checks whether it fits; that of a lease
+			is Leased.
 
-			"state lease LEASE -o yaml" prints the definition that the lease was last applied with, as "apply -f -"
-			takes it.
+			"state lease LEASE -o yaml" prints the definition that the lease was last applied with, for
+			"apply -f -".
 
-			With --filename the objects come from files in place of the cluster: a Git repository, or what
-			"kubectl get -o yaml" wrote. Whether a hold has expired then goes by this machine's clock.`,
+			With --filename the objects come from files instead of the cluster: a Git repository, or the output
+			of "kubectl get -o yaml". Holds then expire by this machine's clock.`,
 		Example: `
 			# Who holds which host
 			kubectl akash-net state hosts
 
-			# The same of some hosts, and the ports of an address
+			# Some hosts, and the ports of an address
 			kubectl akash-net state hosts shop.example.com api.example.com
 			kubectl akash-net state address/203.0.113.5
 
 			# The addresses of one owner, with all columns
 			kubectl akash-net state ips -o wide -l akash.network/lease.id.owner=akash1…
 
-			# What changes, as it changes
+			# Watch the leases
 			kubectl akash-net state leases --watch
 
-			# How far what leases run is, and what is in error
+			# The state of workloads, and those in error
 			kubectl akash-net state leases --workloads
 			kubectl akash-net state leases --workloads -o jsonpath='{range .leases[?(@.workloads.state=="error")]}{.lease}: {.workloads.reason}{"\n"}{end}'
 
@@ -123,15 +124,15 @@ func NewState(c *session.Session) *cobra.Command {
 		ValidArgsFunction: completeState(c),
 	}
 	f.print.AddFlags(cmd)
-	f.files.Add(cmd, "Files, or folders with files, that hold Kubernetes objects, to be read in place of the cluster; - is standard input")
-	cmd.Flags().StringVar(&f.shard, "shard", "", "The routes of one shard of the configuration")
-	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Rows of the leases whose labels match, as they stand on Akash's objects (akash.network/lease.id.owner=akash1…); of routes those whose own labels match")
-	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Rows of all leases; --namespace shows those of one lease's namespace, or the routes in it")
-	cmd.Flags().BoolVar(&f.problems, "problems", false, "Show what is not as it should be, and what mends it; exit code 1 when there is anything")
+	f.files.Add(cmd, "Files, or folders of files, with Kubernetes objects to read instead of the cluster; - is standard input")
+	cmd.Flags().StringVar(&f.shard, "shard", "", "Only the routes of this shard of the configuration")
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Only rows of leases whose labels match, as on Akash's objects (akash.network/lease.id.owner=akash1…), and routes whose own labels match")
+	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Show rows of all leases; --namespace shows only those of one lease's namespace, or the routes in it")
+	cmd.Flags().BoolVar(&f.problems, "problems", false, "List problems and how to fix them; the exit code is 1 if there are any")
 	flags.AddCrashedAfter(cmd, &f.crashedAfter)
 	f.workloads.add(cmd)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
-	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After the rows of one subject, show each that changes")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "After listing one subject, show changed rows")
 	return c.SetScope(cmd, session.Scope{Namespace: f.namespaceUse, Offline: func() bool { return len(f.files.Files) > 0 }})
 }
 

@@ -62,7 +62,7 @@ type runsFlag struct {
 }
 
 func (f *runsFlag) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.asked, "workloads", false, "Of leases, tell how far what they run is (default: what workloads.enabled of the configuration says)")
+	cmd.Flags().BoolVar(&f.asked, "workloads", false, "Show the state of the workloads of leases (default: workloads.enabled of the configuration)")
 	f.given = func() bool { return cmd.Flags().Changed("workloads") }
 }
 
