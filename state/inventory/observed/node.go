@@ -74,12 +74,17 @@ func amountsOf(r corev1.ResourceList) inventory.Amounts {
 	}
 }
 
-// whole is a quantity, from nothing to 2^63-1.
-func whole(q resource.Quantity) uint64 { return uint64(max(q.Value(), 0)) }
+// whole is a quantity, from nothing to 2^63-1: the sum of a pod's containers may be more, and its value wraps then.
+func whole(q resource.Quantity) uint64 {
+	if q.CmpInt64(math.MaxInt64) > 0 {
+		return math.MaxInt64
+	}
+	return uint64(max(q.Value(), 0))
+}
 
 // milli is a quantity in thousandths.
 func milli(q resource.Quantity) uint64 {
-	if v := q.Value(); v > math.MaxInt64/1000 {
+	if q.CmpInt64(math.MaxInt64/1000) > 0 {
 		return math.MaxInt64
 	}
 	return uint64(max(q.MilliValue(), 0))
