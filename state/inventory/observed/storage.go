@@ -155,7 +155,7 @@ func (f *Fold) classesOf(n *node) []string {
 
 func (f *Fold) classLabels() bool {
 	for _, n := range f.nodes {
-		if len(n.classes) > 0 {
+		if n.says {
 			return true
 		}
 	}
