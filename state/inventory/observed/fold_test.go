@@ -2,6 +2,8 @@ package observed_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -248,8 +250,8 @@ func (w *world) cluster() {
 	for _, n := range room.Nodes {
 		fmt.Fprintf(&w.out, "left on %s: %s\n", n.Name, amounts(n.Available))
 	}
-	for class, left := range room.Available.Storage {
-		fmt.Fprintf(&w.out, "left of %s: %s\n", class, inventory.Bytes(left, false))
+	for _, class := range slices.Sorted(maps.Keys(room.Available.Storage)) {
+		fmt.Fprintf(&w.out, "left of %s: %s\n", class, inventory.Bytes(room.Available.Storage[class], false))
 	}
 }
 
