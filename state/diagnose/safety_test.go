@@ -107,3 +107,60 @@ func TestWhatIsFoundIsWhole(t *testing.T) {
 		}
 	})
 }
+
+// isLive is true for a part that a lease holds for good, as far as the ledger and the namespaces tell.
+func isLive(f *facts, c *state.Claim, key string) bool {
+	part := c.Part(key)
+	return part != nil && c.Unreadable == "" && !c.Deleting && part.Run == "" && !part.Ended(f.Now) && f.Namespaces[part.Lease.Namespace()]
+}
+
+// What repair does without being asked touches nothing that belongs to a live claim: no part of it is given up or followed away
+// unless Akash itself has moved it, nothing of its lease that serves it is deleted, and nothing of somebody else's is.
+func TestRepairTouchesNothingLive(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		claims, objects := drawSituation(r)
+		f := situation(t, claims, objects)
+		for _, p := range f.find() {
+			if p.Manual {
+				continue
+			}
+			for _, m := range append([]state.Mend{p.Mend}, p.Mend.Also...) {
+				if m.Release != nil || m.Discard != nil || len(m.Reject) > 0 || m.Prune {
+					r.Errorf("without a word: %s", told(p))
+				}
+				for _, key := range m.Keys {
+					if m.Leave != nil && isLive(f, m.Leave, key) {
+						r.Errorf("%s of a live claim is given up: %s", key, told(p))
+					}
+				}
+				for _, ref := range m.Delete {
+					i := slices.IndexFunc(f.Objects, func(o state.OwnObject) bool { return o.ObjectRef == ref })
+					if o := f.Objects[i]; !o.Ours || o.Declared {
+						r.Errorf("what is not ours is deleted: %s", told(p))
+					}
+					for _, u := range f.Objects[i].Uses {
+						for _, c := range f.Claims {
+							part := c.Part(u.PartKey(&f.Objects[i]))
+							if c.Thing == u.Thing() && part != nil && f.Objects[i].Of(part.Lease.Group()) && isLive(f, c, part.Key) && !(c.Kind.HasPorts() && c.SharingKey != u.SharingKey) {
+								r.Errorf("what serves a live claim is deleted: %s\n%s", told(p), strings.Join(append(claims, objects...), "\n"))
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// Whatever there is can be explained: each thing in some words, none of them empty.
+func TestAllCanBeExplained(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		claims, objects := drawSituation(r)
+		for _, thing := range []string{"shop.example.com", "shop.example.com/v1", "*.example.com", "free.example.com", "203.0.113.0", "203.0.113.3", "198.51.100.7", "akash1a/1/1", "akash1a/2/1", "akash1b/1/1"} {
+			x := situation(t, claims, objects).explain(t, thing)
+			if x.Summary == "" || slices.Contains(x.Facts, "") || slices.Contains(x.Next, "") {
+				r.Errorf("%s: %+v", thing, x)
+			}
+		}
+	})
+}
