@@ -114,7 +114,9 @@ func TestOrderRows(t *testing.T) {
 		"going":                     {won, nil, func(c *reserved.Claim) { c.Deleting = true }, order + " Terminating"},
 		"cannot be read":            {nil, nil, func(c *reserved.Claim) { c.Unreadable = "no JSON" }, " Unreadable no JSON"},
 		"cannot be read, and going": {nil, nil, func(c *reserved.Claim) { c.Unreadable, c.Deleting = "no JSON", true }, " Terminating no JSON"},
-		"of nobody, and going":      {nil, nil, func(c *reserved.Claim) { *c = reserved.Claim{ObjectName: "rs--x", Unreadable: "no JSON", Deleting: true} }, " Terminating no JSON"},
+		"of nobody, and going": {nil, nil, func(c *reserved.Claim) {
+			*c = reserved.Claim{ObjectName: "rs--x", Unreadable: "no JSON", Deleting: true}
+		}, " Terminating no JSON"},
 	} {
 		claim := reservation(7, c.bound, c.pending)
 		if c.change != nil {
