@@ -108,10 +108,15 @@ func TestWhatIsFoundIsWhole(t *testing.T) {
 	})
 }
 
-// isLive is true for a part that a lease holds for good, as far as the ledger and the namespaces tell.
+// isLive is true for a part that a lease holds for good, as far as the ledger and the namespaces tell, or that a command at
+// work has taken.
 func isLive(f *facts, c *state.Claim, key string) bool {
 	part := c.Part(key)
-	return part != nil && c.Unreadable == "" && !c.Deleting && part.Run == "" && !part.Ended(f.Now) && f.Namespaces[part.Lease.Namespace()]
+	if part == nil || c.Unreadable != "" || c.Deleting || part.Ended(f.Now) {
+		return false
+	}
+	return part.Run == "" && f.Namespaces[part.Lease.Namespace()] ||
+		slices.ContainsFunc(f.Runs, func(a *state.Announcement) bool { return a.Nonce == part.Run && !a.Dead(f.Now, f.CrashedAfter) })
 }
 
 // What repair does without being asked touches nothing that belongs to a live claim: no part of it is given up or followed away
