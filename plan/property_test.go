@@ -101,7 +101,9 @@ func manage(t *rapid.T, o map[string]any, managers ...string) *unstructured.Unst
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries = append(entries, metav1.ManagedFieldsEntry{Manager: m, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: raw}})
+		entry := metav1.ManagedFieldsEntry{Manager: m, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{}}
+		entry.FieldsV1.SetRawBytes(raw)
+		entries = append(entries, entry)
 	}
 	live.SetManagedFields(entries)
 	return live
@@ -205,7 +207,9 @@ func TestNoPlanShowsAPassword(t *testing.T) {
 			o["metadata"].(map[string]any)["annotations"] = map[string]any{"kubectl.kubernetes.io/last-applied-configuration": `{"password":"` + marker + `"}`, "open": "shown"}
 		}
 	}
-	password := func(t *rapid.T) string { return rapid.SampledFrom([]string{marker, marker + "3", ""}).Draw(t, "password") }
+	password := func(t *rapid.T) string {
+		return rapid.SampledFrom([]string{marker, marker + "3", ""}).Draw(t, "password")
+	}
 	draw := func(t *rapid.T, kind string) map[string]any {
 		o := map[string]any{"kind": kind, "metadata": map[string]any{"name": "a", "uid": "u"}}
 		applied(t, o)

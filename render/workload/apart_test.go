@@ -165,7 +165,9 @@ func TestLeasesAreKeptApart(t *testing.T) {
 				policies = append(policies, as[netv1.NetworkPolicy](t, o))
 			}
 		}
-		if !slices.ContainsFunc(policies, func(p netv1.NetworkPolicy) bool { return len(p.Spec.PodSelector.MatchLabels) == 0 && len(p.Spec.PolicyTypes) == 2 }) {
+		if !slices.ContainsFunc(policies, func(p netv1.NetworkPolicy) bool {
+			return len(p.Spec.PodSelector.MatchLabels) == 0 && len(p.Spec.PolicyTypes) == 2
+		}) {
 			t.Error("no policy isolates all pods, in and out")
 		}
 		ns := labels.Set{"kubernetes.io/metadata.name": def.Lease.Namespace(), "akash.network": "true", "akash.network/namespace": def.Lease.Namespace()}

@@ -121,7 +121,7 @@ func checkServices(t *rapid.T, d drawn, name string) {
 	}
 	for _, e := range d.def.Ports(name) {
 		kind := corev1.ServiceTypeClusterIP
-		if e.Global && !(e.Protocol == lease.TCP && e.ExternalPort() == 80) {
+		if e.Global && (e.Protocol != lease.TCP || e.ExternalPort() != 80) {
 			kind = corev1.ServiceTypeNodePort
 		}
 		if !reached[fmt.Sprint(kind, e.ExternalPort(), e.Protocol)] {

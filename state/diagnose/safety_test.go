@@ -146,7 +146,7 @@ func TestRepairTouchesNothingLive(t *testing.T) {
 					for _, u := range f.Objects[i].Uses {
 						for _, c := range f.Claims {
 							part := c.Part(u.PartKey(&f.Objects[i]))
-							if c.Thing == u.Thing() && part != nil && f.Objects[i].Of(part.Lease.Group()) && isLive(f, c, part.Key) && !(c.Kind.HasPorts() && c.SharingKey != u.SharingKey) {
+							if c.Thing == u.Thing() && part != nil && f.Objects[i].Of(part.Lease.Group()) && isLive(f, c, part.Key) && (!c.Kind.HasPorts() || c.SharingKey == u.SharingKey) {
 								r.Errorf("what serves a live claim is deleted: %s\n%s", told(p), strings.Join(append(claims, objects...), "\n"))
 							}
 						}

@@ -28,7 +28,7 @@ func TestWhatExposesAskFor(t *testing.T) {
 							outside = port
 						}
 						wantHosts := global && proto == "TCP" && outside == 80
-						wantPorts := global && !(proto == "TCP" && external == 80)
+						wantPorts := global && (proto != "TCP" || external != 80)
 						wantIPs := global && ip != ""
 						fields := fmt.Sprintf(`{"name":"web","expose":[{"port":%d,"external_port":%d,"proto":%q,"global":%t,"ip":%q}]}`, port, external, proto, global, ip)
 						o := status.Objects{Manifest: manifest(t, fields), Deployments: []appsv1.Deployment{deployment("web", 1, 1, 1)}}
