@@ -109,18 +109,18 @@ func (c *comparison) items(path Path, have any, want []any) bool {
 	if len(keys) == 0 {
 		return false
 	}
-	last, seen, names := -1, map[int]bool{}, make([]string, len(want))
+	last, names := -1, make([]string, len(want))
 	for i, item := range want {
 		element, ok := elementOf(item, keys)
 		if !ok {
 			return false
 		}
 		at := find(there, element)
-		if at >= 0 && (at < last || seen[at]) {
+		if at >= 0 && at < last {
 			return false
 		}
 		if at >= 0 {
-			last, seen[at] = at, true
+			last = at
 			if element, ok = elementOf(there[at], keys); !ok {
 				return false
 			}

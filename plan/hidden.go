@@ -65,16 +65,17 @@ func replace(object map[string]any, secret bool, by string) {
 	eachHidden(object, secret, func(holder map[string]any, key string) { holder[key] = by })
 }
 
-// eachHidden calls do for each value that nobody is to see, in an order of its own: those of a Secret, and passwords.
+// eachHidden calls do for each value that nobody is to see, in an order of its own: those of a Secret, and passwords; and the
+// whole object as kubectl has last applied it.
 func eachHidden(object map[string]any, secret bool, do func(holder map[string]any, key string)) {
 	if !secret {
 		eachPassword(object, do)
-		return
-	}
-	for _, name := range []string{"data", "stringData"} {
-		data, _ := object[name].(map[string]any)
-		for _, key := range sortedKeys(data) {
-			do(data, key)
+	} else {
+		for _, name := range []string{"data", "stringData"} {
+			data, _ := object[name].(map[string]any)
+			for _, key := range sortedKeys(data) {
+				do(data, key)
+			}
 		}
 	}
 	metadata, _ := object["metadata"].(map[string]any)

@@ -232,7 +232,7 @@ func ServiceUses(o *unstructured.Unstructured) []Use {
 	external, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "externalIPs")
 	for _, text := range external {
 		use := newUse("service", o)
-		if a, err := netip.ParseAddr(text); err == nil {
+		if a, ok := addressOf(text); ok {
 			use.Address, use.External = a, true
 			uses = append(uses, use)
 		}
@@ -254,8 +254,7 @@ func AddressUses(o *unstructured.Unstructured) []Use {
 	legacy, _, _ := unstructured.NestedString(o.Object, "spec", "loadBalancerIP")
 	var uses []Use
 	add := func(text string, granted bool) {
-		a, err := netip.ParseAddr(strings.TrimSpace(text))
-		if err == nil {
+		if a, ok := addressOf(text); ok {
 			use.Address, use.Granted = a, granted
 			uses = append(uses, use)
 		}
@@ -270,6 +269,12 @@ func AddressUses(o *unstructured.Unstructured) []Use {
 		}
 	}
 	return uses
+}
+
+// addressOf is an address as Kubernetes and MetalLB read it: one of IPv4 that is written as one of IPv6 is that of IPv4.
+func addressOf(text string) (a netip.Addr, ok bool) {
+	a, err := netip.ParseAddr(strings.TrimSpace(text))
+	return a.Unmap(), err == nil
 }
 
 // Field walks into nested maps; it is nil where the path ends early.

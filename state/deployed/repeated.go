@@ -2,7 +2,6 @@ package deployed
 
 import (
 	"fmt"
-	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -67,21 +66,23 @@ func means(has, wanted []any, key func(map[string]any) string) bool {
 			return false
 		}
 		there, found := last[key(entry)]
-		if !found || !plan.Contains(there, entry) || !maps.Equal(valueOf(there), valueOf(entry)) {
+		if !found || !plan.Contains(there, entry) || valueOf(there) != valueOf(entry) {
 			return false
 		}
 	}
 	return true
 }
 
-// valueOf is what a variable is set to: nothing, unless it says so.
-func valueOf(entry any) map[string]string {
-	fields, _ := entry.(map[string]any)
-	if fields["name"] == nil {
-		return nil
+// valueOf is what a variable is set to, nothing unless it says so, and whether it comes from elsewhere.
+func valueOf(entry any) (value struct {
+	text      string
+	elsewhere bool
+}) {
+	if fields, _ := entry.(map[string]any); fields["name"] != nil {
+		value.text, _ = fields["value"].(string)
+		value.elsewhere = fields["valueFrom"] != nil
 	}
-	value, _ := fields["value"].(string)
-	return map[string]string{"value": value}
+	return value
 }
 
 // containers are the containers of a workload's pods.

@@ -219,7 +219,10 @@ func (p *problems) elsewhereByAkash(base state.Problem, o *state.OwnObject, thin
 		p.leftByOperator(base, o, kind, part)
 		return
 	}
-	if i := slices.IndexFunc(p.found, func(x state.Problem) bool { return x.Problem == state.StrayRoute && x.Thing == thing }); i >= 0 {
+	told := func(x state.Problem) bool { // what is deleted is another problem
+		return x.Problem == state.StrayRoute && x.Thing == thing && len(x.Mend.Delete)+len(x.Mend.Reject) == 0
+	}
+	if i := slices.IndexFunc(p.found, told); i >= 0 {
 		if m := &p.found[i].Mend; follows && m.Follow == c && m.Group == part.Lease.Group() && p.found[i].Lease == d.Lease.String() && !slices.Contains(m.Keys, part.Key) {
 			m.Declared, m.Keys = append(m.Declared, d.ObjectRef), append(m.Keys, part.Key)
 		}

@@ -127,7 +127,7 @@ func wholeGi(size string) (string, error) {
 func (w wish) matches(c Card) (model, bool) {
 	var wanted *model
 	for i, m := range w.models {
-		if m.vendor == c.Vendor && (m.name == c.Name || m.name == anyModel && wanted == nil) {
+		if m.vendor == c.Vendor && (m.name == c.Name || m.name == anyModel) {
 			wanted = &w.models[i]
 			if m.name == c.Name {
 				break

@@ -53,7 +53,7 @@ func (r *Refusal) nodes() []string {
 	}
 	switch others := r.Tried - show; {
 	case others == 0:
-	case others <= r.Empty && show == r.Tried-r.Empty:
+	case show >= r.Tried-r.Empty: // all that have some are named
 		told = append(told, plural(uint64(others), "other has none", "others have none"))
 	default:
 		told = append(told, plural(uint64(others), "other has too little", "others have too little"))

@@ -72,15 +72,11 @@ type Part struct {
 // Over is true for a part whose time is over at the moment now, by the API server's clock.
 func (p *Part) Over(now time.Time) bool { return state.Part{Expires: p.Expires}.Ended(now) }
 
-// Over is true where the time of all its parts is over: whoever needs the room may remove it.
+// Over is true where the time of what holds is over: whoever needs the room may remove it, also while a run moves it, which
+// begins anew then.
 func (c *Claim) Over(now time.Time) bool {
-	switch {
-	case c.Bound != nil:
-		return c.Bound.Over(now)
-	case c.Pending != nil:
-		return c.Pending.Over(now)
-	}
-	return false
+	p := c.Part()
+	return p != nil && p.Over(now)
 }
 
 // Part is what holds: the bound part, else the pending one; nil where the claim cannot be read.

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ type Lease struct {
 // workload is a Deployment or a StatefulSet.
 type workload struct {
 	kind                string
+	made                time.Time
 	replicas, available int32
 	status              kstatus.Status
 	// message says in words how far it is.
@@ -117,7 +119,7 @@ func (l *Lease) addWorkload(o *unstructured.Unstructured) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &fields); err != nil {
 		return err
 	}
-	w := &workload{kind: o.GetKind(), replicas: 1, available: fields.Status.AvailableReplicas}
+	w := &workload{kind: o.GetKind(), made: o.GetCreationTimestamp().Time, replicas: 1, available: fields.Status.AvailableReplicas}
 	if fields.Spec.Replicas != nil {
 		w.replicas = *fields.Spec.Replicas
 	}
@@ -154,24 +156,24 @@ func (l *Lease) LacksPods() bool {
 	return false
 }
 
-// addEvent keeps the newest warning about an object.
+// addEvent keeps the newest warning about a pod, and about a workload the newest that no pod could be made.
 func (l *Lease) addEvent(o *unstructured.Unstructured) error {
 	var e corev1.Event
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &e); err != nil {
 		return err
 	}
-	if e.Type != corev1.EventTypeWarning {
+	if e.Type != corev1.EventTypeWarning || e.InvolvedObject.Kind != "Pod" && e.Reason != "FailedCreate" {
 		return nil
 	}
 	about := object{e.InvolvedObject.Kind, e.InvolvedObject.Name}
-	at := lastSeen(&e)
-	if had, ok := l.warnings[about]; ok && !at.After(had.at) {
+	now := event{reason: clip(e.Reason), message: clip(e.Message), at: lastSeen(&e)}
+	if had, ok := l.warnings[about]; ok && cmp.Or(now.at.Compare(had.at), cmp.Compare(now.reason, had.reason), cmp.Compare(now.message, had.message)) <= 0 {
 		return nil
 	}
 	if l.warnings == nil {
 		l.warnings = map[object]event{}
 	}
-	l.warnings[about] = event{reason: clip(e.Reason), message: clip(e.Message), at: at}
+	l.warnings[about] = now
 	return nil
 }
 
@@ -194,7 +196,7 @@ func clip(s string) string {
 	if len(s) > 4*maxText {
 		s = s[:4*maxText]
 	}
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "")
 	if len(s) > maxText {
 		s = strings.ToValidUTF8(s[:maxText], "") + "…"
 	}

@@ -69,7 +69,7 @@ func (l *Lease) troubles(service string, w *workload) []trouble {
 		}
 		found = append(found, trouble{p.failed, text})
 	}
-	if e, ok := l.warnings[object{w.kind, service}]; ok && e.reason == "FailedCreate" && len(pods) == 0 {
+	if e, ok := l.warnings[object{w.kind, service}]; ok && len(pods) == 0 && !e.at.Before(w.made) { // of that name there may have been another
 		found = append(found, trouble{true, "no pod can be made: " + e.message})
 	}
 	return found
@@ -119,10 +119,16 @@ func keeps(p *corev1.Pod) (failed bool, text string) {
 			return false, "is not scheduled" + words(c.Reason, c.Message)
 		}
 	}
+	starting := ""
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-		if failed, text := keepsContainer(s); text != "" {
-			return failed, text
+		if failed, text := keepsContainer(s); failed {
+			return true, text
+		} else if starting == "" {
+			starting = text
 		}
+	}
+	if starting != "" {
+		return false, starting
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodReady && c.Status != corev1.ConditionTrue {

@@ -141,7 +141,8 @@ func (o *Objects) forwardedPorts(public string) map[string][]ForwardedPort {
 // others are shown all the same.
 func (o *Objects) leasedIPs() map[string][]LeasedIP {
 	on := o.sorted(func(s *corev1.Service) bool {
-		return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Labels[lease.LabelServiceTarget] == lease.ServiceTargetMetalLB
+		return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Labels[lease.LabelServiceTarget] == lease.ServiceTargetMetalLB &&
+			s.Spec.Selector[lease.LabelService] != ""
 	})
 	asks := func(e Expose) bool { return e.Global && e.IP != "" }
 	if o.Manifest == nil && len(on) == 0 || o.Manifest != nil && !o.Manifest.any(asks) {

@@ -51,11 +51,13 @@ func NewOrderRow(c *reserved.Claim, now time.Time) OrderRow {
 		r.Provider, r.By, r.Expires, r.Models, r.HTTP = part.Provider, part.By, part.Expires, part.Models(), part.HTTP
 		r.complete()
 	}
+	if part == nil {
+		r.State, r.Message, r.Order, r.Tenant = StateUnreadable, c.Unreadable, "", &Tenant{}
+	}
 	switch {
 	case c.Deleting:
 		r.State = StateTerminating
 	case part == nil:
-		r.State, r.Message, r.Order, r.Tenant = StateUnreadable, c.Unreadable, "", &Tenant{}
 	case c.Over(now):
 		r.State = StateExpired
 	case c.Bound == nil:

@@ -87,6 +87,14 @@ func (f *folder) resources(c observed.Capacity, addresses *inventory.Addresses) 
 		rows = append(rows, f.node(OfNode, n)...)
 	}
 	first := f.node(OfCluster, total)
+	for i := range first { // what is left of one node is no room for what another has given out too much
+		first[i].Available = 0
+		for _, r := range rows {
+			if r.Resource == first[i].Resource {
+				first[i].Available = inventory.Sum(first[i].Available, r.Available)
+			}
+		}
+	}
 	if a := addresses; a != nil {
 		row := ResourceRow{Of: OfCluster, Resource: "addresses", Allocatable: a.Total, InUse: a.InUse, Reserved: c.Reserved}
 		first = append(first, row.counted(1))

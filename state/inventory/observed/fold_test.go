@@ -2,6 +2,9 @@ package observed_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -129,9 +132,9 @@ func (w *world) reserve(order, node string, s settings) {
 	}
 	switch k, v, ok := strings.Cut(node, "="); {
 	case k == "addresses":
-		h.Addresses = uint64(quantity(v))
+		h.Addresses = number(v)
 	case ok:
-		h.Storage[k] = uint64(quantity(v))
+		h.Storage[k] = number(v)
 	default:
 		r := s.resources("")
 		cpu, memory, disk, gpu := r["cpu"], r["memory"], r["ephemeral-storage"], r["nvidia.com/gpu"]
@@ -141,7 +144,13 @@ func (w *world) reserve(order, node string, s settings) {
 	w.fold.Reserve(order, h)
 }
 
-func quantity(s string) int64 { q := resource.MustParse(s); return q.Value() }
+func number(s string) uint64 {
+	if n, err := strconv.ParseUint(s, 10, 64); err == nil {
+		return n
+	}
+	q := resource.MustParse(s)
+	return uint64(q.Value())
+}
 
 func node(name string, s settings) *corev1.Node {
 	o := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
@@ -241,8 +250,8 @@ func (w *world) cluster() {
 	for _, n := range room.Nodes {
 		fmt.Fprintf(&w.out, "left on %s: %s\n", n.Name, amounts(n.Available))
 	}
-	for class, left := range room.Available.Storage {
-		fmt.Fprintf(&w.out, "left of %s: %s\n", class, inventory.Bytes(left, false))
+	for _, class := range slices.Sorted(maps.Keys(room.Available.Storage)) {
+		fmt.Fprintf(&w.out, "left of %s: %s\n", class, inventory.Bytes(room.Available.Storage[class], false))
 	}
 }
 

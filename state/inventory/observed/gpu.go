@@ -18,10 +18,11 @@ const maxCards = 1024
 // cardsOf are the GPUs of a node by its labels: those of Akash's inventory operator, whose names workloads ask for; else
 // those of NVIDIA's feature discovery and of AMD's node labeller.
 func cardsOf(o *corev1.Node) []inventory.Card {
-	if cards := akashCards(o.Labels, count(o, resourceNVIDIA)+count(o, resourceAMD)); len(cards) > 0 {
+	all := map[string]int{"nvidia": count(o, resourceNVIDIA), "amd": count(o, resourceAMD)}
+	if cards := akashCards(o.Labels, all); len(cards) > 0 {
 		return cards
 	}
-	return append(nvidiaCards(o.Labels, count(o, resourceNVIDIA)), amdCards(o.Labels, count(o, resourceAMD))...)
+	return append(nvidiaCards(o.Labels, all["nvidia"]), amdCards(o.Labels, all["amd"])...)
 }
 
 // count is how many cards of a vendor a node has to give.
@@ -30,8 +31,8 @@ func count(o *corev1.Node, name corev1.ResourceName) int {
 }
 
 // akashCards reads akash.network/capabilities.gpu.vendor.<v>.model.<m>, whose value is how many there are, or true; and
-// the same with .ram.<size> and .interface.<i> behind it. all is how many GPUs the node has.
-func akashCards(labels map[string]string, all int) []inventory.Card {
+// the same with .ram.<size> and .interface.<i> behind it. all is how many GPUs the node has of each vendor.
+func akashCards(labels map[string]string, all map[string]int) []inventory.Card {
 	found := map[string]*models{} // by vendor and model
 	for k, v := range labels {
 		rest, ok := strings.CutPrefix(k, labelGPU)
@@ -39,7 +40,7 @@ func akashCards(labels map[string]string, all int) []inventory.Card {
 			continue
 		}
 		parts := strings.Split(rest, ".")
-		n := number(v, all)
+		n := number(v, all[parts[0]])
 		if len(parts) < 3 || parts[1] != "model" || n == 0 {
 			continue
 		}
@@ -56,7 +57,7 @@ func akashCards(labels map[string]string, all int) []inventory.Card {
 	return cards[:min(len(cards), maxCards)]
 }
 
-// number is the value of a label that counts cards; true stands for all of the node.
+// number is the value of a label that counts cards; true stands for all that the node has of the vendor.
 func number(v string, all int) int {
 	if v == "true" {
 		return all
@@ -120,6 +121,9 @@ func nvidiaCards(labels map[string]string, n int) []inventory.Card {
 		return nil
 	}
 	card := productCard(product)
+	if card.Name == "" {
+		return nil
+	}
 	card.Vendor = "nvidia"
 	if mib, err := strconv.ParseUint(labels["nvidia.com/gpu.memory"], 10, 32); err == nil && card.MemorySize == "" && mib > 0 {
 		card.MemorySize = customary(float64(mib) / 1024)
@@ -135,6 +139,9 @@ func amdCards(labels map[string]string, n int) []inventory.Card {
 			continue
 		}
 		card := productCard(product)
+		if card.Name == "" {
+			continue
+		}
 		card.Vendor = "amd"
 		if vram := labels[prefix+"vram"]; len(vram) <= 8 {
 			if q, err := resource.ParseQuantity(strings.TrimSuffix(vram, "i") + "i"); err == nil && q.Value() > 0 {
@@ -153,7 +160,7 @@ var noise = []string{"nvidia", "geforce", "tesla", "quadro", "amd", "radeon", "i
 var onBoard = []string{"h200", "b200", "b300"}
 
 // productCard is a product such as NVIDIA-A100-SXM4-80GB or AMD_Instinct_MI300X_OAM as Akash's inventory names it: the
-// model a100, 80Gi, SXM4.
+// model a100, 80Gi, SXM4. AMD Radeon Graphics says nothing of a model.
 func productCard(product string) inventory.Card {
 	var c inventory.Card
 	fast := false

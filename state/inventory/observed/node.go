@@ -24,8 +24,9 @@ type node struct {
 	// labelled is true for a node that Akash's inventory operator gives to leases.
 	labelled bool
 	cards    []inventory.Card
-	// classes are the storage classes that its labels name.
+	// classes are the storage classes that its labels name; says is true where they say anything of classes.
 	classes []string
+	says    bool
 	labels  map[string]string
 }
 
@@ -36,8 +37,9 @@ func (f *Fold) Node(o *corev1.Node) {
 	}
 	n := &node{
 		allocatable: amountsOf(o.Status.Allocatable), closed: closed(o), labelled: o.Labels[lease.LabelManaged] == "true",
-		classes: classLabels(o.Labels), labels: o.Labels,
+		labels: o.Labels,
 	}
+	n.classes, n.says = classLabels(o.Labels)
 	n.cards = cardsOf(o)
 	f.nodes[o.Name] = n
 }
@@ -74,12 +76,17 @@ func amountsOf(r corev1.ResourceList) inventory.Amounts {
 	}
 }
 
-// whole is a quantity, from nothing to 2^63-1.
-func whole(q resource.Quantity) uint64 { return uint64(max(q.Value(), 0)) }
+// whole is a quantity, from nothing to 2^63-1: the sum of a pod's containers may be more, and its value wraps then.
+func whole(q resource.Quantity) uint64 {
+	if q.CmpInt64(math.MaxInt64) > 0 {
+		return math.MaxInt64
+	}
+	return uint64(max(q.Value(), 0))
+}
 
 // milli is a quantity in thousandths.
 func milli(q resource.Quantity) uint64 {
-	if v := q.Value(); v > math.MaxInt64/1000 {
+	if q.CmpInt64(math.MaxInt64/1000) > 0 {
 		return math.MaxInt64
 	}
 	return uint64(max(q.MilliValue(), 0))
@@ -93,16 +100,17 @@ const (
 	labelStorageClasses = "akash.network/storageclasses"
 )
 
-// classLabels are the storage classes that labels name.
-func classLabels(labels map[string]string) []string {
-	var out []string
+// classLabels are the storage classes that labels name, and whether any label says which there are.
+func classLabels(labels map[string]string) (classes []string, says bool) {
 	for k, v := range labels {
-		if class, ok := strings.CutPrefix(k, labelStorageClass); ok && v != "0" && v != "false" {
-			out = append(out, class)
+		class, ok := strings.CutPrefix(k, labelStorageClass)
+		if says = says || ok; ok && v != "0" && v != "false" {
+			classes = append(classes, class)
 		}
 	}
 	if v := labels[labelStorageClasses]; v != "" {
-		out = append(out, strings.FieldsFunc(v, func(r rune) bool { return r == '.' || r == ',' })...)
+		says = true
+		classes = append(classes, strings.FieldsFunc(v, func(r rune) bool { return r == '.' || r == ',' })...)
 	}
-	return out
+	return classes, says
 }

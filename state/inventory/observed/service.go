@@ -1,6 +1,10 @@
 package observed
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // NodePorts says which node ports there are: the API server's --service-node-port-range, both ends in it. Others that
 // Services have, from a time with another range, count nothing.
@@ -23,9 +27,9 @@ func (f *Fold) Service(o *corev1.Service) {
 	f.ports[o.Namespace] = append(f.ports[o.Namespace], ports...)
 }
 
-// inRange counts the ports that are among the node ports. None is port 0.
+// inRange counts the ports that are among the node ports, each once: two protocols of one port share it. None is port 0.
 func (f *Fold) inRange(ports []int32) (n uint64) {
-	for _, p := range ports {
+	for _, p := range slices.Compact(slices.Sorted(slices.Values(ports))) {
 		if p > 0 && p >= f.nodePorts[0] && p <= f.nodePorts[1] {
 			n++
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -18,6 +19,7 @@ import (
 type class struct {
 	// labelled classes are marked as Akash's; static ones have only the volumes that somebody made.
 	labelled, isDefault, static bool
+	made                        time.Time
 }
 
 // report is what a driver says of a class: what is free in all, and the nodes for which it says so.
@@ -36,8 +38,22 @@ func (f *Fold) StorageClass(o *storagev1.StorageClass) {
 	}
 	f.classes[o.Name] = class{
 		labelled: o.Labels[lease.LabelManaged] == "true", static: o.Provisioner == noProvisioner,
-		isDefault: o.Annotations["storageclass.kubernetes.io/is-default-class"] == "true",
+		isDefault: o.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||
+			o.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true",
+		made: o.CreationTimestamp.Time,
 	}
+}
+
+// defaultClass is the class that Kubernetes gives volumes that name none: of several that are marked the newest, of one moment
+// the first by name.
+func (f *Fold) defaultClass() string {
+	found := ""
+	for _, name := range slices.Sorted(maps.Keys(f.classes)) {
+		if k := f.classes[name]; k.isDefault && (found == "" || k.made.After(f.classes[found].made)) {
+			found = name
+		}
+	}
+	return found
 }
 
 // CSICapacity adds what a driver says is free of a class, in one part of the cluster.
@@ -86,6 +102,7 @@ func (f *Fold) Volume(o *corev1.PersistentVolume) {
 
 // storage adds the classes that leases can have: those that are marked as Akash's, or all where none is.
 func (f *Fold) storage(c *Capacity) {
+	c.DefaultClass = f.defaultClass()
 	marked := false
 	for _, k := range f.classes {
 		marked = marked || k.labelled
@@ -94,9 +111,6 @@ func (f *Fold) storage(c *Capacity) {
 		k := f.classes[name]
 		if marked && !k.labelled {
 			continue
-		}
-		if k.isDefault && c.DefaultClass == "" {
-			c.DefaultClass = name
 		}
 		s := Storage{Class: name}
 		switch r := f.reports[name]; {
@@ -141,7 +155,7 @@ func (f *Fold) classesOf(n *node) []string {
 
 func (f *Fold) classLabels() bool {
 	for _, n := range f.nodes {
-		if len(n.classes) > 0 {
+		if n.says {
 			return true
 		}
 	}

@@ -1,0 +1,120 @@
+package deployed
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"pgregory.net/rapid"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+)
+
+// What a variable takes from elsewhere is not what is wanted, however often it is repeated: a Secret's value must not stay where
+// the definition sets none.
+func TestVariablesFromElsewhere(t *testing.T) {
+	const secret = "valueFrom: {secretKeyRef: {name: s, key: k}}"
+	for name, tt := range map[string]struct{ want, live, sent string }{
+		"wanted without a value": {"env: [{name: A}]", "env: [{name: A}, {name: A, " + secret + "}]", "env: [{name: A}]"},
+		"wanted with a value":    {"env: [{name: A, value: x}]", "env: [{name: A}, {name: A, " + secret + "}]", "env: [{name: A, value: x}]"},
+		"wanted as it is":        {"env: [{name: A, " + secret + "}]", "env: [{name: A}, {name: A, " + secret + "}]", "tty: true"},
+		"outweighed by a value":  {"env: [{name: A, value: x}]", "env: [{name: A, " + secret + "}, {name: A, value: x}]", "tty: true"},
+	} {
+		sent := pod(t, tt.sent)
+		delete(containers(sent)[0], "tty")
+		if diff := cmp.Diff(sent, LeaveRepeated(pod(t, tt.want), pod(t, tt.live))); diff != "" {
+			t.Errorf("%s: sent (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// What the container gets of a list: of variables of one name the last.
+func effective(list []any) map[string]string {
+	out := map[string]string{}
+	for _, v := range list {
+		e := v.(map[string]any)
+		out[fmt.Sprint(e["name"], e["containerPort"], e["protocol"])] = fmt.Sprint(e["value"])
+	}
+	return out
+}
+
+// Whatever a container has and is to have: what is left out means what is wanted, what does not is sent as it is wanted, and
+// nothing else of the object changes.
+func TestWhatIsLeftMeansWhatIsWanted(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		draw := func(label string, once bool) []any {
+			list, names := []any{}, map[string]bool{}
+			for range rapid.IntRange(0, 4).Draw(r, label) {
+				e := map[string]any{"name": rapid.SampledFrom([]string{"A", "B"}).Draw(r, "name"), "value": rapid.SampledFrom([]string{"1", "2"}).Draw(r, "value")}
+				if once && names[e["name"].(string)] {
+					continue
+				}
+				names[e["name"].(string)] = true
+				list = append(list, e)
+			}
+			return list
+		}
+		want, live := pod(t, "image: a"), pod(t, "image: b")
+		wanted, has := draw("wanted", true), draw("has", false)
+		containers(want)[0]["env"], containers(live)[0]["env"] = wanted, has
+		before := runtime.DeepCopyJSON(want)
+		got := LeaveRepeated(want, live)
+		_, sent := containers(got)[0]["env"]
+		if !sent && !maps.Equal(effective(has), effective(wanted)) {
+			r.Errorf("%v stays, and %v is wanted", has, wanted)
+		}
+		if repeats := len(effective(has)) < len(has); sent && repeats && maps.Equal(effective(has), effective(wanted)) || !sent && !repeats {
+			r.Errorf("%v for %v: sent %t", wanted, has, sent)
+		}
+		containers(got)[0]["env"] = wanted
+		if diff := cmp.Diff(before, got); diff != "" {
+			r.Errorf("the object: %s", diff)
+		}
+	})
+}
+
+// Whatever stands in a namespace: what goes is the lease's own, in the order in which it is to go, nothing twice; what is wanted
+// or kept stays; without pruning no more goes than what something that is wanted has taken the place of.
+func TestWhatGoes(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var live []Object
+		wanted, keep := map[Key]bool{}, map[Key]bool{}
+		for _, kind := range kinds.RunningEnds {
+			for _, name := range []string{"web", "db"} {
+				if !rapid.Bool().Draw(r, "there") {
+					continue
+				}
+				by := rapid.SampledFrom([]string{group.FieldManager() + "!", another.FieldManager() + "!", "kubectl", "akash"}).Draw(r, "by")
+				o := Object{kind, written(t, kind.Kind, name, rapid.SampledFrom([]string{namespace, ""}).Draw(r, "labels"), by)}
+				live = append(live, o)
+				wanted[o.Key()], keep[o.Key()] = rapid.Bool().Draw(r, "wanted"), kind == kinds.Secret && rapid.Bool().Draw(r, "kept")
+			}
+		}
+		live = rapid.Permutation(live).Draw(r, "order")
+		all, some := Unwanted(live, group, wanted, keep, true), Unwanted(live, group, wanted, keep, false)
+		last := -1
+		for _, o := range all {
+			at := slices.Index(kinds.RunningEnds, o.Kind)
+			if at < last || StandingOf(o.Live, group, namespace) != Ours || wanted[o.Key()] || keep[o.Key()] {
+				r.Errorf("%v goes", o.Key())
+			}
+			last = at
+		}
+		for _, o := range some {
+			other := Key{"StatefulSet", o.Live.GetName()}
+			if o.Kind == kinds.StatefulSet {
+				other.Kind = "Deployment"
+			}
+			if !wanted[other] || !slices.ContainsFunc(all, func(a Object) bool { return a.Key() == o.Key() }) {
+				r.Errorf("%v goes without pruning", o.Key())
+			}
+		}
+		if released := Release(live, group); len(released) < len(all) || len(Release(live, lease.Group{Owner: "akash1x", DSeq: 1, GSeq: 1})) > 0 {
+			r.Errorf("released are %d, unwanted %d", len(released), len(all))
+		}
+	})
+}

@@ -1,0 +1,171 @@
+package diagnose
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// claimLines are claims, of each thing one of those that there may be: a name is the lock.
+var claimLines = [][]string{
+	{
+		"claim host shop.example.com A: / A/1 web:80 applied", "claim host shop.example.com A: / A/1 web:80", "claim host shop.example.com A: / A/1 web:80 run=x",
+		"claim host shop.example.com B: / B/1 web:80 applied", "claim host shop.example.com A: / A/1 web:80 from=A/2", "claim host shop.example.com A: / A/1 web:80 applied, /v1 A/2 api:80 applied",
+		"claim host shop.example.com A unreadable: / A/1 web:80", "claim host shop.example.com A going: / A/1 web:80", "claim host shop.example.com A: / A/1 web:80 run=x, /v1 A/2 api:80 run=y",
+		"claim host shop.example.com A: / A/1 web:80 minute=9", "claim host shop.example.com A: / A/1 web:80 minute=20",
+	},
+	{"claim wildcard *.example.com A: / A/1 web:80 applied", "claim wildcard *.example.com B: / B/1 web:80 run=x", "claim wildcard *.example.com B: / B/1 web:80"},
+	{"claim address 203.0.113.0@public A: 443/tcp A/1 web:8443 applied", "claim address 203.0.113.0@public A: 443/tcp A/1 web:8443 run=x", "claim address 203.0.113.0@public A: any A/1", "claim address 203.0.113.0@public A: 443/tcp A/2 web:8443", "claim address 203.0.113.0@other B: 443/tcp B/1 web:8443"},
+	{"claim address 203.0.113.1@public A: any A/2", "claim address 203.0.113.1@public A: 443/tcp A/1 web:8443"},
+}
+
+var objectLines = []string{
+	"ProviderHost A/1 shop.example.com", "ProviderHost A/1 shop.example.com akash", "ProviderHost A/2 shop.example.com", "ProviderHost B/1 shop.example.com akash",
+	"Ingress A/1 shop.example.com", "Ingress A/1 shop.example.com api:80 path=/v1", "Ingress A/2 shop.example.com definition=two", "Ingress A/1 shop.example.com api:81", "Ingress A/1 shop.example.com akash",
+	"Ingress B/1 shop.example.com", "Ingress B/1 shop.example.com nobody", "HTTPRoute A/1 shop.example.com", "HTTPRoute A/1 shop.example.com redirect", "Ingress A/1 free.example.com unlabelled", "Ingress A/1 *.example.com",
+	"service A/1 443/tcp asks=203.0.113.0 has=203.0.113.0", "service A/1 443/tcp asks=203.0.113.0 has=203.0.113.1", "service A/1 443/tcp", "service A/2 443/tcp asks=203.0.113.1", "service B/1 443/tcp asks=203.0.113.0 akash", "service A/1 443/tcp asks=198.51.100.7",
+	"leasedip A/1 443/tcp", "leasedip A/2 443/tcp akash",
+	"gone A/1", "gone B/1", "run x A/1 renewed=10", "run x A/1 renewed=0", "run y A/2 renewed=10", "run z A/3 renewed=0",
+	"pool their admin 203.0.113.0/31", "pool akash-net-203-0-113-0-30 203.0.113.0/30", "pool other 203.0.112.0/30",
+}
+
+// drawSituation draws a configuration and claims, and objects of which none has the name of another.
+func drawSituation(t *rapid.T) (claims, objects []string) {
+	for _, c := range []string{"config blocked=shop.example.com", "config wildcards", "config mode=pool"} {
+		if rapid.IntRange(0, 3).Draw(t, c) == 0 {
+			claims = append(claims, c)
+		}
+	}
+	for _, of := range claimLines {
+		if i := rapid.IntRange(-1, len(of)-1).Draw(t, "claim"); i >= 0 {
+			claims = append(claims, of[i])
+		}
+	}
+	return claims, rapid.SliceOfNDistinct(rapid.SampledFrom(objectLines), 0, 8, func(line string) string {
+		words := strings.Fields(line)
+		if words[0] == "ProviderHost" || words[0] == "leasedip" { // Akash keeps them in one namespace, by the host or the owner's port
+			return words[0] + map[bool]string{true: words[1][:1]}[words[0] == "leasedip"] + words[2]
+		}
+		return strings.Join(words[:min(len(words), 3)], " ") + " " + map[bool]string{true: "path"}[strings.Contains(line, "path=")]
+	}).Draw(t, "objects")
+}
+
+// situation obeys what is gone last, as other lines give a lease its namespace, and runs after the claims that mention them.
+func situation(t *testing.T, claims, objects []string) *facts {
+	f := newExplained(t)
+	if slices.ContainsFunc(objects, func(l string) bool { return strings.HasPrefix(l, "pool ") }) {
+		f.Contents.Pools = nil
+	}
+	for _, group := range []func(string) bool{
+		func(l string) bool { return !strings.HasPrefix(l, "gone ") && !strings.HasPrefix(l, "run ") },
+		func(l string) bool { return strings.HasPrefix(l, "run ") }, func(l string) bool { return strings.HasPrefix(l, "gone ") },
+	} {
+		for _, line := range slices.Concat(claims, objects) {
+			if group(line) {
+				f.obey(t, line)
+			}
+		}
+	}
+	return f
+}
+
+// names are what is found, without the words: objects are told of in the order in which they were read.
+func names(found []state.Problem) (out []string) {
+	for _, p := range found {
+		out = append(out, fmt.Sprintf("%s of %s, manual %t", p.Name(), p.Lease, p.Manual))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Whatever there is, in whatever order objects are read (claims are read by their names): the same is found, each problem says what it is and what mends it, either of
+// itself or by a command.
+func TestWhatIsFoundIsWhole(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		claims, objects := drawSituation(r)
+		f := situation(t, claims, objects)
+		found := f.find()
+		other := rapid.Permutation(objects).Draw(r, "order")
+		if diff := cmp.Diff(names(found), names(situation(t, claims, other).find())); diff != "" {
+			r.Errorf("in another order: %s\n%s\n%s", diff, strings.Join(append(claims, objects...), "\n"), strings.Join(other, "\n"))
+		}
+		for _, p := range found {
+			whole := p.Thing != "" && p.Message != "" && p.Plan != "" && slices.Contains(state.ProblemKinds, p.Problem)
+			if !whole || p.Manual != (p.Command != "") || p.Named && !p.Manual || !p.Manual && reflect.DeepEqual(p.Mend, state.Mend{}) {
+				r.Errorf("%+v", p)
+			}
+			if p.Lease != "" && strings.HasPrefix(p.Lease, "/") {
+				r.Errorf("it names the lease %q: %s", p.Lease, told(p))
+			}
+		}
+	})
+}
+
+// isLive is true for a part that a lease holds for good, as far as the ledger and the namespaces tell, or that a command at
+// work has taken.
+func isLive(f *facts, c *state.Claim, key string) bool {
+	part := c.Part(key)
+	if part == nil || c.Unreadable != "" || c.Deleting || part.Ended(f.Now) {
+		return false
+	}
+	return part.Run == "" && f.Namespaces[part.Lease.Namespace()] ||
+		slices.ContainsFunc(f.Runs, func(a *state.Announcement) bool { return a.Nonce == part.Run && !a.Dead(f.Now, f.CrashedAfter) })
+}
+
+// What repair does without being asked touches nothing that belongs to a live claim: no part of it is given up or followed away
+// unless Akash itself has moved it, nothing of its lease that serves it is deleted, and nothing of somebody else's is.
+func TestRepairTouchesNothingLive(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		claims, objects := drawSituation(r)
+		f := situation(t, claims, objects)
+		for _, p := range f.find() {
+			if p.Manual {
+				continue
+			}
+			for _, m := range append([]state.Mend{p.Mend}, p.Mend.Also...) {
+				if m.Release != nil || m.Discard != nil || len(m.Reject) > 0 || m.Prune {
+					r.Errorf("without a word: %s", told(p))
+				}
+				for _, key := range m.Keys {
+					if m.Leave != nil && isLive(f, m.Leave, key) {
+						r.Errorf("%s of a live claim is given up: %s", key, told(p))
+					}
+				}
+				for _, ref := range m.Delete {
+					i := slices.IndexFunc(f.Objects, func(o state.OwnObject) bool { return o.ObjectRef == ref })
+					if o := f.Objects[i]; !o.Ours || o.Declared {
+						r.Errorf("what is not ours is deleted: %s", told(p))
+					}
+					for _, u := range f.Objects[i].Uses {
+						for _, c := range f.Claims {
+							part := c.Part(u.PartKey(&f.Objects[i]))
+							if c.Thing == u.Thing() && part != nil && f.Objects[i].Of(part.Lease.Group()) && isLive(f, c, part.Key) && (!c.Kind.HasPorts() || c.SharingKey == u.SharingKey) {
+								r.Errorf("what serves a live claim is deleted: %s\n%s", told(p), strings.Join(append(claims, objects...), "\n"))
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// Whatever there is can be explained: each thing in some words, none of them empty.
+func TestAllCanBeExplained(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		claims, objects := drawSituation(r)
+		for _, thing := range []string{"shop.example.com", "shop.example.com/v1", "*.example.com", "free.example.com", "203.0.113.0", "203.0.113.3", "198.51.100.7", "akash1a/1/1", "akash1a/2/1", "akash1b/1/1"} {
+			x := situation(t, claims, objects).explain(t, thing)
+			if x.Summary == "" || slices.Contains(x.Facts, "") || slices.Contains(x.Next, "") {
+				r.Errorf("%s: %+v", thing, x)
+			}
+		}
+	})
+}
