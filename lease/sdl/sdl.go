@@ -109,9 +109,6 @@ func checkVersion(root, c document.Cursor) bool {
 	pre := m[4] != ""
 	is20 := major == 2 && minor == 0 && patch == 0 && !pre
 	from21 := major > 2 || major == 2 && (minor > 1 || minor == 1 && (patch > 0 || !pre))
-	if major == 3 && minor == 0 && patch == 0 && pre {
-		from21 = true
-	}
 	if !is20 && !from21 {
 		c.Errorf("unsupported version %q; this program reads \"2.0\" and \"2.1\"", c.Raw())
 	}

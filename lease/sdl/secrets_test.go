@@ -4,9 +4,6 @@ import (
 	"strings"
 	"testing"
 	"unicode"
-
-	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/input"
 )
 
 // secretPlaces are documents with a password, or a variable of the environment, in the place of SECRET.
@@ -51,7 +48,8 @@ func TestNoMessageRepeatsASecret(t *testing.T) {
 			for _, e := range behind {
 				for _, quote := range []string{"", `"`} {
 					text := strings.ReplaceAll(document, "SECRET", b+quote+secret+quote+e)
-					for _, p := range problemsOf(t, text) {
+					_, problems := readWorkloads(t, text)
+					for _, p := range problems {
 						told++
 						if strings.Contains(p.Error(), secret) {
 							t.Errorf("%s, %q: %s", place, b+quote+secret+quote+e, p.Error())
@@ -64,18 +62,4 @@ func TestNoMessageRepeatsASecret(t *testing.T) {
 	if told < 1000 {
 		t.Errorf("only %d problems were told", told)
 	}
-}
-
-// problemsOf is what is said of a document that is read with workloads.
-func problemsOf(t *testing.T, text string) lease.Problems {
-	t.Helper()
-	of := id(1)
-	if strings.Contains(text, input.Kind) {
-		of = nil
-	}
-	problems, err := input.Read(t.Context(), strings.NewReader(text), "", input.Options{Lease: of, Workloads: true}, func(*lease.Definition) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return problems
 }
