@@ -168,13 +168,13 @@ func (c *checker) params(s *lease.Workload) {
 			}
 			if err := checkMount(m.Path); err != nil {
 				c.Add(m.At, "service %q, volume %q: %v", s.Name, m.Volume, err)
-			} else if other, taken := paths[m.Path]; taken {
+			} else if other, taken := paths[path.Clean(m.Path)]; taken {
 				c.Add(m.At, "service %q: the volumes %q and %q are mounted at the same path %q", s.Name, other, m.Volume, m.Path)
 			}
 			if mounted[m.Volume] {
 				c.Add(m.At, "service %q: the volume %q is mounted twice", s.Name, m.Volume)
 			}
-			mounted[m.Volume], paths[m.Path] = true, m.Volume
+			mounted[m.Volume], paths[path.Clean(m.Path)] = true, m.Volume
 		}
 		if p := s.Params.Permissions; p != nil {
 			for _, word := range p.Read {
