@@ -3,7 +3,6 @@ package resources
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -118,7 +117,7 @@ func CheckWish(key string) error {
 	return nil
 }
 
-// CheckGPU says why one replica cannot have the GPUs, or returns nil.
+// CheckGPU says why one replica cannot have the GPUs, or returns nil. The attributes are sorted by key.
 func CheckGPU(g GPU) error {
 	if g.Units > MaxGPU {
 		return fmt.Errorf("%d GPUs are more than Akash accepts (%d)", g.Units, MaxGPU)
@@ -133,7 +132,7 @@ func CheckGPU(g GPU) error {
 		if a.Value != "true" {
 			return fmt.Errorf("the attribute %q is %q; a wish for GPUs is always \"true\"", clip(a.Key), clip(a.Value))
 		}
-		if slices.ContainsFunc(g.Attributes[:i], func(b Attribute) bool { return b.Key == a.Key }) {
+		if i > 0 && g.Attributes[i-1].Key == a.Key {
 			return fmt.Errorf("the attribute %q is given twice", clip(a.Key))
 		}
 	}

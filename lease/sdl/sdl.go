@@ -79,10 +79,11 @@ func ReadAll(c document.Cursor, id lease.ID, workloads bool) []*lease.Definition
 	for _, name := range slices.Sorted(maps.Keys(r.endpoints)) {
 		r.judgeEndpoint(name)
 	}
-	defs := r.definitions(id)
-	if workloads && len(defs) > resources.MaxGroups {
-		deployment.Errorf("the deployment has %d groups; Akash accepts %d", len(defs), resources.MaxGroups)
+	if n := len(r.groups); n > resources.MaxGroups { // each of them has all ports of its services
+		deployment.Errorf("the deployment has %d groups; Akash accepts %d", n, resources.MaxGroups)
+		return nil
 	}
+	defs := r.definitions(id)
 	c.Document().Check(defs...)
 	return defs
 }
