@@ -247,11 +247,8 @@ func (d *Document) resolve(n *yaml.Node) *yaml.Node {
 		}
 		return nil
 	}
-	for hops := 0; n != nil && n.Kind == yaml.AliasNode; hops++ {
-		if hops > 100 {
-			return nil
-		}
-		n = n.Alias
+	if n.Kind == yaml.AliasNode {
+		return n.Alias // what has an anchor is no alias
 	}
 	return n
 }
