@@ -50,7 +50,7 @@ func TestKindsAreKubernetes(t *testing.T) {
 			t.Errorf("%v and %v have one name", k.GroupVersionKind, other.GroupVersionKind)
 		}
 		seen[k.Singular] = k
-		if !slices.Contains(ours, k.Group) && !known.Recognizes(k.GroupVersionKind) {
+		if !slices.Contains(ours, k.Group) && !known.Recognizes(k.GroupVersionKind) { //nolint:misspell // the library's name
 			t.Errorf("%v is not known", k.GroupVersionKind)
 		}
 		if k.ClusterScoped != (k == kinds.Namespace) {

@@ -60,17 +60,15 @@ func TestMergesAreYAMLs(t *testing.T) {
 
 // What stands in a document may be looked at several times, however much it is: only what aliases multiply is bounded.
 func TestPlainDocumentsAreNotBounded(t *testing.T) {
+	var keys strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&keys, "k%d: 1,", i)
+	}
 	for name, text := range map[string]string{
 		"list":     "[" + strings.Repeat("a,", 50_000) + "]",
 		"mappings": "[" + strings.Repeat("{},", 50_000) + "]",
-		"keys": "{" + func() (s string) {
-			var b strings.Builder
-			for i := range 50_000 {
-				fmt.Fprintf(&b, "k%d: 1,", i)
-			}
-			return b.String()
-		}() + "}",
-		"aliases": "[&a b, " + strings.Repeat("*a,", 50_000) + "]",
+		"keys":     "{" + keys.String() + "}",
+		"aliases":  "[&a b, " + strings.Repeat("*a,", 50_000) + "]",
 	} {
 		doc := one(t, text)
 		for range 4 {
