@@ -2,11 +2,8 @@
 package emit
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-
-	"sigs.k8s.io/yaml/kyaml"
 )
 
 // The formats of an Encoder.
@@ -84,14 +81,6 @@ func (e *Encoder) Close() error {
 func (e *Encoder) flush() error {
 	_, err := e.w.Write(e.out)
 	e.out = e.out[:0]
-	return err
-}
-
-// appendKYAML leaves the format to the library, which keeps the order of the keys that it reads.
-func (e *Encoder) appendKYAML(root node) error {
-	out := bytes.NewBuffer(e.out)
-	err := new(kyaml.Encoder).FromYAML(bytes.NewReader(e.tree.appendYAML(nil, root)), out)
-	e.out = out.Bytes()
 	return err
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // canonical sorts, and leaves out what equals a default. The order of exposes is that of Akash's
-// manifest: by port, protocol, global first; then by path.
+// manifest: by port, protocol, global first; then by path, and by the service that may connect.
 func canonical(d *Definition) {
 	slices.SortStableFunc(d.Services, func(a, b Service) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(d.IPEndpoints, func(a, b IPEndpoint) int { return cmp.Compare(a.Name, b.Name) })
@@ -36,7 +36,7 @@ func compareExpose(a, b Expose) int {
 			globalFirst = -1
 		}
 	}
-	return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol), globalFirst, cmp.Compare(a.Path, b.Path))
+	return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol), globalFirst, cmp.Compare(a.Path, b.Path), cmp.Compare(a.Peer, b.Peer))
 }
 
 // WithoutDefaults is the reverse of WithDefaults: what equals Akash's defaults is left out.

@@ -34,9 +34,10 @@ type checker struct {
 	hosts  map[string]hostUser
 	whole  map[string]hostUser
 	ports  map[portKey]portUser
-	// used are the endpoint names that the definition's exposes refer to, services and endpoints what
-	// it has by name.
+	// used are the endpoint names that the definition's exposes refer to, leased the use by which each Service of a
+	// leased port has its name; services and endpoints are what the definition has by name.
 	used     map[string]bool
+	leased   map[string]*Expose
 	services map[string][]*Service
 	endpoint map[string]*IPEndpoint
 }
@@ -56,7 +57,7 @@ type portUser struct {
 
 func (c *checker) definition(d *Definition) {
 	canonical(d)
-	c.used = map[string]bool{}
+	c.used, c.leased = map[string]bool{}, map[string]*Expose{}
 	c.services, c.endpoint = map[string][]*Service{}, map[string]*IPEndpoint{}
 	for i := range d.Services {
 		c.services[d.Services[i].Name] = append(c.services[d.Services[i].Name], &d.Services[i])
@@ -164,6 +165,7 @@ func (c *checker) ip(d *Definition, s *Service, e *Expose) {
 	if c.missing(e.Port == 0) {
 		return
 	}
+	c.leasedTwice(s, e, name)
 	key := portKey{e.IP, e.ExternalPort(), e.Protocol}
 	if first, ok := c.ports[key]; ok {
 		at, also := laterEarlier(first.at, e.IPAt)
@@ -175,6 +177,21 @@ func (c *checker) ip(d *Definition, s *Service, e *Expose) {
 		c.ports = map[portKey]portUser{}
 	}
 	c.ports[key] = portUser{s.Name, e.IPAt}
+}
+
+// leasedTwice refuses a port of a service on two IP endpoints: the Services for both would have one name, and one of
+// the two addresses would lead nowhere.
+func (c *checker) leasedTwice(s *Service, e *Expose, name string) {
+	first := c.leased[name]
+	if first == nil {
+		c.leased[name] = e
+		return
+	}
+	if first.IP != e.IP {
+		at, also := laterEarlier(first.IPAt, e.IPAt)
+		c.problems.Add(at, "port %d/%s of service %q is on the IP endpoints %q and %q%s, and both would have the Service %q: give one of them another port with \"as\"",
+			e.ExternalPort(), e.Protocol, s.Name, first.IP, e.IP, alsoAt(also), name)
+	}
 }
 
 func (c *checker) suggestEndpoint(name string) string {

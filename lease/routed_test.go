@@ -1,11 +1,15 @@
 package lease_test
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
 	"github.com/akash-net/kubectl-akash-net/test/workgen"
 )
@@ -50,4 +54,39 @@ func TestRoutes(t *testing.T) {
 			r.Fatal("another image makes other routes")
 		}
 	})
+}
+
+// A route may lead to a service that nothing else reaches from outside. With what the lease runs it can be rendered, and
+// kept and read again, as without.
+func TestRoutesToServicesInside(t *testing.T) {
+	const workload = "workload: {image: a, resources: {cpu: 1, memory: 1Gi}}"
+	text := `{apiVersion: net.akash.network/v1alpha1, kind: LeaseDefinition, metadata: {name: shop}, spec: {
+lease: {owner: akash1x, dseq: 1, gseq: 1, oseq: 1, provider: akash1y}, services: [
+{name: canary, expose: [{port: 8080, as: 80, service: web}], ` + workload + `},
+{name: db, expose: [{port: 5432, service: web}], ` + workload + `},
+{name: worker, ` + workload + `},
+{name: web, target: route, expose: [{port: 8080, as: 80, global: true, hosts: [a.example.com], alternateBackends: [{service: canary, weight: 10}]}], ` + workload + `}]}}`
+	for _, workloads := range []bool{true, false} {
+		var def *lease.Definition
+		problems, err := input.Read(t.Context(), strings.NewReader(text), "", input.Options{Workloads: workloads}, func(d *lease.Definition) error {
+			def = d.Routes()
+			return nil
+		})
+		if err != nil || len(problems) > 0 {
+			t.Fatal(problems, err)
+		}
+		if names := len(def.Services); workloads && (names != 2 || def.Services[0].Name != "canary" || def.Services[1].Name != "web") {
+			t.Errorf("the routes are of %+v", def.Services)
+		}
+		if objects, err := render.Lease(def, config.Default(), nil); err != nil || len(objects) != 2 {
+			t.Errorf("with workloads %t: %d objects are rendered: %v", workloads, len(objects), err)
+		}
+		definition, err := kept.New(def, "run")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := definition.Decode(); err != nil || again.Hash != def.Hash {
+			t.Errorf("with workloads %t: it cannot be read again: %v", workloads, err)
+		}
+	}
 }

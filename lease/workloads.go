@@ -106,10 +106,14 @@ func (d *Definition) Ports(service string) []Expose {
 			ports = append(ports, s.Expose...)
 		}
 	}
+	sortPorts(ports)
+	return ports
+}
+
+func sortPorts(ports []Expose) {
 	slices.SortStableFunc(ports, func(a, b Expose) int {
 		return cmp.Or(cmp.Compare(a.Peer, b.Peer), compareExpose(a, b))
 	})
-	return ports
 }
 
 // NumberEndpoints gives the ports on IP endpoints that no format has numbered the position of their endpoint.
@@ -117,11 +121,15 @@ func NumberEndpoints(d *Definition) {
 	if d.Workloads == nil {
 		return
 	}
+	positions := make(map[string]uint32, len(d.IPEndpoints))
+	for i, p := range d.IPEndpoints {
+		positions[p.Name] = uint32(i) + 1
+	}
 	for i := range d.Services {
 		for j := range d.Services[i].Expose {
 			e := &d.Services[i].Expose[j]
 			if e.IP != "" && e.Sequence == 0 {
-				e.Sequence = uint32(slices.IndexFunc(d.IPEndpoints, func(p IPEndpoint) bool { return p.Name == e.IP })) + 1
+				e.Sequence = positions[e.IP]
 			}
 		}
 	}
@@ -135,10 +143,14 @@ func (d *Definition) ResourceGroup() resources.Group {
 		return resources.Group{}
 	}
 	group := resources.Group{Name: d.Workloads.Group}
-	at := map[uint32]int{}
+	at, ports := map[uint32]int{}, map[string][]Expose{}
+	for _, s := range d.Services {
+		ports[s.Name] = append(ports[s.Name], s.Expose...)
+	}
 	for _, s := range d.Workloads.Services {
 		var endpoints []resources.Endpoint
-		for _, e := range d.Ports(s.Name) {
+		sortPorts(ports[s.Name])
+		for _, e := range ports[s.Name] {
 			endpoints = append(endpoints, e.Endpoints()...)
 		}
 		i, shared := at[s.Resources.ID]

@@ -1,8 +1,10 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
 
@@ -16,6 +18,9 @@ const (
 	maxHeaderValue = 4096
 )
 
+// nginxHeaders are those that NGINX Gateway Fabric writes itself; a route that changes one is not accepted.
+var nginxHeaders = []string{"host", "connection", "upgrade"}
+
 // headerFilter is the Gateway API's form of header rules, nil where there are none.
 func (l *leased) headerFilter(r route, rules []lease.HeaderRule) *gwac.HTTPHeaderFilterApplyConfiguration {
 	if len(rules) == 0 {
@@ -23,6 +28,9 @@ func (l *leased) headerFilter(r route, rules []lease.HeaderRule) *gwac.HTTPHeade
 	}
 	filter := gwac.HTTPHeaderFilter()
 	for _, rule := range rules {
+		if l.cfg.Gateway.Implementation != config.GatewayStandard && (len(validation.IsHTTPHeaderName(rule.Name)) > 0 || slices.Contains(nginxHeaders, strings.ToLower(rule.Name))) {
+			l.refuse(r, rule.At, "the header %q cannot be changed by NGINX Gateway Fabric: it takes names of letters, digits and \"-\", and not %s", rule.Name, strings.Join(nginxHeaders, ", "))
+		}
 		if rule.Delete {
 			filter.WithRemove(rule.Name)
 			continue

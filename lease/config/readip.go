@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
@@ -33,7 +35,8 @@ func readIP(c document.Cursor, ip *IP) {
 }
 
 // readRanges reads the ranges in their order. One that begins with "!" excludes. Ranges that
-// overlap would become overlapping pools, which MetalLB refuses as a whole.
+// overlap would become overlapping pools, which MetalLB refuses as a whole. A range does not begin or end with an address
+// that a lease could not ask for.
 func readRanges(c document.Cursor, rs *Ranges) {
 	for item := range c.List() {
 		text := item.Text()
@@ -51,6 +54,10 @@ func readRanges(c document.Cursor, rs *Ranges) {
 		}
 		if i := slices.IndexFunc(rs.Include, r.Overlaps); i >= 0 {
 			item.Errorf("%s overlaps with %s", r.Text, rs.Include[i].Text)
+			continue
+		}
+		if err := cmp.Or(lease.CheckAddr(r.First), lease.CheckAddr(r.Last)); err != nil {
+			item.Errorf("%v", err)
 			continue
 		}
 		rs.Include = append(rs.Include, r)

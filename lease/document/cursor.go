@@ -99,6 +99,8 @@ func (c Cursor) kind() string {
 		return "a mapping"
 	case c.IsList():
 		return "a list"
+	case isSecret(c.key):
+		return "a text"
 	}
 	switch c.node.Tag {
 	case "!!int", "!!float":

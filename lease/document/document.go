@@ -134,7 +134,7 @@ func parse(text []byte, file string, before int, yield func(*Document) bool) {
 		}
 		d.root = node
 		if bytes.IndexByte(text, '!') >= 0 {
-			d.checkTags(node)
+			d.checkTags(node, "")
 		}
 		if d.Root().IsNull() {
 			continue
@@ -189,6 +189,7 @@ func (d *Document) syntaxError(text []byte, err error) {
 		line, column = badCharacter(text)
 		if m := unknownAnchor().FindStringSubmatch(message); m != nil {
 			line, column = position(text, bytes.Index(text, []byte("*"+m[1])))
+			message = "an alias without an anchor; quote a text that begins with *" // it may be a password
 		}
 	} else {
 		lines := bytes.Split(bytes.TrimRight(text, " \t\r\n"), []byte("\n"))
@@ -246,11 +247,8 @@ func (d *Document) resolve(n *yaml.Node) *yaml.Node {
 		}
 		return nil
 	}
-	for hops := 0; n != nil && n.Kind == yaml.AliasNode; hops++ {
-		if hops > 100 {
-			return nil
-		}
-		n = n.Alias
+	if n.Kind == yaml.AliasNode {
+		return n.Alias // what has an anchor is no alias
 	}
 	return n
 }

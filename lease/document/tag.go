@@ -14,40 +14,34 @@ var tagged = map[string]string{
 }
 
 // checkTags notes the texts that are not what their own tag says, such as !!int "x": those who read the
-// value would take its tag's word for it.
-func (d *Document) checkTags(n *yaml.Node) {
+// value would take its tag's word for it. Below a key whose values no message repeats, secret is that key.
+func (d *Document) checkTags(n *yaml.Node, secret string) {
 	for i, child := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 1 && isSecret(n.Content[i-1].Value) {
-			d.checkSecretTag(n.Content[i-1].Value, child)
-			continue
+			d.checkTags(child, n.Content[i-1].Value)
+		} else {
+			d.checkTags(child, secret)
 		}
-		d.checkTags(child)
 	}
 	what := tagged[n.ShortTag()]
 	if n.Style&yaml.TaggedStyle == 0 || what == "" {
 		return
 	}
 	at := d.place(n.Line, n.Column, nil)
-	if n.Kind != yaml.ScalarNode {
-		d.add(at, false, "the tag %s is for %s", n.ShortTag(), what)
-		return
-	}
 	var value any
-	if err := decodeNode(n, &value); err != nil {
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		d.add(at, false, "the tag %s is for %s", n.ShortTag(), what)
+	case decodeNode(n, &value) == nil:
+	case secret != "":
+		d.add(at, false, "a value of %q is not what its tag %s says", secret, n.ShortTag())
+	default:
 		d.add(at, false, "%s is tagged %s and is not %s", quote(n.Value), n.ShortTag(), what)
 	}
 }
 
-// checkSecretTag is checkTags for a value that no message repeats.
-func (d *Document) checkSecretTag(key string, n *yaml.Node) {
-	var value any
-	if n.Style&yaml.TaggedStyle != 0 && tagged[n.ShortTag()] != "" && decodeNode(n, &value) != nil {
-		d.add(d.place(n.Line, n.Column, nil), false, "the %s is not what its tag %s says", key, n.ShortTag())
-	}
-}
-
-// isSecret is true for a key whose value no message repeats.
-func isSecret(key string) bool { return key == "password" }
+// isSecret is true for a key whose values no message repeats.
+func isSecret(key string) bool { return key == "password" || key == "credentials" || key == "env" }
 
 // decodeNode guards against panics of the YAML library, as decode does.
 func decodeNode(n *yaml.Node, value any) (err error) {

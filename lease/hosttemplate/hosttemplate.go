@@ -43,6 +43,8 @@ func Check(template string) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("%q has one label only; names are generated below a domain, such as ${service}-${dseq}.apps.example.com", lease.Clip(template))
+	case strings.Contains(template[strings.LastIndexByte(template, '.'):], "${"):
+		return fmt.Errorf("%q ends in a variable; names are generated below a domain of the provider's own, such as ${service}-${dseq}.apps.example.com", lease.Clip(template))
 	case strings.Contains(strings.TrimSuffix(first, "${hash}"), "${hash}") || strings.Contains(domain, "${hash}"):
 		return fmt.Errorf("${hash} stands at the end of the first label, or nowhere: it is added there")
 	}

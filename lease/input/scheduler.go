@@ -21,8 +21,10 @@ func ReadScheduler(r io.Reader, file string) (map[uint32]*lease.SchedulerParams,
 		doc.Strict = true
 		for key, v := range doc.Root().AnyMapping().Entries() {
 			id, err := strconv.ParseUint(key.Key(), 10, 32)
-			if err != nil || id == 0 {
+			if err != nil || id == 0 || key.Key() != strconv.FormatUint(id, 10) {
 				key.Errorf("%q is not the id of a resource unit", key.Key())
+			} else if _, twice := params[uint32(id)]; twice {
+				key.Errorf("the resource unit %d is given twice", id)
 			}
 			params[uint32(id)] = sdl.ReadSchedulerParams(v)
 		}

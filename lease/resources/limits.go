@@ -2,7 +2,7 @@ package resources
 
 import (
 	"fmt"
-	"slices"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -56,7 +56,7 @@ func CheckVolumeAttributes(v Volume) error {
 			return fmt.Errorf("unknown attribute %q of a volume; class and persistent are known", clip(a.Key))
 		case a.Key == AttributePersistent && a.Value != "true" && a.Value != "false":
 			return fmt.Errorf("persistent is %q; true and false are known", clip(a.Value))
-		case a.Key == AttributeClass && a.Value != "" && len(validation.IsDNS1123Subdomain(a.Value)) > 0:
+		case a.Key == AttributeClass && len(validation.IsDNS1123Subdomain(a.Value)) > 0:
 			return fmt.Errorf("%q is not the name of a storage class", clip(a.Value))
 		case a.Key == AttributeClass && len(a.Value) > maxClass:
 			return fmt.Errorf("the class %q is too long: nodes tell by a label whether they have it, with at most %d characters of a class", clip(a.Value), maxClass)
@@ -88,43 +88,36 @@ const (
 	VendorAMD    = "amd"
 )
 
-// Wish is a GPU attribute, taken apart.
-type Wish struct {
-	Vendor, Model string
-	// RAM is the wished memory such as 80Gi, Interface pcie or sxm; empty where anything will do.
-	RAM, Interface string
-}
+// gibibytes is the memory of a GPU in a wish.
+var gibibytes = regexp.MustCompile(`^[1-9][0-9]*Gi$`)
 
-// ParseWish takes a GPU attribute apart: vendor/<v>/model/<m>[/ram/<n>Gi][/interface/<i>].
-func ParseWish(key string) (Wish, error) {
+// CheckWish says why a GPU attribute is no wish, or returns nil: vendor/<v>/model/<m>[/ram/<n>Gi][/interface/<i>].
+func CheckWish(key string) error {
 	parts := strings.Split(key, "/")
 	bad := fmt.Errorf("%q is not a wish for GPUs such as vendor/nvidia/model/a100 or vendor/nvidia/model/a100/ram/80Gi/interface/sxm", clip(key))
 	if len(parts) < 4 || len(parts)%2 != 0 || parts[0] != "vendor" || parts[2] != "model" {
-		return Wish{}, bad
+		return bad
 	}
-	w := Wish{Vendor: parts[1], Model: parts[3]}
+	switch vendor, model := parts[1], parts[3]; {
+	case vendor != VendorNVIDIA && vendor != VendorAMD:
+		return fmt.Errorf("there are no GPUs of the vendor %q; nvidia and amd are known", clip(vendor))
+	case model != "*" && (len(validation.IsValidLabelValue(model)) > 0 || model == "" || len(model) > MaxModel(vendor)):
+		return fmt.Errorf("%q is not the model of a GPU (letters, digits, \"-\", \"_\" and \".\", at most %d)", clip(model), MaxModel(vendor))
+	}
 	for i := 4; i < len(parts); i += 2 {
-		switch {
-		case parts[i] == "ram" && w.RAM == "" && parts[i+1] != "":
-			w.RAM = parts[i+1]
-		case parts[i] == "interface" && w.Interface == "" && parts[i+1] != "":
-			w.Interface = parts[i+1]
-		default:
-			return Wish{}, bad
+		switch name, value := parts[i], parts[i+1]; {
+		case i == 6 && name == parts[4] || i > 6 || value == "" || name != "ram" && name != "interface":
+			return bad
+		case name == "ram" && !gibibytes.MatchString(value):
+			return fmt.Errorf("%q is not the memory of a GPU in whole gibibytes, such as 80Gi", clip(value))
+		case name == "interface" && value != "pcie" && value != "sxm":
+			return fmt.Errorf("%q is not an interface of GPUs; pcie and sxm are known", clip(value))
 		}
 	}
-	switch {
-	case w.Vendor != VendorNVIDIA && w.Vendor != VendorAMD:
-		return Wish{}, fmt.Errorf("there are no GPUs of the vendor %q; nvidia and amd are known", clip(w.Vendor))
-	case w.Model != "*" && (len(validation.IsValidLabelValue(w.Model)) > 0 || w.Model == "" || len(w.Model) > MaxModel(w.Vendor)):
-		return Wish{}, fmt.Errorf("%q is not the model of a GPU (letters, digits, \"-\", \"_\" and \".\", at most %d)", clip(w.Model), MaxModel(w.Vendor))
-	case w.Interface != "" && w.Interface != "pcie" && w.Interface != "sxm":
-		return Wish{}, fmt.Errorf("%q is not an interface of GPUs; pcie and sxm are known", clip(w.Interface))
-	}
-	return w, nil
+	return nil
 }
 
-// CheckGPU says why one replica cannot have the GPUs, or returns nil.
+// CheckGPU says why one replica cannot have the GPUs, or returns nil. The attributes are sorted by key.
 func CheckGPU(g GPU) error {
 	if g.Units > MaxGPU {
 		return fmt.Errorf("%d GPUs are more than Akash accepts (%d)", g.Units, MaxGPU)
@@ -133,13 +126,13 @@ func CheckGPU(g GPU) error {
 		return fmt.Errorf("%d GPUs, but no attributes that say which; vendor/nvidia/model/* is any of NVIDIA", g.Units)
 	}
 	for i, a := range g.Attributes {
-		if _, err := ParseWish(a.Key); err != nil {
+		if err := CheckWish(a.Key); err != nil {
 			return err
 		}
 		if a.Value != "true" {
 			return fmt.Errorf("the attribute %q is %q; a wish for GPUs is always \"true\"", clip(a.Key), clip(a.Value))
 		}
-		if slices.ContainsFunc(g.Attributes[:i], func(b Attribute) bool { return b.Key == a.Key }) {
+		if i > 0 && g.Attributes[i-1].Key == a.Key {
 			return fmt.Errorf("the attribute %q is given twice", clip(a.Key))
 		}
 	}

@@ -9,8 +9,7 @@ import (
 // ParseCPU reads CPUs as thousandths: 0.5 or 500m (chain-sdk: go/sdl/units.go).
 func ParseCPU(s string) (uint64, bool) {
 	if m, ok := strings.CutSuffix(s, "m"); ok {
-		n, err := strconv.ParseUint(m, 10, 32)
-		return n, err == nil
+		return whole(m, 32)
 	}
 	return scale(s, 1000, math.MaxUint32)
 }
@@ -62,9 +61,15 @@ func FormatBytes(bytes uint64) string {
 }
 
 // ParseCount reads a whole number.
-func ParseCount(s string) (uint64, bool) {
-	n, err := strconv.ParseUint(s, 10, 64)
-	return n, err == nil
+func ParseCount(s string) (uint64, bool) { return whole(s, 64) }
+
+// whole is 0 for what is no number of so many bits.
+func whole(s string, bits int) (uint64, bool) {
+	n, err := strconv.ParseUint(s, 10, bits)
+	if err != nil {
+		return 0, false
+	}
+	return n, true
 }
 
 func scale(s string, by, most float64) (uint64, bool) {

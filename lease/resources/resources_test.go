@@ -86,36 +86,56 @@ func TestLimits(t *testing.T) {
 }
 
 func TestWishes(t *testing.T) {
-	for key, want := range map[string]resources.Wish{
-		"vendor/nvidia/model/a100":                        {Vendor: "nvidia", Model: "a100"},
-		"vendor/nvidia/model/*":                           {Vendor: "nvidia", Model: "*"},
-		"vendor/amd/model/mi300/ram/192Gi":                {Vendor: "amd", Model: "mi300", RAM: "192Gi"},
-		"vendor/nvidia/model/a100/interface/sxm/ram/80Gi": {Vendor: "nvidia", Model: "a100", RAM: "80Gi", Interface: "sxm"},
-	} {
-		if got, err := resources.ParseWish(key); err != nil || got != want {
-			t.Errorf("%q is %+v, %v; want %+v", key, got, err, want)
-		}
-	}
+	const nvidia = "vendor/nvidia/model/"
 	for key, want := range map[string]string{
+		nvidia + "a100": "", nvidia + "*": "", nvidia + "A100-SXM4_80.x": "", "vendor/amd/model/mi300/ram/192Gi": "",
+		nvidia + "a100/interface/sxm/ram/80Gi": "", nvidia + "*/interface/pcie": "", nvidia + "a" + strings.Repeat("1", 25): "",
+		"vendor/amd/model/a" + strings.Repeat("1", 28): "",
 		"":                                                 "is not a wish",
 		"vendor/nvidia":                                    "is not a wish",
 		"vendor/nvidia/model":                              "is not a wish",
+		"/vendor/nvidia/model/a100":                        "is not a wish",
+		"vendor/nvidia/model/a100/":                        "is not a wish",
+		"Vendor/nvidia/model/a100":                         "is not a wish",
 		"model/a100/vendor/nvidia":                         "is not a wish",
-		"vendor/nvidia/model/a100/ram":                     "is not a wish",
-		"vendor/nvidia/model/a100/ram/":                    "is not a wish",
-		"vendor/nvidia/model/a/ram/1/ram/2":                "is not a wish",
-		"vendor/nvidia/model/a100/colour/red":              "is not a wish",
+		nvidia + "a100/ram":                                "is not a wish",
+		nvidia + "a100/ram/":                               "is not a wish",
+		nvidia + "a/ram/1Gi/ram/2Gi":                       "is not a wish",
+		nvidia + "a/interface/sxm/interface/sxm":           "is not a wish",
+		nvidia + "a/ram/1Gi/interface/sxm/ram/1Gi":         "is not a wish",
+		nvidia + "a100/colour/red":                         "is not a wish",
+		nvidia + "a100/ram/80":                             `"80" is not the memory of a GPU in whole gibibytes, such as 80Gi`,
+		nvidia + "a100/ram/80G":                            "whole gibibytes",
+		nvidia + "a100/ram/80gi":                           "whole gibibytes",
+		nvidia + "a100/ram/080Gi":                          "whole gibibytes",
+		nvidia + "a100/ram/0Gi":                            "whole gibibytes",
+		nvidia + "a100/ram/-1Gi":                           "whole gibibytes",
+		nvidia + "a100/ram/1.5Gi":                          "whole gibibytes",
+		nvidia + "a100/ram/82000Mi":                        "whole gibibytes",
+		nvidia + "a100/ram/lots":                           "whole gibibytes",
+		nvidia + "a100/ram/80Gi\n":                         "whole gibibytes",
 		"vendor/intel/model/arc":                           "no GPUs of the vendor",
-		"vendor/nvidia/model/":                             "is not the model",
-		"vendor/nvidia/model/a 100":                        "is not the model",
-		"vendor/nvidia/model/-a":                           "is not the model",
+		"vendor//model/arc":                                "no GPUs of the vendor",
+		"vendor/*/model/*":                                 "no GPUs of the vendor",
+		"vendor/NVIDIA/model/a100":                         "no GPUs of the vendor",
+		nvidia:                                             "is not the model",
+		nvidia + "a 100":                                   "is not the model",
+		nvidia + "-a":                                      "is not the model",
+		nvidia + "a*":                                      "is not the model",
+		nvidia + "**":                                      "is not the model",
+		nvidia + "é":                                       "is not the model",
 		"vendor/amd/model/a/interface/agp":                 "is not an interface",
-		"vendor/nvidia/model/a23456789012345678901234567":  "at most 26",
+		"vendor/amd/model/a/interface/SXM":                 "is not an interface",
+		nvidia + "a" + strings.Repeat("1", 26):             "at most 26",
+		"vendor/amd/model/a" + strings.Repeat("1", 29):     "at most 29",
 		"vendor/" + strings.Repeat("x", 1000) + "/model/a": "…",
 	} {
-		_, err := resources.ParseWish(key)
-		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 400 {
-			t.Errorf("%.60q: %v, want %q", key, err, want)
+		got := ""
+		if err := resources.CheckWish(key); err != nil {
+			got = err.Error()
+		}
+		if (got == "") != (want == "") || !strings.Contains(got, want) || len(got) > 400 {
+			t.Errorf("%.60q: %q, want %q", key, got, want)
 		}
 	}
 }
@@ -172,6 +192,11 @@ func TestVolumes(t *testing.T) {
 		"another word":          {volume("persistent", "yes"), false, false, true, "true and false are known"},
 		"another key":           {volume("size", "1"), false, false, true, "unknown attribute"},
 		"bad class":             {volume("class", "A", "persistent", "true"), true, false, false, "is not the name"},
+		"no class":              {volume("class", "", "persistent", "false"), false, false, true, `"" is not the name of a storage class`},
+		"no class, persistent":  {volume("class", "", "persistent", "true"), true, false, false, `"" is not the name of a storage class`},
+		"longest class":         {volume("class", strings.Repeat("a", 36), "persistent", "true"), true, false, false, ""},
+		"no word":               {volume("persistent", ""), false, false, true, `persistent is ""; true and false are known`},
+		"another spelling":      {volume("persistent", "True"), false, false, true, "true and false are known"},
 		"long class":            {volume("class", strings.Repeat("a", 37), "persistent", "true"), true, false, false, "too long"},
 	} {
 		if c.v.Persistent() != c.persistent || c.v.InMemory() != c.memory || c.v.Ephemeral() != c.ephemeral {

@@ -61,7 +61,7 @@ func (r *reader) readServices() {
 			r.judgeGlobal(s)
 		}
 	}
-	if len(r.groups) > 0 && !r.anyGlobal() && !r.root.Document().Problems.Failed() {
+	if !r.anyGlobal() && !r.root.Document().Problems.Failed() {
 		r.root.Errorf("no service is exposed globally; at least one must be")
 	}
 }

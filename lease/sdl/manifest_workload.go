@@ -102,12 +102,14 @@ func readAmount(c document.Cursor) uint64 {
 
 func readAttributeList(c document.Cursor) []resources.Attribute {
 	var out []resources.Attribute
+	seen := map[string]bool{}
 	for item := range c.List() {
 		m := item.Mapping(attributeKeys)
 		a := resources.Attribute{Key: m.Get("key").Word(), Value: m.Get("value").Word()}
-		if slices.ContainsFunc(out, func(b resources.Attribute) bool { return b.Key == a.Key }) {
+		if seen[a.Key] {
 			item.Errorf("the attribute %q is given twice", a.Key)
 		}
+		seen[a.Key] = true
 		out = append(out, a)
 	}
 	slices.SortFunc(out, func(a, b resources.Attribute) int { return cmp.Compare(a.Key, b.Key) })

@@ -80,10 +80,11 @@ func ReadAll(c document.Cursor, id lease.ID, workloads bool) []*lease.Definition
 	for _, name := range slices.Sorted(maps.Keys(r.endpoints)) {
 		r.judgeEndpoint(name)
 	}
-	defs := r.definitions(id)
-	if workloads && len(defs) > resources.MaxGroups {
-		deployment.Errorf("the deployment has %d groups; Akash accepts %d", len(defs), resources.MaxGroups)
+	if n := len(r.groups); n > resources.MaxGroups { // each of them has all ports of its services
+		deployment.Errorf("the deployment has %d groups; Akash accepts %d", n, resources.MaxGroups)
+		return nil
 	}
+	defs := r.definitions(id)
 	c.Document().Check(defs...)
 	return defs
 }
@@ -110,9 +111,6 @@ func checkVersion(root, c document.Cursor) bool {
 	pre := m[4] != ""
 	is20 := major == 2 && minor == 0 && patch == 0 && !pre
 	from21 := major > 2 || major == 2 && (minor > 1 || minor == 1 && (patch > 0 || !pre))
-	if major == 3 && minor == 0 && patch == 0 && pre {
-		from21 = true
-	}
 	if !is20 && !from21 {
 		c.Errorf("unsupported version %q; this program reads \"2.0\" and \"2.1\"", c.Raw())
 	}

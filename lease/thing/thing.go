@@ -153,7 +153,7 @@ func parseAddress(text string) (Thing, error) {
 		return Thing{}, fmt.Errorf("%q is not an address", lease.Clip(text))
 	}
 	if a.Zone() != "" {
-		return Thing{}, fmt.Errorf("%q has a zone; type %s", text, a.WithZone("").Unmap())
+		return Thing{}, fmt.Errorf("%q has a zone; type %s", lease.Clip(text), a.WithZone("").Unmap())
 	}
 	return Thing{Kind: Address, Addr: a.Unmap()}, nil
 }

@@ -30,9 +30,13 @@ var Permissions = []string{"logs", "events"}
 // Check judges a group. What the readers have judged where it stands (amounts, attributes of GPUs and volumes)
 // is not judged again.
 func Check(def *lease.Definition) lease.Problems {
-	c, w := checker{def: def}, def.Workloads
+	w := def.Workloads
 	if w == nil {
 		return nil
+	}
+	c := checker{onNodes: map[string]bool{}}
+	for _, s := range def.Services {
+		c.onNodes[s.Name] = c.onNodes[s.Name] || hasNodePort(s.Expose)
 	}
 	units := map[uint32]*lease.Workload{}
 	names := map[string]bool{}
@@ -56,7 +60,7 @@ func Check(def *lease.Definition) lease.Problems {
 		c.Add(w.Services[0].At, "the group has %d resource units; Akash accepts %d", len(units), resources.MaxUnits)
 	}
 	for i := range w.Services {
-		if s := &w.Services[i]; HasNodePort(def.Ports(s.Name)) && names[s.Name+NodePortSuffix] {
+		if s := &w.Services[i]; c.onNodes[s.Name] && names[s.Name+NodePortSuffix] {
 			c.Add(s.At, "the NodePort Service of %q would have the name of the service %q: one of the two needs another name", s.Name, s.Name+NodePortSuffix)
 		}
 	}
@@ -70,14 +74,15 @@ func sameUnit(a, b resources.Resources) bool {
 
 type checker struct {
 	lease.Problems
-	def *lease.Definition
+	// onNodes are the services that have a NodePort Service.
+	onNodes map[string]bool
 }
 
 func (c *checker) service(s *lease.Workload) {
 	if err := lease.CheckServiceName(s.Name); err != nil {
 		c.Add(s.At, "%v", err)
 	}
-	if n := len(s.Name + NodePortSuffix); n > validation.DNS1123LabelMaxLength && HasNodePort(c.def.Ports(s.Name)) {
+	if n := len(s.Name + NodePortSuffix); n > validation.DNS1123LabelMaxLength && c.onNodes[s.Name] {
 		c.Add(s.At, "the NodePort Service would be named %q, %d characters; at most %d are allowed: shorten the service's name", s.Name+NodePortSuffix, n, validation.DNS1123LabelMaxLength)
 	}
 	if err := checkImage(s.Image); err != nil {
@@ -96,14 +101,9 @@ func (c *checker) service(s *lease.Workload) {
 	c.credentials(s)
 }
 
-// HasNodePort is true where one of a service's ports is reached from outside on a port of the nodes.
-func HasNodePort(ports []lease.Expose) bool {
-	for _, e := range ports {
-		if e.Global && !e.IsIngress() {
-			return true
-		}
-	}
-	return false
+// hasNodePort is true where a port is reached from outside on a port of the nodes.
+func hasNodePort(ports []lease.Expose) bool {
+	return slices.ContainsFunc(ports, func(e lease.Expose) bool { return e.Global && !e.IsIngress() })
 }
 
 func checkImage(image string) error {
@@ -136,13 +136,18 @@ func (c *checker) volumes(s *lease.Workload) {
 	if len(s.Name) > longestStateful && slices.ContainsFunc(s.Resources.Volumes, resources.Volume.Persistent) {
 		c.Warn(s.At, "service %q: its name has %d characters, and with persistent storage Kubernetes may refuse its pods; with %d it does not", s.Name, len(s.Name), longestStateful)
 	}
-	seen := map[string]bool{}
+	seen, mounted := map[string]bool{}, map[string]bool{}
+	if s.Params != nil {
+		for _, m := range s.Params.Storage {
+			mounted[m.Volume] = true
+		}
+	}
 	for _, v := range s.Resources.Volumes {
 		if seen[v.Name] {
 			c.Add(s.At, "service %q: there are two volumes named %q", s.Name, v.Name)
 		}
 		seen[v.Name] = true
-		if !v.Persistent() && !v.InMemory() && !mounts(s, v.Name) {
+		if !v.Persistent() && !v.InMemory() && !mounted[v.Name] {
 			continue // nothing has its name
 		}
 		if len(validation.IsDNS1123Label(v.Name)) > 0 {
@@ -153,28 +158,26 @@ func (c *checker) volumes(s *lease.Workload) {
 	}
 }
 
-// mounts is true where the service mounts the volume.
-func mounts(s *lease.Workload, volume string) bool {
-	return s.Params != nil && slices.ContainsFunc(s.Params.Storage, func(m lease.Mount) bool { return m.Volume == volume })
-}
-
 // params judges mounts and permissions (chain-sdk: go/sdl/v2.go).
 func (c *checker) params(s *lease.Workload) {
-	mounted, paths := map[string]bool{}, map[string]string{}
+	mounted, paths, volumes := map[string]bool{}, map[string]string{}, map[string]bool{}
+	for _, v := range s.Resources.Volumes {
+		volumes[v.Name] = true
+	}
 	if s.Params != nil {
 		for _, m := range s.Params.Storage {
-			if volume(s, m.Volume) == nil {
+			if !volumes[m.Volume] {
 				c.Add(m.At, "service %q mounts the volume %q, which its resources do not have", s.Name, m.Volume)
 			}
 			if err := checkMount(m.Path); err != nil {
 				c.Add(m.At, "service %q, volume %q: %v", s.Name, m.Volume, err)
-			} else if other, taken := paths[m.Path]; taken {
+			} else if other, taken := paths[path.Clean(m.Path)]; taken {
 				c.Add(m.At, "service %q: the volumes %q and %q are mounted at the same path %q", s.Name, other, m.Volume, m.Path)
 			}
 			if mounted[m.Volume] {
 				c.Add(m.At, "service %q: the volume %q is mounted twice", s.Name, m.Volume)
 			}
-			mounted[m.Volume], paths[m.Path] = true, m.Volume
+			mounted[m.Volume], paths[path.Clean(m.Path)] = true, m.Volume
 		}
 		if p := s.Params.Permissions; p != nil {
 			for _, word := range p.Read {
@@ -189,15 +192,6 @@ func (c *checker) params(s *lease.Workload) {
 			c.Add(s.At, "service %q: the persistent volume %q is mounted nowhere; say where in params.storage.%s.mount", s.Name, v.Name, v.Name)
 		}
 	}
-}
-
-func volume(s *lease.Workload, name string) *resources.Volume {
-	for i := range s.Resources.Volumes {
-		if s.Resources.Volumes[i].Name == name {
-			return &s.Resources.Volumes[i]
-		}
-	}
-	return nil
 }
 
 // checkMount is Akash's rule and Kubernetes', which takes no colon.

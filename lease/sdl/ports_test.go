@@ -1,0 +1,88 @@
+package sdl_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/akash-net/kubectl-akash-net/lease/resources"
+)
+
+// A port outside that is written is told from one that is not: Akash's manifest repeats it, also where it is the port.
+func TestPortOutside(t *testing.T) {
+	manifest := func(port string) string {
+		return `[{"name":"dc","services":[{"name":"web","image":"a","count":1,"resources":{"id":1,"cpu":{"units":{"val":"100"}},"memory":{"size":{"val":"536870912"}}},"expose":[{` + port + `,"global":true}]}]}]`
+	}
+	for text, want := range map[string]string{
+		with(t, "port: 80", "port: 81"):                        "81 as 0 said false",
+		with(t, "port: 80", "port: 81\n        as: 80"):        "81 as 80 said false",
+		with(t, "port: 80", "port: 80\n        as: 80"):        "80 as 0 said true",
+		with(t, "port: 80", "port: 80\n        as: 0"):         "80 as 0 said false",
+		with(t, "port: 80", "port: 80\n        as: '0'"):       "80 as 0 said false",
+		with(t, "port: 80", "port: 80\n        as: ~"):         "80 as 0 said false",
+		with(t, "port: 80", "port: 65535\n        as: 0xFFFF"): "65535 as 0 said true",
+		manifest(`"port":81`):                                  "81 as 0 said false",
+		manifest(`"port":81,"externalPort":80`):                "81 as 80 said false",
+		manifest(`"port":80,"externalPort":80`):                "80 as 0 said true",
+		manifest(`"port":80,"externalPort":0`):                 "80 as 0 said false",
+		manifest(`"port":80,"externalPort":null`):              "80 as 0 said false",
+	} {
+		def, problems := readWorkloads(t, text)
+		if def == nil {
+			t.Errorf("%s: %v", text, problems)
+			continue
+		}
+		e := def.Services[0].Expose[0]
+		if got := fmt.Sprintf("%d as %d said %t", e.Port, e.As, e.SaysAs); got != want {
+			t.Errorf("%s:\n%s, want %s", text, got, want)
+		}
+	}
+}
+
+// A deployment has as many groups as the chain takes, and no more.
+func TestGroupsOfADeployment(t *testing.T) {
+	for n, want := range map[int]string{1: "", resources.MaxGroups: "", resources.MaxGroups + 1: "the deployment has 21 groups; Akash accepts 20"} {
+		places, runs := "", ""
+		for i := range n {
+			places += fmt.Sprintf("p%d: {pricing: {}}, ", i)
+			runs += fmt.Sprintf("p%d: {profile: web, count: 1}, ", i)
+		}
+		text := with(t, "        accept: [a.example.com]\n", "", "dc: {pricing: {web: {denom: uakt, amount: 1}}}", "{"+places+"}", "{dc: {profile: web, count: 1}}", "{"+runs+"}")
+		text = strings.Replace(text, "placement:\n    {", "placement: {", 1)
+		_, problems := readWorkloads(t, text)
+		if got := problems.Error(); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%d groups: %q, want %q", n, got, want)
+		}
+		def, said := read(t, text, id(uint32(n)))
+		if !strings.Contains(said, want) || (def == "") != (want != "") {
+			t.Errorf("%d groups, without workloads: %q, want %q", n, said, want)
+		}
+	}
+}
+
+// A service may be deployed to several placements: each group has its own lease, and what one names is not the other's.
+func TestOneServiceInTwoPlacements(t *testing.T) {
+	both := []string{
+		"dc: {pricing: {web: {denom: uakt, amount: 1}}}", "dc: {pricing: {}}\n    west: {pricing: {}}",
+		"{dc: {profile: web, count: 1}}", "{west: {profile: web, count: 2}, dc: {profile: web, count: 1}}",
+	}
+	_, said := read(t, with(t, both...), id(1))
+	if want := `host "a.example.com" is named twice`; !strings.Contains(said, want) {
+		t.Errorf("%q, want %q", said, want)
+	}
+	text := with(t, append(both, "        accept: [a.example.com]\n", "")...)
+	for gseq := uint32(1); gseq <= 2; gseq++ {
+		def, said := read(t, text, id(gseq))
+		if said != "" || !strings.Contains(def, fmt.Sprintf(`"gseq": %d`, gseq)) {
+			t.Errorf("group %d: %s %s", gseq, def, said)
+		}
+	}
+	if def, said := read(t, text, id(3)); def != "" || !strings.Contains(said, "there is no group with gseq 3; the SDL has 2") {
+		t.Errorf("a third group is read: %s %s", def, said)
+	}
+	// An endpoint's address is the owner's: a port of it is there once for both.
+	endpoint := with(t, append(both, "        accept: [a.example.com]\n", "", "{global: true}", "{global: true, ip: pub}", "services:", "endpoints: {pub: {kind: ip}}\nservices:")...)
+	if _, said := read(t, endpoint, id(1)); !strings.Contains(said, `port 80/TCP of IP endpoint "pub" is claimed twice, by service "web" and service "web"`) {
+		t.Errorf("two leases have one port: %q", said)
+	}
+}
