@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -13,7 +14,7 @@ import (
 func (p *problems) pooledPort(base state.Problem, o *state.OwnObject) {
 	group, key := o.Lease.Group(), state.PortKey(o.Port.Protocol, o.Port.ExternalPort)
 	base.Thing = o.SharingKey
-	c, part := p.portOf(o.SharingKey, key)
+	c, part := p.portOf(o.SharingKey, key, o.Lease.Group())
 	if p.claims[state.EndpointName(o.SharingKey)].ServesFor(group, key, false) != nil {
 		return
 	}
@@ -37,14 +38,22 @@ func (p *problems) pooledPort(base state.Problem, o *state.OwnObject) {
 	}
 }
 
-// portOf is the part of a port of an endpoint, on the claim on the endpoint or on one of its addresses.
-func (p *problems) portOf(sharingKey, key string) (*state.Claim, *state.Part) {
-	for _, c := range append([]*state.Claim{p.claims[state.EndpointName(sharingKey)]}, p.byKey[sharingKey]...) {
-		if part := c.Part(key); part != nil && c.Unreadable == "" {
-			return c, part
+// portOf is the part of a port of an endpoint, on the claim on the endpoint or on one of its addresses: the deployment
+// group's own where it holds one, for several groups may hold a port of an endpoint, each on another address.
+func (p *problems) portOf(sharingKey, key string, of lease.Group) (c *state.Claim, part *state.Part) {
+	for _, claim := range append([]*state.Claim{p.claims[state.EndpointName(sharingKey)]}, p.byKey[sharingKey]...) {
+		held := claim.Part(key)
+		if held == nil || claim.Unreadable != "" {
+			continue
+		}
+		if held.Lease.Group() == of {
+			return claim, held
+		}
+		if part == nil {
+			c, part = claim, held
 		}
 	}
-	return nil, nil
+	return c, part
 }
 
 // unreadable is true where a claim on an endpoint, or on one of its addresses, cannot be understood: nobody knows
@@ -79,7 +88,7 @@ func (p *problems) declared(base state.Problem, o *state.OwnObject) {
 	kind, key := kinds.ProviderHost.Singular, state.RouteKey("/")
 	if o.Kind == "service" {
 		kind, key, base.Thing = kinds.ProviderLeasedIP.Singular, state.PortKey(o.Port.Protocol, o.Port.ExternalPort), o.SharingKey
-		c, part = p.portOf(o.SharingKey, key)
+		c, part = p.portOf(o.SharingKey, key, o.Lease.Group())
 		if c != nil {
 			base.Thing = c.Thing
 		}
@@ -121,7 +130,7 @@ func (p *problems) declared(base state.Problem, o *state.OwnObject) {
 // operated looks at a route or a Service that Akash's operators have made, of what a lease holds.
 func (p *problems) operated(base state.Problem, o *state.OwnObject) {
 	if o.Kind == "service" || o.Kind == kinds.ProviderLeasedIP.Singular {
-		c, part := p.portOf(o.SharingKey, state.PortKey(o.Port.Protocol, o.Port.ExternalPort))
+		c, part := p.portOf(o.SharingKey, state.PortKey(o.Port.Protocol, o.Port.ExternalPort), o.Lease.Group())
 		switch {
 		case part == nil || part.Run != "":
 		case p.claims[state.EndpointName(o.SharingKey)].ServesFor(o.Lease.Group(), part.Key, false) != nil:
