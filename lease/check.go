@@ -34,6 +34,8 @@ type checker struct {
 	hosts  map[string]hostUser
 	whole  map[string]hostUser
 	ports  map[portKey]portUser
+	// keys are the first endpoints of each sharing key.
+	keys map[string]*IPEndpoint
 	// used are the endpoint names that the definition's exposes refer to, leased the use by which each Service of a
 	// leased port has its name; services and endpoints are what the definition has by name.
 	used     map[string]bool

@@ -38,6 +38,24 @@ func TestPortsOnEndpoints(t *testing.T) {
 	}
 }
 
+// An endpoint may not be named like the hash by which another is called: MetalLB would give both one address.
+func TestEndpointsOfOneSharingKey(t *testing.T) {
+	hash := strings.TrimPrefix(lease.SharingKey("", "my_ip"), "-ip-")
+	for names, want := range map[string]string{
+		"my_ip, " + hash:       `:2:37: spec.ipEndpoints[1].name: the IP endpoints "` + hash + `" and "my_ip" (also in line 3) have the same sharing key, so both would have the same address: rename one of them`,
+		hash + ", my_ip":       `spec.ipEndpoints[1].name: the IP endpoints "` + hash + `" and "my_ip" (also in line 3) have the same sharing key`,
+		"my_ip, my-ip":         "",
+		"my_ip, your_ip":       "",
+		"my_ip, " + hash + "x": "",
+	} {
+		first, second, _ := strings.Cut(names, ", ")
+		said := told(t, "services: [{name: web, expose: [{port: 443, global: true, ip: "+first+"}, {port: 444, global: true, ip: "+second+"}]}]\nipEndpoints: [{name: "+first+"}, {name: "+second+"}]")
+		if !strings.Contains(said, want) || want == "" && said != "" || strings.Count(said, "\n") > 1 {
+			t.Errorf("%s:\n%swant %s", names, said, want)
+		}
+	}
+}
+
 // Of the ports that are accepted no two have a Service, or a ProviderLeasedIP, of one name.
 func TestNamesOfLeasedPortsDiffer(t *testing.T) {
 	accepted := 0

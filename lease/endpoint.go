@@ -35,6 +35,7 @@ func (c *checker) endpoints(d *Definition) {
 		if !c.used[e.Name] {
 			c.problems.Add(e.At, "endpoint %q is declared but never used", e.Name)
 		}
+		c.sharingKey(d, &d.IPEndpoints[i])
 		four, six := 0, 0
 		for _, a := range e.Addresses {
 			if err := CheckAddr(a); err != nil {
@@ -54,6 +55,24 @@ func (c *checker) endpoints(d *Definition) {
 		if four > 1 || six > 1 {
 			c.problems.Add(e.At, "endpoint %q has more than one address of a family", e.Name)
 		}
+	}
+}
+
+// sharingKey refuses an endpoint that is named like the hash of another: MetalLB would give both the same address.
+func (c *checker) sharingKey(d *Definition, e *IPEndpoint) {
+	key := SharingKey(d.Lease.Owner, e.Name)
+	first := c.keys[key]
+	if first == nil {
+		if c.keys == nil {
+			c.keys = map[string]*IPEndpoint{}
+		}
+		c.keys[key] = e
+		return
+	}
+	if first.Name != e.Name {
+		at, also := laterEarlier(first.At, e.At)
+		c.problems.Add(at, "the IP endpoints %q and %q%s have the same sharing key, so both would have the same address: rename one of them",
+			first.Name, e.Name, alsoAt(also))
 	}
 }
 

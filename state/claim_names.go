@@ -43,7 +43,7 @@ func WildcardOver(host string) string {
 	return "*." + domain
 }
 
-// parseAddressName is the address of a claim's name.
+// parseAddressName is the address of a claim's name. One of IPv4 has one name, and not a second one as IPv6.
 func parseAddressName(name string) (netip.Addr, bool) {
 	text, ok := strings.CutPrefix(name, "ip--")
 	if !ok {
@@ -54,7 +54,7 @@ func parseAddressName(name string) (netip.Addr, bool) {
 		separator = ":"
 	}
 	a, err := netip.ParseAddr(strings.ReplaceAll(text, "-", separator))
-	return a, err == nil && AddressName(a) == name
+	return a, err == nil && !a.Is4In6() && AddressName(a) == name
 }
 
 // Kept are the finalizers of a claim that is being deleted.

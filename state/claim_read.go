@@ -48,6 +48,9 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 			c.Unreadable = err.Error()
 			continue
 		}
+		if c.Unreadable == "" {
+			c.Unreadable = c.Kind.misplaced(part)
+		}
 		if part.Lease.Owner != c.Owner {
 			c.Unreadable = fmt.Sprintf("annotation %s names an owner who is not the claim's", key)
 		}
@@ -63,6 +66,20 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		}
 	}
 	return c, true
+}
+
+// misplaced says why a claim of the kind cannot have the part: a host has paths, whose hashes are their keys, and an
+// address has ports. It is empty for a part that fits, and for what is waited for, which nobody holds.
+func (k Kind) misplaced(p Part) string {
+	isPort := strings.HasPrefix(p.Key, PortPrefix)
+	switch {
+	case strings.HasPrefix(p.Key, waitPrefix):
+	case k.HasPorts() != isPort:
+		return fmt.Sprintf("annotation %s is no part of a claim of kind %s", p.Key, k)
+	case !isPort && p.Path != "" && RouteKey(p.Path) != p.Key:
+		return fmt.Sprintf("annotation %s has a path that is not the one of its name", p.Key)
+	}
+	return ""
 }
 
 // named says what an object of the name claims. The name alone decides, for it is what makes a claim exclusive:

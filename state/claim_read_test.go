@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -30,6 +31,44 @@ func TestPartsAreReadStrictly(t *testing.T) {
 		})
 		if (claim.Unreadable == "") != (want == "") || !strings.Contains(claim.Unreadable, want) {
 			t.Errorf("%s: %q, want %q", value, claim.Unreadable, want)
+		}
+	}
+}
+
+// A part that a claim of its kind cannot have, or whose path is not the one of its key, is believed by nobody: no holder is
+// computed from it. Only somebody who writes the ledger by hand can make one.
+func TestPartsFitTheirClaim(t *testing.T) {
+	id := lease.ID{Owner: "akash1abc", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1xyz"}
+	key, port, wait := lease.SharingKey(id.Owner, "public"), state.PortKey(lease.TCP, 443), "wait.net.akash.network/x"
+	address := state.AddressName(netip.MustParseAddr("203.0.113.7"))
+	const noPart, otherPath = "is no part of a claim of kind ", "has a path that is not the one of its name"
+	for _, c := range []struct{ name, key, more, want string }{
+		{"a.example", state.RouteKey("/"), "", ""},
+		{"a.example", state.RouteKey("/"), `,"path":"/"`, ""},
+		{"a.example", state.RouteKey("/v1"), `,"path":"/v1"`, ""},
+		{"wc--any.example", state.RouteKey("/v1"), `,"path":"/v1"`, ""},
+		{"a.example", state.RouteKey("/v1"), `,"path":"/v2"`, otherPath},
+		{"a.example", state.RouteKey("/v1"), `,"path":"/"`, otherPath},
+		{"wc--any.example", state.RouteKey("/"), `,"path":"/v1"`, otherPath},
+		{"a.example", port, "", noPart + "host"},
+		{"a.example", state.WholeAddress, "", noPart + "host"},
+		{"wc--any.example", port, "", noPart + "wildcard"},
+		{address, port, "", ""},
+		{address, state.WholeAddress, "", ""},
+		{address, state.RouteKey("/"), `,"path":"/"`, noPart + "address"},
+		{state.EndpointName(key), port, "", ""},
+		{state.EndpointName(key), state.RouteKey("/"), "", noPart + "endpoint"},
+		{"a.example", wait, `,"for":"` + state.RouteKey("/v1") + `","path":"/v1"`, ""},
+		{address, wait, `,"for":"` + port + `"`, ""},
+	} {
+		claim, _ := state.ReadClaim(&metav1.ObjectMeta{Name: c.name, Labels: map[string]string{state.LabelOwner: id.Owner}, Annotations: map[string]string{
+			state.AnnotationLedger: "v1", state.AnnotationSharingKey: key, c.key: `{"lease":"` + id.String() + `"` + c.more + `}`,
+		}})
+		if (claim.Unreadable == "") != (c.want == "") || !strings.HasSuffix(claim.Unreadable, c.want) {
+			t.Errorf("%s, %s%s: %q, want %q", c.name, c.key, c.more, claim.Unreadable, c.want)
+		}
+		if c.key != wait && claim.Held() != (c.want == "") {
+			t.Errorf("%s, %s%s: it is held: %t", c.name, c.key, c.more, claim.Held())
 		}
 	}
 }

@@ -104,7 +104,7 @@ func TestNamesTellThings(t *testing.T) {
 	})
 	for _, name := range []string{
 		"203-0-113-7", "ip--203-0-113", "ip--203-0-113-07", "ip--203.0.113.7", "ip--2001-db8-0-0-0-0-0-7", "ip--2001-0DB8-0000-0000-0000-0000-0000-0007",
-		"ip--203-0-113-256", "ip--", "ip--0000-0000-0000-0000-0000-ffff-203.0.113.7", "ip--invalid IP",
+		"ip--203-0-113-256", "ip--", "ip--0000-0000-0000-0000-0000-ffff-203.0.113.7", "ip--0000-0000-0000-0000-0000-ffff-cb00-7107", "ip--invalid IP",
 	} {
 		if a, ok := parseAddressName(name); ok {
 			t.Errorf("%s is read as %s", name, a)
@@ -125,12 +125,13 @@ func TestMisnamedClaims(t *testing.T) {
 		kind       Kind
 		thing, why string
 	}{
-		"ip--203-0-113-7":           {Address, key, Address, "203.0.113.7", ""},
-		EndpointName(key):           {Endpoint, key, Endpoint, key, ""},
-		"wc--any.example.com":       {Wildcard, "", Wildcard, "*.example.com", ""},
-		"a.example.com":             {Host, "", Host, "a.example.com", ""},
-		"no-label.example.com":      {"", "", Host, "no-label.example.com", ""},
-		"203.0.113.7":               {Address, key, Host, "203.0.113.7", "kind address"},
+		"ip--203-0-113-7":      {Address, key, Address, "203.0.113.7", ""},
+		EndpointName(key):      {Endpoint, key, Endpoint, key, ""},
+		"wc--any.example.com":  {Wildcard, "", Wildcard, "*.example.com", ""},
+		"a.example.com":        {Host, "", Host, "a.example.com", ""},
+		"no-label.example.com": {"", "", Host, "no-label.example.com", ""},
+		"203.0.113.7":          {Address, key, Host, "203.0.113.7", "kind address"},
+		"ip--0000-0000-0000-0000-0000-ffff-cb00-7107": {Address, key, Host, "ip--0000-0000-0000-0000-0000-ffff-cb00-7107", "kind address"},
 		"ip--203-0-113":             {Address, key, Host, "ip--203-0-113", "kind address"},
 		EndpointName(key + "x"):     {Endpoint, key, Host, EndpointName(key + "x"), "its name is not that of its sharing key"},
 		"ep--x":                     {"", "ep--x", Host, "ep--x", "its name is not that of its sharing key"},

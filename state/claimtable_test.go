@@ -112,8 +112,12 @@ func valueInWords(t *testing.T, line string) string {
 	if wait, isWait := strings.CutPrefix(word, "wait:"); isWait {
 		key = waitPrefix + wait
 	}
-	c, _ := ReadClaim(&metav1.ObjectMeta{Name: "a.example.com", Labels: map[string]string{LabelKind: "host", LabelOwner: "akash1a"}, Annotations: map[string]string{AnnotationLedger: "v1", key: value}})
-	return strings.TrimPrefix(strings.TrimPrefix(sayClaim(&c), "host a.example.com of akash1a"), ": ")
+	name, kind, start := "a.example.com", Host, "host a.example.com of akash1a"
+	if strings.HasPrefix(key, PortPrefix) {
+		name, kind, start = "ip--203-0-113-7", Address, "address 203.0.113.7 of akash1a"
+	}
+	c, _ := ReadClaim(&metav1.ObjectMeta{Name: name, Labels: map[string]string{LabelKind: string(kind), LabelOwner: "akash1a"}, Annotations: map[string]string{AnnotationLedger: "v1", key: value}})
+	return strings.TrimPrefix(strings.TrimPrefix(sayClaim(&c), start), ": ")
 }
 
 // writeInWords: "LEASE KEY... of CLAIM".

@@ -83,7 +83,7 @@ func ReadAllGroups(c document.Cursor, id lease.ID, workloads bool) []*lease.Defi
 	} else if !global && !c.Document().Problems.Failed() {
 		c.Errorf("no service is exposed globally; at least one must be")
 	}
-	c.Document().Check(defs...)
+	check(c.Document(), workloads, defs...)
 	return defs
 }
 
@@ -96,7 +96,7 @@ func ReadManifest(c document.Cursor, workloads bool) *lease.Definition {
 	spec := root.Require("spec").SpelledMapping(specKeys)
 	def.Lease = readLeaseID(spec.Require("lease_id"))
 	readGroup(spec.Require("group"), objectKeys, def, workloads)
-	c.Document().Check(def)
+	check(c.Document(), workloads, def)
 	return def
 }
 
@@ -145,11 +145,10 @@ func readGroup(c document.Cursor, keys spelling, def *lease.Definition, workload
 		if workloads {
 			def.Workloads.Services = append(def.Workloads.Services, readManifestWorkload(sm, keys, s))
 		}
-		if len(s.Expose) > 0 || workloads {
-			def.Services = append(def.Services, s)
-		} else if err := lease.CheckServiceName(s.Name); err != nil && s.Name != "" {
+		if err := lease.CheckServiceName(s.Name); err != nil && s.Name != "" {
 			nameAt.Errorf("%v", err)
 		}
+		def.Services = append(def.Services, s)
 	}
 	if workloads {
 		slices.SortStableFunc(def.Workloads.Services, func(a, b lease.Workload) int { return cmp.Compare(a.Name, b.Name) })

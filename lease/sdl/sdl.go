@@ -85,8 +85,19 @@ func ReadAll(c document.Cursor, id lease.ID, workloads bool) []*lease.Definition
 		return nil
 	}
 	defs := r.definitions(id)
-	c.Document().Check(defs...)
+	check(c.Document(), workloads, defs...)
 	return defs
+}
+
+// check judges definitions with all their services: also the name of one that exposes nothing to the outside can be that of
+// a Service which is made. Those are left out afterwards, unless workloads are read.
+func check(doc *document.Document, workloads bool, defs ...*lease.Definition) {
+	doc.Check(defs...)
+	for _, def := range defs {
+		if !workloads {
+			def.Services = slices.DeleteFunc(def.Services, func(s lease.Service) bool { return len(s.Expose) == 0 })
+		}
+	}
 }
 
 var versionGrammar = sync.OnceValue(func() *regexp.Regexp {
@@ -207,7 +218,7 @@ func (r *reader) definitions(id lease.ID) []*lease.Definition {
 		def := &lease.Definition{Lease: id, At: r.root.At()}
 		def.Lease.GSeq = uint32(i) + 1
 		for _, s := range r.groups[name] {
-			if service := r.services[s]; service != nil && (len(service.exposes) > 0 || r.workloads) {
+			if service := r.services[s]; service != nil {
 				def.Services = append(def.Services, lease.Service{Name: s, At: service.at, Expose: slices.Clone(service.exposes)})
 			}
 		}

@@ -146,6 +146,7 @@ func claimBreaches() []breach {
 		b("", "an IPv4 literal", "must agree", create(aliceClaim, "203.0.113.9", same)),
 		b("", "an address with a host's name", "must agree", create(aliceAddress, "new.example.com", same)),
 		b("", "IPv6 that is not written in full", "must agree", create(aliceAddress, "ip--2001-db8--7", same)),
+		b("", "an address of IPv4 that is named as one of IPv6", "must agree", create(aliceAddress, "ip--0000-0000-0000-0000-0000-ffff-cb00-7109", same)),
 		b(alice, "another version", "ledger must be v1", update(aliceClaim, annotate(state.AnnotationLedger, "v2"))),
 		b(alice, "no annotations", "ledger must be v1", update(aliceClaim, unset("metadata", "annotations"))),
 		b("", "new, another owner's sharing key", "must begin with its holder",
