@@ -77,7 +77,7 @@ func TestServes(t *testing.T) {
 		{"an address with a Service of somebody else", ot.Address(ot.Shop, address, 443), ot.Shop, objects{ot.Service(ot.Blog, 443, address)}, false},
 		{"an endpoint with a Service of this program", ot.Address(ot.Shop, "", 443), ot.Shop, objects{ot.Ours(ot.Service(ot.Shop, 443, ""))}, true},
 		{"an endpoint with a Service of Akash's operator", ot.Address(ot.Shop, "", 443), ot.Shop, objects{ot.ByAkash(ot.Service(ot.Shop, 443, ""))}, true},
-		{"an endpoint with the Service of another", ot.Address(ot.Shop, "", 443), ot.Shop, objects{unshared(ot.Ours(ot.Service(ot.Shop, 443, "")))}, false},
+		{"an endpoint with the Service of another", ot.Address(ot.Shop, "", 443), ot.Shop, objects{ot.Ours(unshared(ot.Service(ot.Shop, 443, "")))}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,6 +118,7 @@ func TestStays(t *testing.T) {
 		{"a ProviderHost of Akash's", declaredHost, nil, true},
 		{"a ProviderHost of ours", ownHost, nil, false},
 		{"a ProviderHost of ours on which Akash has written", ot.WrittenByAkash(ot.Ours(ot.ProviderHost(ot.Shop, shop))), nil, false},
+		{"a ProviderLeasedIP of Akash's on which this program has written", ot.ByAkash(ot.Ours(ot.ProviderLeasedIP(ot.Shop, 443))), nil, true},
 		{"a route that nobody else wrote", ot.Ours(ot.Ingress(ot.Shop, shop, "/")), objects{declaredHost}, false},
 		{"a route that Akash writes for its ProviderHost", route(), objects{declaredHost}, true},
 		{"a route for a ProviderHost of ours", route(), objects{ownHost}, false},

@@ -85,7 +85,7 @@ func TestBeside(t *testing.T) {
 		{"somebody else's pool has another address", config.ModeDedicated, []string{"203.0.113.1"}, []state.PoolObject{pool(false, "administrators", "203.0.113.2/32")}, nil, []string{dedicated(1) + ": 203.0.113.1/32"}, ""},
 		{"an address in use that the pool serves stays in it", config.ModeDedicated, []string{"203.0.113.1"}, []state.PoolObject{pool(true, dedicated(1), "203.0.113.1-203.0.113.3")}, []string{"203.0.113.3"},
 			[]string{dedicated(1) + ": 203.0.113.1/32 203.0.113.3/32"}, ""},
-		{"MetalLB's own pools", config.ModePool, []string{"203.0.113.1"}, nil, nil, nil, ""},
+		{"MetalLB's own pools", config.ModePool, []string{"203.0.113.1"}, []state.PoolObject{pool(true, rangePool, network)}, nil, nil, ""},
 		{"no addresses", config.ModeRange, nil, []state.PoolObject{pool(true, rangePool, network)}, nil, nil, ""},
 	}
 	for _, tt := range tests {
