@@ -91,7 +91,7 @@ func TestStays(t *testing.T) {
 		{"another route", ot.Ingress(ot.Shop, "blog.example.com", "/"), false},
 		{"the DNS record of its host", ot.DNSRecord(ot.Shop, shop), true},
 		{"the DNS record of a host that the run does not hold", ot.DNSRecord(ot.Shop, "blog.example.com"), false},
-		{"a Service of an address", ot.Service(ot.Shop, 443, "203.0.113.1"), false},
+		{"a Service that is called as the route", ot.Object(kinds.Service, ot.Shop, shop, nil), false},
 		{"the ProviderHost", ot.ProviderHost(ot.Shop, shop), false},
 	}
 	for _, tt := range tests {
