@@ -18,11 +18,12 @@ func TestTaken(t *testing.T) {
 		gateway *unstructured.Unstructured
 		want    bool
 	}{
-		"there is no Gateway":              {nil, false},
-		"without a condition":              {gateway(), false},
-		"as the API server makes it":       {gateway(condition("Accepted", "Unknown"), condition("Programmed", "Unknown")), false},
-		"accepted":                         {gateway(condition("Accepted", "True")), true},
-		"refused, which somebody has said": {gateway(condition("Programmed", "Unknown"), condition("Accepted", "False")), true},
+		"there is no Gateway":               {nil, false},
+		"without a condition":               {gateway(), false},
+		"as the API server makes it":        {gateway(condition("Accepted", "Unknown"), condition("Programmed", "Unknown")), false},
+		"accepted":                          {gateway(condition("Accepted", "True")), true},
+		"only something else is said of it": {gateway(condition("Accepted", "Unknown"), condition("Programmed", "False")), false},
+		"refused, which somebody has said":  {gateway(condition("Programmed", "Unknown"), condition("Accepted", "False")), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := observed.Taken(tt.gateway); got != tt.want {

@@ -107,7 +107,7 @@ func WrittenByAkash(o *unstructured.Unstructured) *unstructured.Unstructured {
 
 func entry(o *unstructured.Unstructured, fields map[string]any) *unstructured.Unstructured {
 	entries := []any{map[string]any{"manager": managed.Akash, "operation": "Update", "fieldsV1": fields}}
-	o.Object["metadata"].(map[string]any)["managedFields"] = entries //nolint:errcheck // a map, as made above
+	o.Object["metadata"].(map[string]any)["managedFields"] = entries
 	return o
 }
 
