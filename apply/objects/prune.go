@@ -37,13 +37,7 @@ func (r *Objects) Prune(ctx context.Context, desired []render.Object) error {
 
 // pruneObjects removes the objects of a snapshot that the lease no longer defines.
 func (r *Objects) pruneObjects(ctx context.Context, s *observed.Snapshot, desired []render.Object) error {
-	keep := map[string]bool{}
-	for _, o := range desired {
-		keep[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
-	}
-	unwanted, err := r.KeepForOthers(ctx, slices.DeleteFunc(slices.Clone(s.Written[r.Group]), func(o observed.Owned) bool {
-		return keep[o.Kind.Plural+"/"+o.Live.GetNamespace()+"/"+o.Live.GetName()] || r.HasRemoved(o.Live) || r.Successors.Stays(o)
-	}))
+	unwanted, err := r.KeepForOthers(ctx, r.undefined(s, desired))
 	if err != nil {
 		return err
 	}
@@ -55,29 +49,53 @@ func (r *Objects) pruneObjects(ctx context.Context, s *observed.Snapshot, desire
 	return nil
 }
 
+// undefined are the objects of the lease in a snapshot that it no longer defines, in the order in which they are deleted.
+func (r *Objects) undefined(s *observed.Snapshot, desired []render.Object) []observed.Owned {
+	keep := keysOf(desired)
+	return slices.DeleteFunc(slices.Clone(s.Written[r.Group]), func(o observed.Owned) bool {
+		return keep[keyOf(o)] || r.HasRemoved(o.Live) || r.Successors.Stays(o)
+	})
+}
+
+// keysOf are the objects by kind, namespace and name; keyOf is the key of one that was read.
+func keysOf(desired []render.Object) map[string]bool {
+	keys := map[string]bool{}
+	for _, o := range desired {
+		keys[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
+	}
+	return keys
+}
+
+func keyOf(o observed.Owned) string {
+	return o.Kind.Plural + "/" + o.Live.GetNamespace() + "/" + o.Live.GetName()
+}
+
 // RemoveStrays deletes the routes and Services that this program wrote for other leases and that
 // serve what the run holds: a transfer's old routes, or those of a run that stood still, was
 // overtaken, and wrote on.
 func (r *Objects) RemoveStrays(ctx context.Context, desired []render.Object) error {
-	wanted := map[string]bool{}
-	for _, o := range desired {
-		wanted[o.Kind.Plural+"/"+o.Namespace+"/"+o.Name] = true
-	}
-	gone := map[*unstructured.Unstructured]bool{}
-	for _, h := range r.SortedHolds() {
-		for _, o := range r.Snapshot.Serving[h.Want.Name()] {
-			key := o.Kind.Plural + "/" + o.Live.GetNamespace() + "/" + o.Live.GetName()
-			if o.Group == r.Group || !r.Removes(o.Group, h.Claim) || wanted[key] || gone[o.Live] || !strays(o, h) || r.Snapshot.Operators.Moves(o) || r.awaited(o, h) || r.Successors.Stays(o) {
-				continue
-			}
-			gone[o.Live] = true
-			if err := r.RemoveWhile(ctx, o, report.Pruned, "", r.StrayFrom(o)); err != nil {
-				return err
-			}
+	for _, o := range r.strayObjects(desired) {
+		if err := r.RemoveWhile(ctx, o, report.Pruned, "", r.StrayFrom(o)); err != nil {
+			return err
 		}
 	}
 	r.followed = r.Options.Prune || !r.Options.Heal
 	return nil
+}
+
+// strayObjects are those that RemoveStrays deletes, each once, in the order of the claims that they rest on.
+func (r *Objects) strayObjects(desired []render.Object) (out []observed.Owned) {
+	wanted, found := keysOf(desired), map[*unstructured.Unstructured]bool{}
+	for _, h := range r.SortedHolds() {
+		for _, o := range r.Snapshot.Serving[h.Want.Name()] {
+			if o.Group == r.Group || !r.Removes(o.Group, h.Claim) || wanted[keyOf(o)] || found[o.Live] || !strays(o, h) || r.Snapshot.Operators.Moves(o) || r.awaited(o, h) || r.Successors.Stays(o) {
+				continue
+			}
+			found[o.Live] = true
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // awaited is true for an object that serves a part of which the run knows no route yet.

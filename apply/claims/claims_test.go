@@ -1,0 +1,257 @@
+package claims
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+const shop, address = "shop.example.com", "203.0.113.1"
+
+// work is that on the claims of ot.Next.
+func work(opts command.Options, held []*state.Claim, objects ...*unstructured.Unstructured) *Claims {
+	if opts.Config == nil {
+		opts.Config = config.Default()
+	}
+	r := New(&command.Command{Options: opts}, nil, state.Request{Lease: ot.Next})
+	r.Nonce, r.Snapshot = "this-run", ot.Snapshot(held, objects...)
+	return r
+}
+
+// wants is a request for hosts and for addresses of two endpoints.
+func wants() state.Request {
+	port := []state.PortWant{{Protocol: lease.TCP, ExternalPort: 443}}
+	return state.Request{
+		Lease: ot.Next,
+		Hosts: []state.HostWant{{Host: "*.example.com"}, {Host: "a.example.com", Path: "/"}, {Host: "a.example.com", Path: "/v1"}, {Host: "b.example.com"}},
+		Endpoints: []state.EndpointWant{
+			{Name: "game", SharingKey: lease.SharingKey(ot.Next.Owner, "game"), Addresses: []netip.Addr{netip.MustParseAddr("203.0.113.2"), netip.MustParseAddr("203.0.113.1")}, Ports: port},
+			{Name: "any", SharingKey: lease.SharingKey(ot.Next.Owner, "any"), Ports: port},
+		},
+	}
+}
+
+// All runs take things in one order, so that of two which want the same one gets all.
+func TestFixedHolds(t *testing.T) {
+	game, anyKey := lease.SharingKey(ot.Next.Owner, "game"), lease.SharingKey(ot.Next.Owner, "any")
+	endpoints := []string{"endpoint/" + game, "endpoint/" + anyKey}
+	slices.SortFunc(endpoints, func(a, b string) int { // by the names of their claims
+		if state.EndpointName(a[len("endpoint/"):]) < state.EndpointName(b[len("endpoint/"):]) {
+			return -1
+		}
+		return 1
+	})
+	hosts := []string{"host/a.example.com", "host/b.example.com", "wildcard/*.example.com"}
+	for mode, want := range map[string][]string{
+		config.ModeRange: append([]string{"address/203.0.113.1", "address/203.0.113.2"}, hosts...),
+		config.ModePool:  append(endpoints, hosts...),
+	} {
+		t.Run(mode, func(t *testing.T) {
+			cfg := config.Default()
+			cfg.IP.Mode = mode
+			r := work(command.Options{Config: cfg}, nil)
+			r.Request = wants()
+			var got []string
+			for _, h := range r.FixedHolds() {
+				got = append(got, string(h.Kind)+"/"+h.Thing)
+				if h.Thing == "a.example.com" && len(h.Parts) != 2 {
+					t.Errorf("%s has %d parts", h.Thing, len(h.Parts))
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("taken in the order %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// Every part of what is kept for a while says until when.
+func TestExpires(t *testing.T) {
+	for name, expires := range map[string]time.Duration{"for an hour": time.Hour, "for good": 0} {
+		synctest.Test(t, func(t *testing.T) { // in which time stands still
+			c, err := cluster.Connect(&rest.Config{Host: "http://server"}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := work(command.Options{Expires: expires}, nil)
+			r.Cluster, r.Request = c, wants()
+			want := ""
+			if expires > 0 {
+				want = time.Now().Add(expires).UTC().Format(time.RFC3339)
+			}
+			for _, h := range r.FixedHolds() {
+				for _, p := range h.Parts {
+					if p.Expires != want {
+						t.Errorf("%s: %s %s ends %q, want %q", name, h.Thing, p.Path, p.Expires, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A run deletes only what is as it knows it: what another run of the lease has taken since stays.
+func TestKnows(t *testing.T) {
+	part := func(change func(p *state.Part)) state.Part {
+		p := ot.Host(ot.Next, shop).Parts[0]
+		if change != nil {
+			change(&p)
+		}
+		return p
+	}
+	read, taken := []*state.Claim{ot.Host(ot.Next, shop)}, &Held{Want: state.HostWant{Host: shop}.Hold(ot.Next), Claim: ot.Host(ot.Next, shop)}
+	tests := []struct {
+		name  string
+		read  []*state.Claim
+		taken *Held
+		part  state.Part
+		want  bool
+	}{
+		{"it is as it was read", read, nil, part(nil), true},
+		{"only how its lease is stored differs", read, nil, part(func(p *state.Part) { p.LeaseText = "text" }), true},
+		{"this run has taken it", nil, nil, part(func(p *state.Part) { p.Run = "this-run" }), true},
+		{"another run has taken it", read, nil, part(func(p *state.Part) { p.Run = "another" }), false},
+		{"it leads to another service now", read, nil, part(func(p *state.Part) { p.Service = "api" }), false},
+		{"it was not there", nil, nil, part(nil), false},
+		{"it was not there, and this run relies on it", nil, taken, part(nil), true},
+		{"this run relies on it, and it has changed", nil, taken, part(func(p *state.Part) { p.Port = 81 }), false},
+		{"a note holds nothing", nil, nil, part(nil).Wait("", nil), true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := work(command.Options{}, tt.read)
+			if tt.taken != nil {
+				r.Hold(tt.taken)
+			}
+			if got := r.Knows(shop, tt.part); got != tt.want {
+				t.Errorf("known: %t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
+// A part counts as applied once its objects are written, and as reserved again where nothing serves it.
+func TestAppliedAs(t *testing.T) {
+	route := ot.Ingress(ot.Next, shop, "/")
+	later := ot.Next
+	later.OSeq++
+	tests := []struct {
+		name                             string
+		was, written, took, changed, def bool
+		serves                           bool
+		by                               lease.ID
+		want                             bool
+	}{
+		{name: "its route is written anew", written: true, took: true, want: true},
+		{name: "its route is written, and other things have changed", written: true, changed: true, want: true},
+		{name: "its route is as it should be, and nothing has changed", written: true, want: false},
+		{name: "it was applied, and still is", was: true, written: true, want: true},
+		{name: "a reservation of what is served", was: true, serves: true, want: true},
+		{name: "a reservation of what nothing serves", was: true, want: false},
+		{name: "a reservation of what was only reserved", serves: true, want: false},
+		{name: "a definition no longer has a route for it", was: true, serves: true, def: true, want: false},
+		{name: "another order of the lease has applied it", was: true, serves: true, by: later, want: false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var objects []*unstructured.Unstructured
+			if tt.serves {
+				objects = append(objects, route)
+			}
+			claim := ot.Host(ot.Next, shop)
+			r := work(command.Options{}, []*state.Claim{claim}, objects...)
+			h := &Held{Want: state.HostWant{Host: shop}.Hold(ot.Next), Claim: claim, Took: tt.took}
+			r.Hold(h)
+			if tt.written {
+				r.StandFor([]render.Object{{Kind: kinds.Ingress, Config: route}})
+			}
+			if tt.changed {
+				r.Wrote(nil)
+			}
+			if tt.def {
+				r.Def = &lease.Definition{}
+			}
+			was, now := claim.Parts[0], claim.Parts[0]
+			if was.Applied = tt.was; tt.by != (lease.ID{}) {
+				was.Lease = tt.by
+			}
+			if got := r.AppliedAs(h, was, now); got != tt.want {
+				t.Errorf("applied: %t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
+// A part is taken as applied only where the definition has a route for it.
+func TestApplying(t *testing.T) {
+	routed := lease.Expose{Port: 80, Protocol: lease.TCP, Global: true, Hosts: []lease.Host{{Name: shop}}}
+	unrouted := routed
+	unrouted.Port = 8080
+	def := func(e lease.Expose) *lease.Definition {
+		return &lease.Definition{Lease: ot.Next, Services: []lease.Service{{Name: "web", Expose: []lease.Expose{e}}}}
+	}
+	host, port := state.HostWant{Host: shop, Service: "web", Port: 80}.Hold(ot.Next), state.EndpointWant{Ports: []state.PortWant{{Protocol: lease.TCP, ExternalPort: 443, Service: "game"}}}.Hold(ot.Next, netip.MustParseAddr(address))
+	tests := []struct {
+		name string
+		def  *lease.Definition
+		opts command.Options
+		hold state.Hold
+		want bool
+	}{
+		{"a host with a route", def(routed), command.Options{}, host, true},
+		{"a host whose port is not routed", def(unrouted), command.Options{}, host, false},
+		{"a host that is reserved", nil, command.Options{}, host, false},
+		{"a check", def(routed), command.Options{Check: true}, host, false},
+		{"a port of an address", def(routed), command.Options{}, port, true},
+		{"an address without ports", def(routed), command.Options{}, state.EndpointWant{}.Hold(ot.Next, netip.MustParseAddr(address)), false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := work(tt.opts, nil)
+			r.Def = tt.def
+			if got := r.applying(tt.hold).Parts[0].Applied; got != tt.want {
+				t.Errorf("applied: %t, want %t", got, tt.want)
+			}
+			if tt.hold.Parts[0].Applied {
+				t.Error("what was asked for has changed")
+			}
+		})
+	}
+}
+
+// Which objects of another lease a run may delete from what it holds.
+func TestRemoves(t *testing.T) {
+	own, handedOn := ot.Host(ot.Next, shop), ot.HandedOn(ot.Host(ot.Next, shop), ot.Shop)
+	for name, tt := range map[string]struct {
+		opts  command.Options
+		claim *state.Claim
+		want  bool
+	}{
+		"a run that deletes":                               {command.Options{Prune: true}, own, true},
+		"a run that deletes nothing":                       {command.Options{}, own, false},
+		"what serves for the lease since a transfer":       {command.Options{}, handedOn, true},
+		"a lease that is healed":                           {command.Options{Heal: true}, handedOn, false},
+		"a lease that is healed by a run that deletes":     {command.Options{Heal: true, Prune: true}, handedOn, true},
+		"a run that deletes nothing of what nobody claims": {command.Options{}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := work(tt.opts, nil).Removes(ot.Shop.Group(), tt.claim); got != tt.want {
+				t.Errorf("it may delete: %t, want %t", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package operators
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/akash-net/kubectl-akash-net/apply/claims"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	ot "github.com/akash-net/kubectl-akash-net/apply/observed/observedtest"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// manifest is a Manifest of Akash's provider with one service and one port.
+func manifest(service string, count, port, external int64, global bool) *unstructured.Unstructured {
+	expose := map[string]any{"port": port, "external_port": external, "global": global}
+	return &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"group": map[string]any{"services": []any{
+		map[string]any{"name": service, "count": count, "expose": []any{expose}},
+	}}}}}
+}
+
+// Akash's hostname operator finds a port by the global port of a service with instances.
+func TestDeclaresPort(t *testing.T) {
+	tests := []struct {
+		name     string
+		manifest *unstructured.Unstructured
+		want     bool
+	}{
+		{"no Manifest", nil, false},
+		{"an empty Manifest", &unstructured.Unstructured{Object: map[string]any{}}, false},
+		{"the port as it is seen from outside", manifest("web", 1, 8080, 80, true), true},
+		{"a port that says no other outside", manifest("web", 1, 80, 0, true), true},
+		{"the container's port alone", manifest("web", 1, 80, 8080, true), false},
+		{"another service", manifest("api", 1, 80, 80, true), false},
+		{"no instances", manifest("web", 0, 80, 80, true), false},
+		{"within the lease only", manifest("web", 1, 80, 80, false), false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := declaresPort(tt.manifest, "web", 80); got != tt.want {
+				t.Errorf("found: %t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
+// running are operators, and what is asked of them.
+type running struct {
+	hostname, ip, off bool
+	mode              string
+	static, endpoint  bool
+	annotations       bool
+	manifest          *unstructured.Unstructured
+	expose            lease.Expose
+}
+
+// What Akash's operators would ignore for good, or write over, is refused before anything is claimed, and the error says
+// what does not fit and what to do.
+func TestFits(t *testing.T) {
+	hosts := []lease.Host{{Name: "shop.example.com"}}
+	http := lease.Expose{Port: 80, Protocol: lease.TCP, Global: true, Hosts: hosts, At: lease.Place{File: "deploy.yaml", Line: 3, Column: 5}}
+	with := func(change func(e *lease.Expose)) lease.Expose {
+		e := http
+		change(&e)
+		return e
+	}
+	declared := manifest("web", 1, 80, 80, true)
+	const stopHostname, stopIP = "kubectl -n akash-services scale deployment operator-hostname --replicas=0", "kubectl -n akash-services scale deployment operator-ip --replicas=0"
+	tests := []struct {
+		name string
+		running
+		says []string // nothing where it fits
+	}{
+		{"no operator runs", running{expose: http}, nil},
+		{"the Manifest has the service and its port", running{hostname: true, manifest: declared, expose: http}, nil},
+		{"no Manifest yet", running{hostname: true, expose: http}, []string{"deploy.yaml:3:5", "no Manifest in namespace lease", "apply again when the tenant has sent the manifest"}},
+		{"the Manifest has another port", running{hostname: true, manifest: manifest("web", 1, 81, 81, true), expose: http},
+			[]string{"no service web with instances and a global port 80", "apply what the tenant has deployed"}},
+		{"the port has another number outside", running{hostname: true, manifest: declared, expose: with(func(e *lease.Expose) { e.Port, e.As = 3000, 80 })}, nil},
+		{"a path needs no Manifest: the operator does not know it", running{hostname: true, expose: with(func(e *lease.Expose) { e.Path = "/v1" })}, nil},
+		{"a port without hosts", running{hostname: true, expose: with(func(e *lease.Expose) { e.Hosts = nil })}, nil},
+		{"a port without hosts, to which the provider gives one", running{hostname: true, static: true, expose: with(func(e *lease.Expose) { e.Hosts = nil })}, []string{"no Manifest"}},
+		{"a port that is not routed", running{hostname: true, expose: with(func(e *lease.Expose) { e.Port = 8080 })}, nil},
+		{"a port within the lease", running{hostname: true, expose: with(func(e *lease.Expose) { e.Global = false })}, nil},
+		{"a host's route has settings", running{hostname: true, manifest: declared, expose: with(func(e *lease.Expose) { e.Routing = &lease.Routing{} })},
+			[]string{"Akash's hostname operator makes plain routes", "does not know TLS, weights"}},
+		{"a path's route has settings", running{hostname: true, expose: with(func(e *lease.Expose) { e.Path, e.Routing = "/v1", &lease.Routing{} })}, nil},
+		{"the operator is said to be off and runs", running{hostname: true, off: true, manifest: declared, expose: http},
+			[]string{"--operators=off, but Akash's hostname operator runs", "its own route of web", "leave --operators=off out", stopHostname}},
+		{"the operator is said to be off and knows no wildcard", running{hostname: true, off: true, manifest: declared, expose: with(func(e *lease.Expose) { e.Hosts = []lease.Host{{Name: "*.example.com"}} })}, nil},
+		{"DNS by annotations", running{hostname: true, annotations: true, manifest: declared, expose: http}, []string{"knows no annotations for external-dns (dns.form: annotations)", "dns.form endpoint works"}},
+		{"DNS by annotations without the operator", running{annotations: true, expose: http}, nil},
+		{"an address that MetalLB chooses", running{ip: true, mode: config.ModePool, endpoint: true}, nil},
+		{"an address that this program chooses", running{ip: true, mode: config.ModeRange, endpoint: true}, []string{"deploy.yaml:9:1", `set ip.mode to "pool"`, `not with "range"`, stopIP}},
+		{"a lease without addresses", running{ip: true, mode: config.ModeRange, expose: http}, nil},
+		{"the IP operator is said to be off and runs", running{ip: true, off: true, mode: config.ModePool, endpoint: true}, []string{"--operators=off, but Akash's IP operator runs", "leave --operators=off out", stopIP}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := tt.operated().Fits()
+			if len(tt.says) == 0 {
+				if err != nil {
+					t.Errorf("refused: %v", err)
+				}
+				return
+			}
+			if _, ok := errors.AsType[*report.OperatorError](err); !ok {
+				t.Fatalf("error %v", err)
+			}
+			for _, text := range append(tt.says, ot.Shop.String(), "Nothing was changed") {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("%q does not say %q", err, text)
+				}
+			}
+		})
+	}
+}
+
+func (how running) operated() *Operated {
+	cfg := config.Default()
+	cfg.Ingress.StaticHosts, cfg.Ingress.Domain = how.static, "ingress.example.net"
+	if cfg.IP.Mode = how.mode; how.annotations {
+		cfg.DNS.Form = config.DNSAnnotations
+	}
+	def := &lease.Definition{Lease: ot.Shop, Services: []lease.Service{{Name: "web", Expose: []lease.Expose{how.expose}}}}
+	request := state.Request{Lease: ot.Shop}
+	if how.endpoint {
+		request.Endpoints = []state.EndpointWant{{Name: "public", At: lease.Place{File: "deploy.yaml", Line: 9, Column: 1}}}
+	}
+	c := claims.New(&command.Command{Options: command.Options{Config: cfg}}, def, request)
+	c.Snapshot = ot.Snapshot(nil)
+	c.Snapshot.Operators.Hostname, c.Snapshot.Operators.IP, c.Snapshot.Operators.Off = how.hostname, how.ip, how.off
+	if how.manifest != nil {
+		c.Snapshot.Manifests = map[string]*unstructured.Unstructured{ot.Shop.Namespace(): how.manifest}
+	}
+	return &Operated{Claims: c}
+}
