@@ -40,7 +40,7 @@ func TestNamesThatAreNotUnderstood(t *testing.T) {
 		"reserve endpoint/public --lease LEASE":      "is not what this command takes",
 		"check OWNER/1/1 --lease LEASE":              "is not what this command takes",
 		"repair problem/NoSuchProblem/a.example.com": "there is no problem",
-		"repair BlockedHost":                         "of which thing?",
+		"repair BlockedHost":                         "name a problem as PROBLEM/THING",
 		"migrate --to route a.example.com":           "OWNER/DSEQ/GSEQ",
 	} {
 		line = strings.NewReplacer("OWNER", testOwner, "LEASE", testLease).Replace(line)

@@ -98,7 +98,7 @@ func TestInterruptibleReadsAll(t *testing.T) {
 func TestObjects(t *testing.T) {
 	const text = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Service, metadata: {name: a}}]}\n---\njust a text\n---\n{apiVersion: v1, kind: Service, metadata: {name: a}}\n"
 	limits := config.Default().Limits
-	for once, wrong := range map[bool]string{true: "Service /a is given twice (first in -:1", false: ""} {
+	for once, wrong := range map[bool]string{true: "duplicate object Service /a (first in -:1", false: ""} {
 		count := 0
 		flags := Flags{Files: []string{"-"}}
 		warnings, err := flags.Objects(t.Context(), strings.NewReader(text), limits, once, func(*unstructured.Unstructured) { count++ })

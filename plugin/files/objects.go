@@ -107,7 +107,7 @@ func (r *objectReader) addObject(o *unstructured.Unstructured, at lease.Place) {
 	kind := o.GroupVersionKind().GroupKind().String()
 	key := kind + " " + o.GetNamespace() + "/" + o.GetName()
 	if first, twice := r.seen[key]; twice {
-		r.problems.Add(at, "%s is given twice (first in %s); which of the two counts cannot be told", key, first)
+		r.problems.Add(at, "duplicate object %s (first in %s)", key, first)
 		return
 	}
 	if r.seen != nil {
