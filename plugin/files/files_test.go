@@ -102,7 +102,7 @@ func TestObjects(t *testing.T) {
 		count := 0
 		flags := Flags{Files: []string{"-"}}
 		warnings, err := flags.Objects(t.Context(), strings.NewReader(text), limits, once, func(*unstructured.Unstructured) { count++ })
-		if (err == nil) != (wrong == "") || err != nil && !strings.Contains(err.Error(), wrong) || len(warnings) != 1 || !strings.Contains(warnings[0].Error(), "-:3:1: this is no Kubernetes object") {
+		if (err == nil) != (wrong == "") || err != nil && !strings.Contains(err.Error(), wrong) || len(warnings) != 1 || !strings.Contains(warnings[0].Error(), "-:3:1: this is not a Kubernetes object") {
 			t.Errorf("once %v: %v, %v", once, err, warnings)
 		}
 		if want := map[bool]int{true: 1, false: 2}[once]; count != want {

@@ -92,7 +92,7 @@ func (r *objectReader) add(value any, at lease.Place) {
 	switch {
 	case value == nil:
 	case !ok || o.GetAPIVersion() == "" || o.GetKind() == "":
-		r.problems = append(r.problems, lease.Problem{At: at, Warning: true, Message: "this is no Kubernetes object, and is passed over"})
+		r.problems = append(r.problems, lease.Problem{At: at, Warning: true, Message: "this is not a Kubernetes object, and is ignored"})
 	case o.IsList():
 		items, _ := fields["items"].([]any)
 		for _, item := range items {
