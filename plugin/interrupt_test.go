@@ -12,7 +12,7 @@ import (
 
 // Who types what an interrupted command has printed must not release what that command has not touched.
 func TestInterruptSaysHowToGoOn(t *testing.T) {
-	const again, undo = "The same command, run again, finishes the work", "kubectl akash-net release"
+	const again, undo = "Run the same command again to finish", "kubectl akash-net release"
 	for _, tt := range []struct {
 		args  []string
 		again bool

@@ -21,13 +21,13 @@ func TestStateNamesThatAreNotUnderstood(t *testing.T) {
 		"ips shop.example.com":            "host/shop.example.com does not name any of the ips",
 		"leases shop.example.com":         "they are named by a lease (OWNER/DSEQ/GSEQ)",
 		"pools akash":                     "they have no names to choose by",
-		"routes ingress/ns/a":             "is no host, address, endpoint or lease",
+		"routes ingress/ns/a":             "is not a host, address, endpoint or lease",
 		"hosts ips shop.example.com":      "no name is given for the ips; they are named by an address",
 		"shop.example.com public":         `"public": which subject?`,
 		"shop.example.com hosts":          "Subjects come before names",
 		"hosts a.b -l x=y":                "--selector chooses rows by their labels",
 		"hosts --ignore-not-found":        "--ignore-not-found is about names",
-		"--problems problem/StrayRoute/a": "is no host, address, endpoint or lease",
+		"--problems problem/StrayRoute/a": "is not a host, address, endpoint or lease",
 		"--problems host/a.b":             "--problems cannot be combined with a subject",
 	} {
 		line = strings.ReplaceAll(line, "OWNER", testOwner)

@@ -157,7 +157,7 @@ func (h namedHost) unwritable(cfg *config.ProviderConfig) string {
 	switch {
 	case cfg.DNS.Form != config.DNSAnnotations || !h.routed:
 	case h.kind == config.TargetRoute && (h.source != config.FromStatus || cfg.DNS.TTL > 0):
-		return "nothing is said to external-dns on a Route, which names its host and where it leads by itself: leave out dns.ttl and use dns.sources [status], or use dns.form endpoint"
+		return "Routes get no external-dns annotations, for a Route names its host and its target by itself: leave out dns.ttl and use dns.sources [status], or use dns.form endpoint"
 	case h.source == config.FromStatus:
 	case h.kind == config.TargetHTTPRoute:
 		return "external-dns takes the target of an HTTPRoute from its Gateway alone; use dns.sources [status], or dns.form endpoint"

@@ -169,7 +169,7 @@ func TestRecordsRefused(t *testing.T) {
 		"HTTPRoute with address": {mail(), form(config.DNSAnnotations, func(c *config.ProviderConfig) {
 			c.Target, c.DNS.Sources = config.TargetHTTPRoute, []string{config.FromAddress, config.FromStatus}
 		}), "from its Gateway alone"},
-		"Route with a TTL": {mail(), form(config.DNSAnnotations, func(c *config.ProviderConfig) { c.Target, c.DNS.TTL = config.TargetRoute, 60 }), "nothing is said to external-dns on a Route"},
+		"Route with a TTL": {mail(), form(config.DNSAnnotations, func(c *config.ProviderConfig) { c.Target, c.DNS.TTL = config.TargetRoute, 60 }), "Routes get no external-dns annotations"},
 		"pool with address": {mail(), form(config.DNSAnnotations, func(c *config.ProviderConfig) {
 			c.IP.Mode, c.DNS.Sources = config.ModePool, []string{config.FromAddress, config.FromStatus}
 		}), "MetalLB chooses"},

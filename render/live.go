@@ -246,11 +246,11 @@ func worded(r *lease.Routing) *lease.Routing {
 func (r *reader) shares(all []lease.Backend) error {
 	for _, b := range all {
 		if b.Weight > 256 {
-			return fmt.Errorf("service %q has the weight %d; at most 256 can be said", b.Service, b.Weight)
+			return fmt.Errorf("service %q has the weight %d; at most 256 is supported", b.Service, b.Weight)
 		}
 	}
 	if len(all) > 4 {
-		return fmt.Errorf("%d services share its traffic; at most 4 can be said", len(all))
+		return fmt.Errorf("%d services share its traffic; at most 4 are supported", len(all))
 	}
 	if len(all) == 1 && all[0].Weight == 0 {
 		return fmt.Errorf("its only service has the weight 0: it serves nothing")

@@ -96,7 +96,7 @@ func (r *reader) backendRefs(refs []gwv1.BackendRef) error {
 			weight = *b.Weight
 		}
 		if weight < 0 || weight > 256 {
-			return fmt.Errorf("service %q has the weight %d; at most 256 can be said", b.Name, weight)
+			return fmt.Errorf("service %q has the weight %d; at most 256 is supported", b.Name, weight)
 		}
 		all = append(all, lease.Backend{Service: string(b.Name), Port: uint16(*b.Port), Weight: uint16(weight)})
 	}
@@ -114,19 +114,19 @@ func (r *reader) filters(filters []gwv1.HTTPRouteFilter) error {
 		case f.RequestHeaderModifier != nil && routing.RequestHeaders == nil:
 			routing.RequestHeaders = headerRules(f.RequestHeaderModifier)
 			if len(f.RequestHeaderModifier.Add) > 0 {
-				return fmt.Errorf("it adds headers; only to set and to delete them can be said")
+				return fmt.Errorf("it adds headers; only setting and deleting them is supported")
 			}
 		case f.ResponseHeaderModifier != nil && routing.ResponseHeaders == nil:
 			routing.ResponseHeaders = headerRules(f.ResponseHeaderModifier)
 			if len(f.ResponseHeaderModifier.Add) > 0 {
-				return fmt.Errorf("it adds headers; only to set and to delete them can be said")
+				return fmt.Errorf("it adds headers; only setting and deleting them is supported")
 			}
 		case f.ExtensionRef != nil && string(f.ExtensionRef.Kind) == kinds.SnippetsFilter.Kind && string(f.ExtensionRef.Name) == r.Route.GetName():
 			if err := r.snippets(); err != nil {
 				return err
 			}
 		default:
-			return fmt.Errorf("it has a filter of type %s, for which there is no word", f.Type)
+			return fmt.Errorf("it has a filter of type %s, which a lease definition cannot express", f.Type)
 		}
 	}
 	return nil

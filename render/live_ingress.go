@@ -52,7 +52,7 @@ func (r *reader) ingressSticky() {
 	affinity := r.take(nginxPrefix + "affinity")
 	if affinity != "cookie" {
 		if affinity != "" {
-			r.lose(nginxPrefix+"affinity", "only \"cookie\" can be said, not %q", affinity)
+			r.lose(nginxPrefix+"affinity", "only \"cookie\" is supported, not %q", affinity)
 		}
 		return
 	}
@@ -83,11 +83,11 @@ func (r *reader) ingressTLS(spec netv1.IngressSpec) error {
 	}
 	passthrough, protocol := r.take(prefix+"ssl-passthrough") == "true", strings.ToUpper(r.take(prefix+"backend-protocol"))
 	if protocol != "" && protocol != "HTTP" && protocol != "HTTPS" {
-		return fmt.Errorf("its backend speaks %s (%sbackend-protocol), for which there is no word", protocol, prefix)
+		return fmt.Errorf("its backend speaks %s (%sbackend-protocol), which a lease definition cannot express", protocol, prefix)
 	}
 	for _, key := range deciding {
 		if value := r.annotations[prefix+key]; value != "" {
-			return fmt.Errorf("%s%s: %s decides who reaches what, and there is no word for it", prefix, key, value)
+			return fmt.Errorf("%s%s: %s decides who reaches what, which a lease definition cannot express", prefix, key, value)
 		}
 	}
 	if !passthrough && protocol != "HTTPS" && len(spec.TLS) == 0 {
@@ -128,7 +128,7 @@ func (r *reader) ingressCA(tls *lease.TLS) error {
 	}
 	namespace, ca, _ := strings.Cut(secret, "/")
 	if namespace != r.Lease.Namespace() || ca == "" || verify != "on" {
-		return fmt.Errorf("%sproxy-ssl-secret %s: only a CA in the lease's namespace that is verified can be said", nginxPrefix, secret)
+		return fmt.Errorf("%sproxy-ssl-secret %s: only a CA in the lease's namespace that is verified is supported", nginxPrefix, secret)
 	}
 	if want := r.Service + "." + namespace + ".svc"; name != want {
 		return fmt.Errorf("%sproxy-ssl-name %s: the certificate is verified for %s", nginxPrefix, name, want)

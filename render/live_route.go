@@ -46,7 +46,7 @@ func (r *reader) routeBackends(spec routev1.RouteSpec) error {
 	all := []lease.Backend{}
 	for _, to := range append([]routev1.RouteTargetReference{spec.To}, spec.AlternateBackends...) {
 		if to.Kind != "Service" && to.Kind != "" {
-			return fmt.Errorf("it leads to a %s", to.Kind)
+			return fmt.Errorf("its backend is a %s", to.Kind)
 		}
 		port := r.servicePort(to.Name, spec.Port.TargetPort.IntValue(), spec.Port.TargetPort.StrVal)
 		if port == 0 {
@@ -57,7 +57,7 @@ func (r *reader) routeBackends(spec routev1.RouteSpec) error {
 			weight = *to.Weight
 		}
 		if weight < 0 || weight > 256 {
-			return fmt.Errorf("service %q has the weight %d; at most 256 can be said", to.Name, weight)
+			return fmt.Errorf("service %q has the weight %d; at most 256 is supported", to.Name, weight)
 		}
 		all = append(all, lease.Backend{Service: to.Name, Port: port, Weight: uint16(weight)})
 	}
@@ -88,7 +88,7 @@ func (r *reader) routeTLS(tls *routev1.TLSConfig) error {
 		return nil
 	}
 	if tls.DestinationCACertificate != "" {
-		return fmt.Errorf("it holds the CA of its backend itself, for which there is no word")
+		return fmt.Errorf("it holds the CA of its backend itself, which a lease definition cannot express")
 	}
 	out := r.tls()
 	out.Termination, out.Insecure = lease.Termination(tls.Termination), lease.InsecurePolicy(tls.InsecureEdgeTerminationPolicy)

@@ -69,7 +69,7 @@ func TestMigrateTells(t *testing.T) {
 		"bad number":             {liveRoute(t, "Ingress", "", nginx+`proxy-read-timeout: soon`, ingressRule), toGateway, []string{"lost: " + nginx + "proxy-read-timeout"}},
 		"send timeout":           {liveRoute(t, "Ingress", "", nginx+`proxy-send-timeout: "5", `+nginx+`proxy-next-upstream-tries: "7"`, ingressRule), toStandard, []string{"lost: sendTimeout: the Gateway API has no field", "lost: nextTries: retries are not in"}},
 		"sticky":                 {liveRoute(t, "Ingress", "", nginx+"affinity: cookie", ingressRule), toFabric, []string{"lost: sticky: NGINX Gateway Fabric has"}},
-		"sticky by address":      {liveRoute(t, "Ingress", "", nginx+"affinity: ip", ingressRule), toFabric, []string{"lost: " + nginx + `affinity: only "cookie" can be said`}},
+		"sticky by address":      {liveRoute(t, "Ingress", "", nginx+"affinity: ip", ingressRule), toFabric, []string{"lost: " + nginx + `affinity: only "cookie" is supported`}},
 		"certificate":            {liveRoute(t, "Ingress", "", "cert-manager.io/cluster-issuer: le", ingressRule+", tls: [{hosts: [a.example.com], secretName: shop}]"), toGateway, []string{"lost: tls.secretName: on a Gateway", "lost: tls.issuer: on a Gateway"}},
 		"certificate to a Route": {liveRoute(t, "Ingress", "", "", ingressRule+", tls: [{hosts: [a.example.com], secretName: shop}]"), "route", nil},
 		"allowed sources":        {liveRoute(t, "Ingress", "", nginx+"whitelist-source-range: 10.0.0.0/8", ingressRule), toGateway, []string{"stays: " + nginx + "whitelist-source-range"}},

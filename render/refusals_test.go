@@ -88,13 +88,13 @@ func TestRefusals(t *testing.T) {
 				Sticky:      &lease.Sticky{Cookie: "a"},
 				Annotations: []lease.RouteAnnotation{{Key: "router.openshift.io/cookie_name", Value: "b", At: at(61)}},
 			})},
-			"route", `shop.yaml:61:5: router.openshift.io/cookie_name is said twice: the definition's own words make it "a"`,
+			"route", `shop.yaml:61:5: router.openshift.io/cookie_name conflicts with another field of the definition, which sets it to "a"`,
 		},
 		{
 			"a timeout said twice", []lease.Service{withHTTP(routed(lease.Routing{
 				Annotations: []lease.RouteAnnotation{{Key: "haproxy.router.openshift.io/timeout", Value: "1h", At: at(61)}},
 			}), lease.HTTPOptions{ReadTimeout: 1e9})},
-			"route", `shop.yaml:61:5: haproxy.router.openshift.io/timeout is said twice: the definition's own words make it "1s"`,
+			"route", `shop.yaml:61:5: haproxy.router.openshift.io/timeout conflicts with another field of the definition, which sets it to "1s"`,
 		},
 		{
 			"another container port", []lease.Service{

@@ -88,7 +88,7 @@ func (l *leased) routeAnnotations(r route) map[string]string {
 	l.routeSticky(r, a)
 	for _, setting := range r.routing.Annotations {
 		if was, ok := a[setting.Key]; ok && (setting.Key != routeTimeout || r.expose.HTTP.ReadTimeout != 0) {
-			l.refuse(r, setting.At, "%s is said twice: the definition's own words make it %q", setting.Key, was)
+			l.refuse(r, setting.At, "%s conflicts with another field of the definition, which sets it to %q", setting.Key, was)
 		}
 		a[setting.Key] = setting.Value
 	}

@@ -109,11 +109,11 @@ func (a *Announcement) String() string {
 func (a *Announcement) Stands(now time.Time) string {
 	switch {
 	case a.Phase == Fenced && a.FencedBy == a.Nonce:
-		return a.String() + ", has ended in the middle of its work"
+		return a.String() + ", ended with unfinished work"
 	case a.Phase == Fenced:
-		return a.String() + ", has crashed; run " + a.FencedBy + " works in its place"
+		return a.String() + ", has crashed; run " + a.FencedBy + " has taken over"
 	case a.Over(now):
-		return a.String() + ", has crashed: it has said nothing since " + a.Renewed.UTC().Format(time.RFC3339)
+		return a.String() + ", has crashed (last renewed at " + a.Renewed.UTC().Format(time.RFC3339) + ")"
 	case a.Phase == Closing:
 		return a.String() + ", is uninstalling the ledger"
 	case a.Phase == Undoing:

@@ -39,7 +39,7 @@ func Exclude(document []byte, ranges []Range) ([]byte, error) {
 		}
 	}
 	if list.Kind != yaml.SequenceNode {
-		return nil, errors.New("ranges is no plain list")
+		return nil, errors.New("ranges is not a plain list")
 	}
 	for _, r := range ranges {
 		list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "!" + r.MetalLB(), Style: yaml.DoubleQuotedStyle})

@@ -68,10 +68,10 @@ func readConfig(c document.Cursor, cfg *ProviderConfig) {
 	c.Document().Strict = true
 	root := c.Mapping(rootKeys)
 	if v := root.Require("apiVersion"); !v.IsNull() && v.Text() != "net.akash.network/v1alpha1" {
-		v.Errorf("the apiVersion %q is not read; net.akash.network/v1alpha1 is", v.Raw())
+		v.Errorf("unsupported apiVersion %q; use net.akash.network/v1alpha1", v.Raw())
 	}
 	if v := root.Require("kind"); !v.IsNull() && v.Text() != "ProviderConfig" {
-		v.Errorf("the kind %q is no configuration; ProviderConfig is", v.Raw())
+		v.Errorf("unsupported kind %q; use ProviderConfig", v.Raw())
 	}
 	metadata := root.Get("metadata").Mapping(metadataKeys)
 	metadata.Get("name").Text()
@@ -201,7 +201,7 @@ func level(c document.Cursor, into *float64) {
 	switch {
 	case !ok:
 	case f <= 0:
-		c.Errorf("a commit level is greater than 0; 1.0 is all that there is")
+		c.Errorf("must be greater than 0 (1.0 means no overcommit)")
 	default:
 		*into = f
 	}

@@ -158,7 +158,7 @@ func TestProblems(t *testing.T) {
 		"dns: {form: gardener}":                                                      "needs gardener.type",
 		"dns: {form: gardener, gardener: {type: aws}}":                               "needs gardener.secretRef",
 		"dns: {gardener: {secretRef: {name: a}}}":                                    `"namespace" is missing`,
-		"dns: {gardener: {region: ' x'}}":                                            "is no identifier",
+		"dns: {gardener: {region: ' x'}}":                                            "is not an identifier",
 		"dns: {gardener: {zones: [{domain: a.b}]}}":                                  `"zone" is missing`,
 		"dns: {gardener: {zones: [{domain: a.b., zone: z}]}}":                        `"a.b." is not a domain`,
 		"dns: {gardener: {zones: [{domain: a.b, zone: z}, {domain: a.b, zone: y}]}}": "has two zones",
@@ -166,8 +166,8 @@ func TestProblems(t *testing.T) {
 		"dns: {gardener: {zones: [{domain: a.b, zone: ''}]}}":                        "f:3:53: spec.dns.gardener.zones[0].zone: the identifier is empty",
 		"dns: {gardener: {zones: [{domain: a.7, zone: z}]}}":                         `"a.7" ends in a number`,
 		"ingress: {domain: 10.0.0.256}":                                              `"10.0.0.256" ends in a number`,
-		"dns: {targets: [10.0.0.1, 10.0.0.256]}":                                     `f:3:34: spec.dns.targets[1]: "10.0.0.256" ends in a number, and is no address`,
-		"dns: {targets: [10.0.0.256]}":                                               `f:3:24: spec.dns.targets[0]: "10.0.0.256" ends in a number, and is no address`,
+		"dns: {targets: [10.0.0.1, 10.0.0.256]}":                                     `f:3:34: spec.dns.targets[1]: "10.0.0.256" ends in a number, and is not an address`,
+		"dns: {targets: [10.0.0.256]}":                                               `f:3:24: spec.dns.targets[0]: "10.0.0.256" ends in a number, and is not an address`,
 		"dns: {sources: [dns]}":                                                      `unknown source "dns"; address, status, target, domain are known`,
 		"dns: {sources: []}":                                                         "no source is named",
 		"dns: {sources: [address]}":                                                  "add another after address",
@@ -190,7 +190,7 @@ func TestProblems(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"spec: {}\n": `"apiVersion" is missing`, "apiVersion: v1\nkind: ConfigMap\n": `the kind "ConfigMap" is no configuration`,
+		"spec: {}\n": `"apiVersion" is missing`, "apiVersion: v1\nkind: ConfigMap\n": `unsupported kind "ConfigMap"`,
 		"a: 1\n---\nb: 2\n": "f:3:1: a second document", "- a\n": "expected a mapping, found a list",
 		"deployment-ingress-static-hosts: true\n": "static hosts need deployment-ingress-domain",
 		"ingress-mode: traefik\n":                 "ingress and gateway-api are known",

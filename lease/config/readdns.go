@@ -156,7 +156,7 @@ func needGardener(m document.Mapping, g Gardener) {
 // identifier is a text of the DNS provider's: anything that can be seen.
 func identifier(s string) error {
 	if s == "" || strings.TrimSpace(s) != s {
-		return fmt.Errorf("%q is no identifier; leave the key out for none", s)
+		return fmt.Errorf("%q is not an identifier; leave the key out for none", s)
 	}
 	return nil
 }

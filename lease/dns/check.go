@@ -75,9 +75,9 @@ func CheckTargets(values []string) []error {
 			}
 			errs[i] = checkAddress(kind, v)
 		case EndsInNumber(name):
-			errs[i] = fmt.Errorf("%q ends in a number, and is no address: name addresses, or one host name", v)
+			errs[i] = fmt.Errorf("%q ends in a number, and is not an address: name addresses, or one host name", v)
 		case len(values) > 1:
-			errs[i] = fmt.Errorf("%q is no address: name addresses, or one host name alone", v)
+			errs[i] = fmt.Errorf("%q is not an address: name addresses, or one host name alone", v)
 		default:
 			errs[i] = checkDomain(name)
 		}
@@ -124,7 +124,7 @@ func checkName(r Record) error {
 	case TXT:
 		name = strings.TrimPrefix(name, "_")
 	default:
-		return fmt.Errorf("%q is no type of record; %s, %s, %s and %s are known", r.Type, A, AAAA, CNAME, TXT)
+		return fmt.Errorf("%q is not a type of record; %s, %s, %s and %s are known", r.Type, A, AAAA, CNAME, TXT)
 	}
 	if len(r.Name) > validation.DNS1123SubdomainMaxLength {
 		return fmt.Errorf("the name %q has %d characters; at most %d are allowed", r.Name, len(r.Name), validation.DNS1123SubdomainMaxLength)
@@ -145,7 +145,7 @@ func checkDomain(name string) error {
 	case isAddress(name):
 		return fmt.Errorf("%q is an address, not a host name", name)
 	case EndsInNumber(name):
-		return fmt.Errorf("%q ends in a number, so that it is no host name", name)
+		return fmt.Errorf("%q ends in a number, so it is not a host name", name)
 	case strings.ToLower(name) != name && len(validation.IsDNS1123Subdomain(strings.ToLower(name))) == 0:
 		return fmt.Errorf("%q is not lower case; write %q", name, strings.ToLower(name))
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
@@ -195,7 +195,7 @@ func checkAddress(t Type, value string) error {
 	case a.Is4() != (t == A):
 		return fmt.Errorf("%q does not belong into an %s record: IPv4 addresses have A records, IPv6 addresses AAAA", value, t)
 	case a.IsUnspecified() || a.IsMulticast():
-		return fmt.Errorf("%q is no address of a host", value)
+		return fmt.Errorf("%q is not an address of a host", value)
 	case a.String() != value:
 		return fmt.Errorf("%q is not in its canonical form; write %q", value, a)
 	}

@@ -53,12 +53,12 @@ func TestCheck(t *testing.T) {
 		"AAAA":                           {named(dns.AAAA, "test.example.com"), ""},
 		"CNAME":                          {named(dns.CNAME, "test.example.com"), ""},
 		"TXT":                            {named(dns.TXT, "test.example.com"), ""},
-		"type SOA":                       {named("SOA", "test.example.com"), "no type"},
-		"type empty":                     {named("", "test.example.com"), "no type"},
-		"type in lower case":             {named("a", "test.example.com"), "no type"},
-		"type MX":                        {named("MX", "test.example.com"), "no type"},
-		"type NS":                        {named("NS", "test.example.com"), "no type"},
-		"type SRV":                       {named("SRV", "test.example.com"), "no type"},
+		"type SOA":                       {named("SOA", "test.example.com"), "not a type"},
+		"type empty":                     {named("", "test.example.com"), "not a type"},
+		"type in lower case":             {named("a", "test.example.com"), "not a type"},
+		"type MX":                        {named("MX", "test.example.com"), "not a type"},
+		"type NS":                        {named("NS", "test.example.com"), "not a type"},
+		"type SRV":                       {named("SRV", "test.example.com"), "not a type"},
 		"name empty":                     {named(dns.A, ""), "empty"},
 		"name of one label":              {named(dns.A, "test"), "one label"},
 		"name at the apex":               {named(dns.A, "example.com"), ""},
@@ -110,14 +110,14 @@ func TestCheck(t *testing.T) {
 		"A with IPv6":                    {valued(dns.A, "2001:db8::1"), "does not belong"},                       // Gardener takes it
 		"A with mapped IPv4":             {valued(dns.A, "::ffff:192.0.2.4"), `write "192.0.2.4" in an A record`}, // Gardener takes it
 		"A one of three is wrong":        {valued(dns.A, "192.0.2.4", "example.com", "192.0.2.5"), `"example.com"`},
-		"A unspecified":                  {valued(dns.A, "0.0.0.0"), "no address of a host"},   // Gardener takes it
-		"A multicast":                    {valued(dns.A, "224.0.0.1"), "no address of a host"}, // Gardener takes it
+		"A unspecified":                  {valued(dns.A, "0.0.0.0"), "not an address of a host"},   // Gardener takes it
+		"A multicast":                    {valued(dns.A, "224.0.0.1"), "not an address of a host"}, // Gardener takes it
 		"AAAA in full":                   {valued(dns.AAAA, "2001:db8:f00:0:0:0:0:1"), `write "2001:db8:f00::1"`},
 		"AAAA in upper case":             {valued(dns.AAAA, "2001:DB8::1"), `write "2001:db8::1"`},
 		"AAAA with IPv4":                 {valued(dns.AAAA, "192.0.2.4"), "does not belong"}, // Gardener takes it
 		"AAAA with mapped IPv4":          {valued(dns.AAAA, "::ffff:192.0.2.4"), "written as IPv6"},
 		"AAAA with a zone":               {valued(dns.AAAA, "fe80::1%eth0"), "not an address"},
-		"AAAA unspecified":               {valued(dns.AAAA, "::"), "no address of a host"},
+		"AAAA unspecified":               {valued(dns.AAAA, "::"), "not an address of a host"},
 		"CNAME with a trailing dot":      {valued(dns.CNAME, "example.com."), `write "example.com"`}, // Gardener takes it
 		"CNAME of one label":             {valued(dns.CNAME, "example"), "one label"},
 		"CNAME with an address":          {valued(dns.CNAME, "192.0.2.4"), "is an address"},     // Gardener takes it
@@ -230,7 +230,7 @@ func TestCheckTargets(t *testing.T) {
 	for values, want := range map[string]string{
 		"192.0.2.1": "", "192.0.2.1 2001:db8::1": "", "lb.example.org": "", "lb.example.org.": "", "LB.example.org": "",
 		"192.0.2.1 192.0.2.1": "twice", "192.0.2.1 lb.example.org": "one host name alone", "lb": "one label",
-		"10.0.0.256": "ends in a number, and is no address", "10.0.0.1 10.0.0.256": "ends in a number, and is no address", "1.2.3": "ends in a number",
+		"10.0.0.256": "ends in a number, and is not an address", "10.0.0.1 10.0.0.256": "ends in a number, and is not an address", "1.2.3": "ends in a number",
 		"2001:DB8::1": "canonical", "::ffff:192.0.2.1": "written as IPv6", "http://lb.example.org": "not a host name", "*.example.org": "not a host name",
 	} {
 		err := errors.Join(dns.CheckTargets(strings.Fields(values))...)

@@ -41,9 +41,9 @@ var settingValues = map[string]map[string]string{
 	"hsts_header": {
 		"max-age=31536000": "", "max-age=31536000;includeSubDomains;preload": "", "includeSubDomains;max-age=1": "", `max-age="99"`: "", "max-age=99 ; preload": "",
 		"MAX-AGE=1;PRELOAD": "", "max-age = 1": "",
-		"": "is empty", "max-age=": "no directive", "max-age=-1": "no directive", "max-age": "no directive", "includeSubDomains": "is missing", "max-age=1;foo": "no directive",
-		"max-age=1;": "no directive", ";max-age=1": "no directive", "max-age=1;max-age=2": "given twice", `max-age="1`: "no directive", "max-age=1;preload=1": "no directive",
-		" max-age=1": "begins or ends", "max-age=1 ": "begins or ends", "max-age=1\n": "no directive", "max-age=1' x '": "no directive",
+		"": "is empty", "max-age=": "not a directive", "max-age=-1": "not a directive", "max-age": "not a directive", "includeSubDomains": "is missing", "max-age=1;foo": "not a directive",
+		"max-age=1;": "not a directive", ";max-age=1": "not a directive", "max-age=1;max-age=2": "given twice", `max-age="1`: "not a directive", "max-age=1;preload=1": "not a directive",
+		" max-age=1": "begins or ends", "max-age=1 ": "begins or ends", "max-age=1\n": "not a directive", "max-age=1' x '": "not a directive",
 	},
 	"set-forwarded-headers": {"append": "", "replace": "", "if-none": "", "never": "", "": "is empty", "Append": "not one of", "none": "not one of"},
 	"rewrite-target": {

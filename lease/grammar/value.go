@@ -109,7 +109,7 @@ func hsts(value string) error {
 		}
 		isAge := name == "max-age" && has && age != "" && !strings.ContainsFunc(age, func(r rune) bool { return r < '0' || r > '9' })
 		if !isAge && (has || name != "includesubdomains" && name != "preload") {
-			return fmt.Errorf("%q is no directive of the header", clip(part))
+			return fmt.Errorf("%q is not a directive of the header", clip(part))
 		}
 		if seen[name] {
 			return fmt.Errorf("%s is given twice", name)

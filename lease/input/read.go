@@ -87,7 +87,7 @@ func ManifestObject(name string, data []byte, opt Options) (*lease.Definition, l
 func DefinitionObject(at string, data []byte) (*lease.Definition, lease.Problems) {
 	doc := document.Parse(data, at)
 	if root := doc.Root(); !root.IsMapping() || root.Peek("kind") != Kind {
-		root.Errorf("it is no %s", Kind)
+		root.Errorf("it is not a %s", Kind)
 		return nil, doc.Problems.Sorted()
 	}
 	return readObject(doc, Options{})
@@ -118,7 +118,7 @@ func readDocument(doc *document.Document, opt Options, yield func(*lease.Definit
 	var problems lease.Problems
 	for item := range root.AnyMapping().Get("items").List() {
 		if isList(item) {
-			item.Errorf("a list in a list is not read")
+			item.Errorf("a list inside a list is not supported")
 		}
 		found, err := readOne(item, opt, yield)
 		problems = append(problems, found...)
@@ -204,24 +204,24 @@ func recogniseLeased(c document.Cursor, opt Options) *lease.Definition {
 	case kind == "Manifest" && version == akashVersion:
 		return sameLease(c, sdl.ReadManifest(c, opt.Workloads), opt)
 	case kind == Kind:
-		c.Errorf("%s has the apiVersion %q; %s is read", kind, version, APIVersion)
+		c.Errorf("unsupported apiVersion %q of %s; use %s", version, kind, APIVersion)
 	case kind == "Manifest":
-		c.Errorf("%s has the apiVersion %q; %s is read", kind, version, akashVersion)
+		c.Errorf("unsupported apiVersion %q of %s; use %s", version, kind, akashVersion)
 	case kind == "ProviderConfig":
-		c.Errorf("a ProviderConfig is no lease definition; give it with --config")
+		c.Errorf("a ProviderConfig is not a lease definition; pass it with --config")
 	case kind == "":
 		c.Errorf("the document has no kind; %s", formats)
 	default:
-		c.Errorf("a %s is no lease definition; %s", kind, formats)
+		c.Errorf("unsupported kind %s; %s", kind, formats)
 	}
 	return nil
 }
 
-const formats = "read are LeaseDefinition, SDL, manifest JSON and Manifest"
+const formats = "supported are LeaseDefinition, SDL, manifest JSON and Manifest"
 
 func recogniseSDL(c document.Cursor, opt Options) *lease.Definition {
 	if !isSDL(c) {
-		c.Errorf("the document has no apiVersion and kind and is no SDL; %s", formats)
+		c.Errorf("the document has no apiVersion and kind and is not an SDL; %s", formats)
 		return nil
 	}
 	id := needLease(c, opt, "an SDL")

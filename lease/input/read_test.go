@@ -135,9 +135,9 @@ func TestRecognise(t *testing.T) {
 		"json":               {file(t, "../sdl/testdata/manifest.json"), &testLease, 1, ""},
 		"json without lease": {"[]", nil, 0, "a manifest names no lease"},
 		"object":             {object, nil, 1, ""},
-		"list":               {list, nil, 1, "in.yaml:37:3: items[1]: a Pod is no lease definition"},
-		"config":             {"apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\n", nil, 0, "give it with --config"},
-		"old object":         {"apiVersion: akash.network/v2beta1\nkind: Manifest\n", nil, 0, `Manifest has the apiVersion "akash.network/v2beta1"; akash.network/v2beta2 is read`},
+		"list":               {list, nil, 1, "in.yaml:37:3: items[1]: unsupported kind Pod"},
+		"config":             {"apiVersion: net.akash.network/v1alpha1\nkind: ProviderConfig\n", nil, 0, "pass it with --config"},
+		"old object":         {"apiVersion: akash.network/v2beta1\nkind: Manifest\n", nil, 0, `unsupported apiVersion "akash.network/v2beta1" of Manifest; use akash.network/v2beta2`},
 		"text":               {"hello\n", nil, 0, "in.yaml:1:1: expected a lease definition"},
 		"nothing":            {"# only a comment\n", nil, 0, ""},
 	} {

@@ -67,7 +67,7 @@ func Parse(text string) (Thing, error) {
 			return parseKind(kind, rest)
 		}
 		if slices.Contains(others, prefix) {
-			return Thing{}, fmt.Errorf("%q is no host, address, endpoint or lease", lease.Clip(text))
+			return Thing{}, fmt.Errorf("%q is not a host, address, endpoint or lease", lease.Clip(text))
 		}
 	}
 	owner, _, _ := strings.Cut(text, "/")
@@ -131,7 +131,7 @@ func parseHost(text string) (Thing, error) {
 func parseURL(text string) (Thing, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return Thing{}, fmt.Errorf("%q is no URL of a host; type the host, such as shop.example.com", lease.Clip(text))
+		return Thing{}, fmt.Errorf("%q is not the URL of a host; type the host, such as shop.example.com", lease.Clip(text))
 	}
 	parse := parseHost
 	if _, err := netip.ParseAddr(u.Hostname()); err == nil && strings.Trim(u.EscapedPath(), "/") == "" {

@@ -117,7 +117,7 @@ func (f *diffFlags) check(c *session.Session, args []string) (err error) {
 	case len(args) == 0:
 		return f.input.Check(&c.Console)
 	case f.input.Given() || f.input.Lease != "" || f.allowEmpty:
-		return usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and --allow-empty do not go with it")
+		return usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and --allow-empty cannot be used with it")
 	}
 	f.kept, err = flags.ParseThings(args, thing.Lease)
 	return err
@@ -191,7 +191,7 @@ func (f *diffFlags) run(ctx context.Context, c *session.Session) error {
 func (f *diffFlags) applied(ctx context.Context, cfg *config.ProviderConfig) (*command.Workloads, []byte, error) {
 	if f.kept != nil {
 		if f.workloads.Asked() || f.adopt {
-			return nil, nil, usage.Errorf("the definition that the ledger keeps says nothing of what a LEASE runs: --workloads, --scheduler-params and --adopt go with -f")
+			return nil, nil, usage.Errorf("the definition that the ledger keeps says nothing of what a LEASE runs: --workloads, --scheduler-params and --adopt require -f")
 		}
 		return nil, nil, nil
 	}

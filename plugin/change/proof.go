@@ -44,7 +44,7 @@ func (f *proofFlags) check() error {
 	if !f.wanted {
 		for _, name := range []string{flagResolver, flagDNSTimeout} {
 			if f.flags.Changed(name) {
-				return usage.Errorf("--%s goes with --%s", name, f.name)
+				return usage.Errorf("--%s requires --%s", name, f.name)
 			}
 		}
 		return nil

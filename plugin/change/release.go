@@ -112,7 +112,7 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 		return err
 	}
 	if f.deleteNamespace && len(things) > 0 {
-		return usage.Errorf("--delete-namespace goes with whole leases, not with %s", things[0])
+		return usage.Errorf("--delete-namespace releases whole leases; it cannot be used with %s", things[0])
 	}
 	names, err := whole(things, "release")
 	if err != nil {

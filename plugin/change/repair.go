@@ -92,7 +92,7 @@ func (f *repairFlags) checkAll(c *session.Session, names []string) error {
 		return err
 	}
 	if f.dryRun == command.DryRunServer {
-		return usage.Errorf(`--dry-run must be "none" or "client": a plan rests on steps that the server does not keep`)
+		return usage.Errorf(`--dry-run=server is not supported: later repairs depend on earlier ones, which the server does not persist; use "client"`)
 	}
 	for i, name := range names {
 		name = strings.TrimPrefix(name, console.ProblemPrefix)
@@ -101,14 +101,14 @@ func (f *repairFlags) checkAll(c *session.Session, names []string) error {
 		case !slices.Contains(state.ProblemKinds, kind):
 			return usage.Errorf("%s: there is no problem %q; %s are known", name, kind, strings.Join(state.ProblemKinds, ", "))
 		case thing == "":
-			return usage.Errorf("%s: of which thing? A problem is named PROBLEM/THING", name)
+			return usage.Errorf("%s does not name a thing: name a problem as PROBLEM/THING", name)
 		}
 	}
 	switch {
 	case f.input.Given():
 		return f.input.Check(&c.Console)
 	case f.input.Lease != "" || f.input.Recursive:
-		return usage.Errorf("--lease and -R go with -f or --from-cluster")
+		return usage.Errorf("--lease and -R require -f or --from-cluster")
 	}
 	return nil
 }

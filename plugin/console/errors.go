@@ -87,9 +87,9 @@ func (c *Console) goOn() string {
 	case c.keepsNothing:
 		return ""
 	case c.claims:
-		return " The same command, run again, finishes the work; `kubectl akash-net release LEASE` undoes it."
+		return " Run the same command again to finish; `kubectl akash-net release LEASE` undoes it."
 	}
-	return " The same command, run again, finishes the work."
+	return " Run the same command again to finish."
 }
 
 // ofLease is an error without the name of its lease, where the command works on that lease alone.
@@ -118,7 +118,7 @@ func (c *Console) print(err error) int {
 		}
 		return exitInvalid
 	case errors.As(err, &half):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nNot all could be taken back:\n%v\nThe same command, run again, finishes the work; `kubectl akash-net release %s` undoes it.\n", half.Why, half.Left, half.Lease.Group())
+		fmt.Fprintf(c.ErrOut, "Error: %v\nSome changes could not be undone:\n%v\nRun the same command again to finish; `kubectl akash-net release %s` undoes it.\n", half.Why, half.Left, half.Lease.Group())
 		return exitFailed
 	case errors.As(err, &held):
 		c.printHeld(held)
@@ -133,7 +133,7 @@ func (c *Console) print(err error) int {
 		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed. Release leases that are over, or widen ip.ranges in the provider's configuration.\n", err)
 		return exitHeld
 	case is[*report.TimeoutError](err):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nWhat was written stays; the same command, run again, goes on waiting.\n", err)
+		fmt.Fprintf(c.ErrOut, "Error: %v\nWhat was written is kept; run the same command again to continue waiting.\n", err)
 		return exitTimeout
 	case is[*reservation.TimeoutError](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed; try again.\n", err)
@@ -232,7 +232,7 @@ func (c *Console) printHeld(e *report.HeldError) {
 	if by := e.Held[0].By; by.Object == "" {
 		fmt.Fprintf(c.ErrOut, "The holder can release it: kubectl akash-net release %s\n", holderArgument(e.Held[0]))
 	} else {
-		fmt.Fprintf(c.ErrOut, "It has no claim, but %s stands for it. Whoever made that can delete it; the lease's own owner can take it over (reserve --adopt).\n", by.Object)
+		fmt.Fprintf(c.ErrOut, "Nobody has claimed it, but %s uses it. Delete %s, or take it over as the owner of its lease: reserve --adopt\n", by.Object, by.Object)
 	}
 }
 

@@ -23,14 +23,14 @@ func TestInterruptCountsLeases(t *testing.T) {
 		err  error
 		want string
 	}{
-		{report.Failures{fmt.Errorf("lease 1: %w", ctx.Err()), fmt.Errorf("lease 2: %w", ctx.Err()), errors.New("lease 3")}, "It ended the work on 2 of 12 leases; 9 were done.\n"},
-		{report.Failures{fmt.Errorf("lease 1: %w", ctx.Err())}, "It ended the work on 1 of 12 leases; 11 were done.\n"},
+		{report.Failures{fmt.Errorf("lease 1: %w", ctx.Err()), fmt.Errorf("lease 2: %w", ctx.Err()), errors.New("lease 3")}, "2 of 12 leases were not processed; 9 are done.\n"},
+		{report.Failures{fmt.Errorf("lease 1: %w", ctx.Err())}, "1 of 12 leases were not processed; 11 are done.\n"},
 		{fmt.Errorf("the claims: %w", ctx.Err()), ""},
 	} {
 		var out bytes.Buffer
 		command := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 12}
 		command.End(ctx, c.err)
-		if text := out.String(); !strings.Contains(text, c.want) || strings.Contains(text, "It ended") != (c.want != "") {
+		if text := out.String(); !strings.Contains(text, c.want) || strings.Contains(text, "not processed") != (c.want != "") {
 			t.Errorf("%v: want %q, got\n%s", c.err, c.want, text)
 		}
 	}
@@ -49,10 +49,10 @@ func TestInterruptIsNoError(t *testing.T) {
 		{ctx.Err(), false, "Interrupted.\n"},
 		{fmt.Errorf("Get https://cluster: %w", ctx.Err()), false, "Interrupted.\n"},
 		{&DiffError{Err: ctx.Err()}, false, "Interrupted.\n"},
-		{ctx.Err(), true, "Interrupted. The same command, run again, finishes the work.\n"},
-		{errors.Join(ctx.Err(), errors.New("the hold stays")), true, "Error: context canceled\nthe hold stays\nInterrupted. The same command, run again, finishes the work.\n"},
+		{ctx.Err(), true, "Interrupted. Run the same command again to finish.\n"},
+		{errors.Join(ctx.Err(), errors.New("the hold stays")), true, "Error: context canceled\nthe hold stays\nInterrupted. Run the same command again to finish.\n"},
 		{errors.New("forbidden"), false, "Error: forbidden\nInterrupted.\n"},
-		{report.Failures{ofLease(1, ctx.Err())}, false, "Interrupted.\nIt ended the work on 1 of 2 leases; 1 were done.\n"},
+		{report.Failures{ofLease(1, ctx.Err())}, false, "Interrupted.\n1 of 2 leases were not processed; 1 are done.\n"},
 	} {
 		var out bytes.Buffer
 		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 2, keepsNothing: !tt.writes}
@@ -73,7 +73,7 @@ func TestInterruptIsOneError(t *testing.T) {
 		failures = append(failures, fmt.Errorf("lease %d: %w", i, context.Canceled))
 	}
 	code := c.End(ctx, failures)
-	if text := out.String(); code != exitInterrupted || strings.Contains(text, "context canceled") || !strings.Contains(text, "another error") || !strings.Contains(text, "ended the work on 9 leases") {
+	if text := out.String(); code != exitInterrupted || strings.Contains(text, "context canceled") || !strings.Contains(text, "another error") || !strings.Contains(text, "9 leases were not processed") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 }
@@ -98,8 +98,8 @@ func TestServerAwayIsOneError(t *testing.T) {
 	code := c.End(t.Context(), failures)
 	want := `Error: the API server at https://cluster has stopped answering, for 30s now: connection refused
 Done until then, and kept: host/a.example.com claimed, host/b.example.com claimed.
-The same command, run again, finishes the work.
-It ended the work on 200 of 210 leases; 10 were done.
+Run the same command again to finish.
+200 of 210 leases were not processed; 10 are done.
 `
 	if out.String() != want || code != exitFailed {
 		t.Errorf("exit code %d, and\n%swant\n%s", code, out.String(), want)

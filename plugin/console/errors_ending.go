@@ -76,9 +76,9 @@ func (e *ending) add(err error, of *report.LeaseError) {
 func (c *Console) printWorks(end ending, each bool) {
 	switch {
 	case end.works > 0 && each && c.Leases > 1:
-		fmt.Fprintf(c.ErrOut, "It ended the work on %d of %s; %d were done.\n", end.works, terminal.Count(c.Leases, "lease"), max(c.Leases-end.failed, 0))
+		fmt.Fprintf(c.ErrOut, "%d of %s were not processed; %d are done.\n", end.works, terminal.Count(c.Leases, "lease"), max(c.Leases-end.failed, 0))
 	case end.works > 1:
-		fmt.Fprintf(c.ErrOut, "It ended the work on %s.\n", terminal.Count(end.works, "lease"))
+		fmt.Fprintf(c.ErrOut, "%s were not processed.\n", terminal.Count(end.works, "lease"))
 	}
 }
 
@@ -103,7 +103,7 @@ func (c *Console) printEnding(end ending) int {
 		fmt.Fprintln(c.ErrOut, "Nothing was changed.")
 		return exitFailed
 	}
-	fmt.Fprintln(c.ErrOut, "The same command, run again, finishes the work.")
+	fmt.Fprintln(c.ErrOut, "Run the same command again to finish.")
 	return exitFailed
 }
 

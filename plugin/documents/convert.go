@@ -42,7 +42,7 @@ func NewConvert(c *session.Session) *cobra.Command {
 				return usage.Errorf("--output must be 'yaml' or 'json', not %q", output)
 			}
 			if showSecrets && !workloads {
-				return usage.Errorf("--show-secrets goes with --workloads")
+				return usage.Errorf("--show-secrets requires --workloads")
 			}
 			in.Workloads = workloads
 			return convert(cmd.Context(), c, &in, output, showSecrets)

@@ -83,10 +83,10 @@ func NewRender(c *session.Session) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.pools = len(args) == 1; f.pools && f.withNamespace {
-				return usage.Errorf("--with-namespace goes with the objects of leases, not with %q", poolsArgument)
+				return usage.Errorf("--with-namespace cannot be used with %q", poolsArgument)
 			}
 			if f.pools && f.workloads.Given() {
-				return usage.Errorf("--workloads goes with the objects of leases, not with %q", poolsArgument)
+				return usage.Errorf("--workloads cannot be used with %q", poolsArgument)
 			}
 			if f.pools && !f.input.Given() {
 				return renderRangePools(cmd.Context(), c, f)

@@ -100,8 +100,8 @@ func (r *renderer) withRecords(objects []render.Object, def *lease.Definition, a
 	}
 	var problems lease.Problems
 	for _, h := range records.Unknown {
-		problems.Add(h.At, "the value of the DNS record of %s stands in the cluster's status (dns.sources: %s), which is not read here: "+
-			"name dns.targets or the source %s in the configuration, or let \"apply\" write the record", h.Name, h.Source, config.FromDomain)
+		problems.Add(h.At, "the DNS record of %s takes its value from the cluster's status (dns.sources: %s), which render does not read: "+
+			"configure dns.targets or the source %s, or use \"apply\"", h.Name, h.Source, config.FromDomain)
 	}
 	if len(problems) > 0 {
 		return nil, problems

@@ -98,11 +98,11 @@ func TestInterruptibleReadsAll(t *testing.T) {
 func TestObjects(t *testing.T) {
 	const text = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Service, metadata: {name: a}}]}\n---\njust a text\n---\n{apiVersion: v1, kind: Service, metadata: {name: a}}\n"
 	limits := config.Default().Limits
-	for once, wrong := range map[bool]string{true: "Service /a is given twice (first in -:1", false: ""} {
+	for once, wrong := range map[bool]string{true: "duplicate object Service /a (first in -:1", false: ""} {
 		count := 0
 		flags := Flags{Files: []string{"-"}}
 		warnings, err := flags.Objects(t.Context(), strings.NewReader(text), limits, once, func(*unstructured.Unstructured) { count++ })
-		if (err == nil) != (wrong == "") || err != nil && !strings.Contains(err.Error(), wrong) || len(warnings) != 1 || !strings.Contains(warnings[0].Error(), "-:3:1: this is no Kubernetes object") {
+		if (err == nil) != (wrong == "") || err != nil && !strings.Contains(err.Error(), wrong) || len(warnings) != 1 || !strings.Contains(warnings[0].Error(), "-:3:1: this is not a Kubernetes object") {
 			t.Errorf("once %v: %v, %v", once, err, warnings)
 		}
 		if want := map[bool]int{true: 1, false: 2}[once]; count != want {

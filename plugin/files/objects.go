@@ -92,7 +92,7 @@ func (r *objectReader) add(value any, at lease.Place) {
 	switch {
 	case value == nil:
 	case !ok || o.GetAPIVersion() == "" || o.GetKind() == "":
-		r.problems = append(r.problems, lease.Problem{At: at, Warning: true, Message: "this is no Kubernetes object, and is passed over"})
+		r.problems = append(r.problems, lease.Problem{At: at, Warning: true, Message: "this is not a Kubernetes object, and is ignored"})
 	case o.IsList():
 		items, _ := fields["items"].([]any)
 		for _, item := range items {
@@ -107,7 +107,7 @@ func (r *objectReader) addObject(o *unstructured.Unstructured, at lease.Place) {
 	kind := o.GroupVersionKind().GroupKind().String()
 	key := kind + " " + o.GetNamespace() + "/" + o.GetName()
 	if first, twice := r.seen[key]; twice {
-		r.problems.Add(at, "%s is given twice (first in %s); which of the two counts cannot be told", key, first)
+		r.problems.Add(at, "duplicate object %s (first in %s)", key, first)
 		return
 	}
 	if r.seen != nil {

@@ -84,7 +84,7 @@ func ReadParams(text []byte, name string) (map[uint32]*lease.SchedulerParams, er
 func (f *Workloads) Applied(ctx context.Context, cfg *config.ProviderConfig) (w *command.Workloads, text []byte, err error) {
 	if !f.enabled(cfg) {
 		if f.scheduler != "" {
-			return nil, nil, usage.Errorf("--scheduler-params goes with --workloads")
+			return nil, nil, usage.Errorf("--scheduler-params requires --workloads")
 		}
 		return nil, nil, nil
 	}

@@ -36,7 +36,7 @@ func (c *Session) SetScope(cmd *cobra.Command, s Scope) *cobra.Command {
 // OnlyChosen is for commands whose arguments name leases: --namespace chooses among those of -l and --all.
 func OnlyChosen(args []string) string {
 	if len(args) > 0 {
-		return "it goes with --all and --selector: a lease that is named is in no other namespace"
+		return "can be used only with --all or --selector; a named lease has its own namespace"
 	}
 	return ""
 }

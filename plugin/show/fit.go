@@ -95,7 +95,7 @@ func fit(ctx context.Context, c *session.Session, f *fitFlags) error {
 	case err != nil:
 		return err
 	case len(documents) > 0 && run.read > 0:
-		return usage.Errorf("cases bring their own cluster: give them and documents one after the other")
+		return usage.Errorf("a file of cases describes its own cluster: run fit separately for cases and documents")
 	case len(documents) > 0:
 		if err := run.documents(ctx, documents); err != nil {
 			return err

@@ -120,7 +120,7 @@ func (f *logFlags) complete(cmd *cobra.Command) error {
 	if f.sinceTime != "" {
 		at, err := time.Parse(time.RFC3339, f.sinceTime)
 		if err != nil {
-			return usage.Errorf("--since-time: %q is no time such as 2026-01-31T12:00:00Z", f.sinceTime)
+			return usage.Errorf("--since-time: %q is not a time such as 2026-01-31T12:00:00Z", f.sinceTime)
 		}
 		since := metav1.NewTime(at)
 		f.Log.SinceTime = &since
@@ -161,7 +161,7 @@ func openLease(ctx context.Context, c *session.Session, typed, service string) (
 		return nil, lease.ID{}, usage.Wrap(err)
 	}
 	if wrong := validation.IsValidLabelValue(service); len(wrong) > 0 {
-		return nil, lease.ID{}, usage.Errorf("--service: %q is no name of a service", lease.Clip(service))
+		return nil, lease.ID{}, usage.Errorf("--service: %q is not the name of a service", lease.Clip(service))
 	}
 	from, err := c.Connect(8)
 	if err != nil {

@@ -34,7 +34,7 @@ func NewLeases(c *session.Session) *cobra.Command {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		for _, arg := range args {
 			if !strings.Contains(arg, "/") {
-				return usage.Errorf("%q is no lease (OWNER/DSEQ/GSEQ)", arg)
+				return usage.Errorf("%q is not a lease (OWNER/DSEQ/GSEQ)", arg)
 			}
 		}
 		return check(cmd, named(args))

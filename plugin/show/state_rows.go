@@ -75,7 +75,7 @@ func (f *stateFlags) withWorkloads(c *session.Session, cfg *config.ProviderConfi
 	}
 	err := show(append(slices.Clone(f.subjects), view.SubjectWorkloads))
 	if role, refused := errors.AsType[*cluster.RoleError](err); refused && !f.workloads.given() {
-		fmt.Fprintf(c.ErrOut, "Note: what leases run is not shown, for which the role %s is needed (%s); --workloads=false does without\n", role.Role, terminal.OneLine(role.Message, terminal.MaxCell))
+		fmt.Fprintf(c.ErrOut, "Note: workloads are not shown: the role %s is required (%s). Use --workloads=false to hide this note\n", role.Role, terminal.OneLine(role.Message, terminal.MaxCell))
 		return show(f.subjects)
 	}
 	return err

@@ -41,7 +41,7 @@ func (o *Output) Lost() error {
 	if o.failed == nil || errors.Is(o.failed, syscall.EPIPE) {
 		return nil
 	}
-	return fmt.Errorf("what was done is done, but standard output cannot be written: %w", o.failed)
+	return fmt.Errorf("the work was completed, but standard output cannot be written: %w", o.failed)
 }
 
 // Plain is the stream itself, for other programs and for questions about terminals.

@@ -122,8 +122,8 @@ func (s *service) gpuResource() corev1.ResourceName {
 	case s.Resources.GPU.Units == 0:
 		return ""
 	case s.scheduler == nil || s.scheduler.GPU == nil:
-		s.problems.Add(s.At, "service %q needs %d GPUs, and which cards are chosen for its resource unit %d is not known: "+
-			"a reservation says so; give what it chose with --scheduler-params FILE", s.Name, s.Resources.GPU.Units, s.Resources.ID)
+		s.problems.Add(s.At, "service %q needs %d GPUs, but no cards are assigned to its resource unit %d: "+
+			"reserve them, or pass --scheduler-params FILE", s.Name, s.Resources.GPU.Units, s.Resources.ID)
 		return ""
 	}
 	switch v := s.scheduler.GPU.Vendor; v {

@@ -72,7 +72,7 @@ func TestCrashedRunsThatLeftNothing(t *testing.T) {
 	if len(found) != 1 || found[0].Name() != "CrashedRun/run--n0nce" || !slices.Equal(found[0].Mend.Groups, f.Runs[0].Groups) {
 		t.Fatalf("found %+v", found)
 	}
-	if m := found[0].Message; !strings.HasPrefix(m, "run n0nce of ann@laptop, begun ") || !strings.HasSuffix(m, ", did not end, and has left nothing") {
+	if m := found[0].Message; !strings.HasPrefix(m, "run n0nce of ann@laptop, begun ") || !strings.HasSuffix(m, ", did not finish, and has left nothing") {
 		t.Errorf("it is said %q", m)
 	}
 	f.Own = "own"

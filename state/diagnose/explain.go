@@ -55,7 +55,7 @@ func (c *View) claimTroubles(x *Explanation, claim *state.Claim) {
 	}
 	switch {
 	case claim.Unreadable != "":
-		x.fact("The claim cannot be understood: %s. Nobody can take what it stands for.", claim.Unreadable)
+		x.fact("The claim cannot be read: %s. Nobody can claim this thing.", claim.Unreadable)
 	case claim.Deleting:
 		x.fact("The claim is being deleted: it is free when it is gone.")
 		if len(claim.Finalizers) > 0 {

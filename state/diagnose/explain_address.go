@@ -37,7 +37,7 @@ func (c *View) IP(a netip.Addr) Explanation {
 	case served != nil:
 		x.fact("Pool %s serves it.", served.Name)
 	case inPool:
-		x.fact("It belongs to pool %s, which does not have it yet: apply brings it for the lease.", pool)
+		x.fact("It belongs to pool %s, which does not have it yet: apply adds it for the lease.", pool)
 	}
 	c.claimTroubles(&x, claim)
 	for _, r := range rows {

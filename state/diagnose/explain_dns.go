@@ -62,7 +62,7 @@ func (c *View) record(x *Explanation, r OwnRecord) {
 		x.fact("%s is served%s.", r.Ref, lastOperation(o))
 	case view.StateFailed:
 		x.fact("%s is not served: its controller could not make it%s: %s.", r.Ref, lastOperation(o), strings.TrimSuffix(o.Message, "."))
-		x.next("mend what the controller names, then ask it again: kubectl -n %s annotate --overwrite %s %s %s=reconcile", o.Namespace, o.Resource(), o.Name, view.GardenerOperation)
+		x.next("fix what the controller reports, then trigger it again: kubectl -n %s annotate --overwrite %s %s %s=reconcile", o.Namespace, o.Resource(), o.Name, view.GardenerOperation)
 	case view.StateTerminating:
 		x.fact("%s is being deleted, and its controller has not let it go%s.", r.Ref, lastOperation(o))
 		x.next("%s", describe)

@@ -76,7 +76,7 @@ func TestExplainRecords(t *testing.T) {
 		}},
 		"failed": {config.DNSGardener, []OwnRecord{record(statetest.Shop, as, operated("Error"))}, []string{
 			says, "dnsrecord NS/shop.example.com-a is not served: its controller could not make it (Reconcile Error): no hosted zone.",
-			"-> mend what the controller names, then ask it again: kubectl -n NS annotate --overwrite dnsrecords.extensions.gardener.cloud shop.example.com-a gardener.cloud/operation=reconcile",
+			"-> fix what the controller reports, then trigger it again: kubectl -n NS annotate --overwrite dnsrecords.extensions.gardener.cloud shop.example.com-a gardener.cloud/operation=reconcile",
 		}},
 		"not taken up": {config.DNSGardener, []OwnRecord{record(statetest.Shop, as, `"zone": "Z1"`)}, []string{
 			says, "dnsrecord NS/shop.example.com-a is not served yet: its controller has not taken it up as it is now.",

@@ -28,7 +28,7 @@ func (c *View) Host(host string) Explanation {
 		x.Summary = fmt.Sprintf("%s is held by %s", host, state.Holders(claim))
 		x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.", state.Stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
 	case len(rows)+len(uses) > 0:
-		x.Summary = fmt.Sprintf("%s has no claim, but objects stand for it", host)
+		x.Summary = fmt.Sprintf("%s has no claim, but objects use it", host)
 	case state.Refuse(host, config.Backend{}, c.Config) != "":
 		x.Summary = host + " is held by nobody, and no lease can ask for it"
 	default:
@@ -41,7 +41,7 @@ func (c *View) Host(host string) Explanation {
 	}
 	for _, u := range uses {
 		if u.Host == host {
-			x.fact("%s stands for it since %s%s.", u, state.Stamp(u.Since), leaseOf(u))
+			x.fact("%s uses it since %s%s.", u, state.Stamp(u.Since), leaseOf(u))
 		} else {
 			x.fact("%s serves %s, which covers it, since %s%s.", u, u.Host, state.Stamp(u.Since), leaseOf(u))
 		}
@@ -53,7 +53,7 @@ func (c *View) Host(host string) Explanation {
 	if claim == nil && len(rows) > 0 && rows[0].Lease != "" {
 		x.next("its lease claims it with: kubectl akash-net apply -f FILE --lease %s", rows[0].Lease)
 	} else if claim == nil && len(rows)+len(uses) > 0 {
-		x.next("delete what stands for it, or take it over as its owner: kubectl akash-net reserve %s --adopt --lease LEASE", state.Typed(host))
+		x.next("delete these objects, or take it over as its owner: kubectl akash-net reserve %s --adopt --lease LEASE", state.Typed(host))
 	}
 	return x
 }

@@ -65,6 +65,6 @@ func (x *Explanation) unsettled(state, expires, message string) {
 	case view.StateTerminating:
 		x.fact("The claim is being deleted: it is free when it is gone.")
 	case view.StateUnreadable:
-		x.fact("The claim cannot be understood: %s. Nobody can take what it stands for.", message)
+		x.fact("The claim cannot be read: %s. Nobody can claim this thing.", message)
 	}
 }

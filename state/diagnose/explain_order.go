@@ -107,7 +107,7 @@ func (f OrderFacts) lasts(x *Explanation, row view.OrderRow) {
 	unreserve := "kubectl akash-net unreserve --order " + f.Order.String()
 	switch row.State {
 	case view.StatePending:
-		x.fact("It is announced, and binds once it was seen to fit beside all others. The announcement stands until %s; a run that goes on renews it.", row.Expires)
+		x.fact("Pending: its run binds it once it fits together with all others. Expires at %s unless the run renews it.", row.Expires)
 		return
 	case view.StateExpired:
 		x.fact("It ended at %s: whoever needs the room removes it.", row.Expires)

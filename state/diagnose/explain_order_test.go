@@ -60,7 +60,7 @@ func TestExplainOrder(t *testing.T) {
 			[]string{"order ORDER has reserved 2 CPU, for its lease at PROVIDER", ann, node, noEnd, "What its lease uses of it could not be read: pods are forbidden.", free}},
 		"announced": {OrderFacts{Claim: &reserved.Claim{Pending: part(2000, "ann@laptop", until(10))}, Beyond: uses(0)},
 			[]string{"a run reserves 2 CPU for order ORDER", ann, node,
-				"It is announced, and binds once it was seen to fit beside all others. The announcement stands until 10; a run that goes on renews it."}},
+				"Pending: its run binds it once it fits together with all others. Expires at 10 unless the run renews it."}},
 		"over": {OrderFacts{Claim: &reserved.Claim{Bound: part(2000, "ann@laptop", until(8))}, Beyond: uses(0)},
 			[]string{"what order ORDER has reserved is over: 2 CPU", ann, node, "It ended at 8: whoever needs the room removes it.", idle, "-> kubectl akash-net unreserve --order ORDER"}},
 		"its run has crashed": {OrderFacts{Claim: &reserved.Claim{Pending: part(2000, "ann@laptop", until(8))}, Beyond: uses(0)},

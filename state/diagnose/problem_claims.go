@@ -69,7 +69,7 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 	}
 	if len(marked) > 0 {
 		x := base
-		x.Problem, x.Message = state.CrashedRun, p.runs[state.NonceOf(c.Part(marked[0]).Run)].String()+", took it and did not end"
+		x.Problem, x.Message = state.CrashedRun, p.runs[state.NonceOf(c.Part(marked[0]).Run)].String()+", claimed it and did not finish"
 		stands := p.standFor(c, g)
 		switch {
 		case p.servedByFormer(c, g):
@@ -81,14 +81,14 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 		case len(stands) == 0:
 			x.Plan, x.Mend = "give it up, for nothing was made for it", state.Mend{Leave: c, Group: g, Keys: marked}
 		default:
-			x.Plan, x.Mend = "give it up, with what stands for it and serves nothing", state.Mend{Leave: c, Group: g, Keys: marked, Delete: stands}
+			x.Plan, x.Mend = "give it up and delete its objects, which serve nothing", state.Mend{Leave: c, Group: g, Keys: marked, Delete: stands}
 		}
 		p.add(x)
 	}
 	if len(gone) > 0 {
 		x := base
 		x.Problem, x.Message = state.NamespaceGone, "the namespace of the lease is gone"
-		x.Plan, x.Mend = "give it up, with what stands for it", state.Mend{Leave: c, Group: g, Keys: gone, Namespace: id.Namespace(), Delete: p.standFor(c, g)}
+		x.Plan, x.Mend = "give it up and delete its objects", state.Mend{Leave: c, Group: g, Keys: gone, Namespace: id.Namespace(), Delete: p.standFor(c, g)}
 		p.add(x)
 	}
 	if len(missing) > 0 {

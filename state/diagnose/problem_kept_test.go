@@ -98,7 +98,7 @@ var keptProblems = []aProblem{
 	}},
 	{state.UnreadableDefinition, "a kept definition cannot be understood", func(f *facts) {
 		k := f.keeps(statetest.Shop, atHost)
-		k.Def, k.Unreadable = nil, "leases/df--x: it is no LeaseDefinition"
+		k.Def, k.Unreadable = nil, "leases/df--x: it is not a LeaseDefinition"
 	}, besides{"it can": func(f *facts) { f.Definitions[0].Def = &lease.Definition{Lease: statetest.Shop} }}},
 }
 

@@ -68,11 +68,11 @@ func (p *problems) nothingLeft(c *state.Claim, part state.Part) bool {
 // nobody but the lease's provider knows whether the lease is over: the claim stays until somebody says so.
 func (p *problems) addNothingLeft(base state.Problem, c *state.Claim, g lease.Group, keys []string) {
 	parts := len(keys)
-	what := "its lease was applied, and nothing of the lease stands for it or serves it any more"
+	what := "its lease was applied, and none of the lease's objects for it exist any more"
 	if all := len(c.PartsOf(g)); parts < all {
-		what = fmt.Sprintf("its lease was applied, and nothing stands for %d of the %d parts that the lease holds of it", parts, all)
+		what = fmt.Sprintf("its lease was applied, and %d of the %d parts that the lease holds of it have no objects any more", parts, all)
 	}
-	base.Problem, base.Message = state.NothingLeft, what+": Akash's provider has purged it, or somebody has deleted it"
+	base.Problem, base.Message = state.NothingLeft, what+": Akash's provider has purged them, or somebody has deleted them"
 	if p.heals(g) && !slices.ContainsFunc(keys, func(key string) bool { return p.kept[g].names(p, c, key) }) {
 		base.Plan, base.Mend = "give it up, for the definition of its lease does not name it", state.Mend{Leave: c, Group: g, Keys: keys}
 		p.add(base)

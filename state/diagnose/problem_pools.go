@@ -68,7 +68,7 @@ func (p *problems) overlap(a, b state.PoolObject, shared []config.Range) {
 		texts, excluded = append(texts, r.MetalLB()), append(excluded, `"!`+r.MetalLB()+`"`)
 	}
 	both := strings.Join(texts, ", ")
-	x := state.Problem{Problem: state.PoolOverlap, Thing: gives.Name, Message: fmt.Sprintf("pools %s and %s both have %s: MetalLB gives no address at all", a.Name, b.Name, both)}
+	x := state.Problem{Problem: state.PoolOverlap, Thing: gives.Name, Message: fmt.Sprintf("pools %s and %s both have %s: MetalLB rejects its configuration", a.Name, b.Name, both)}
 	if p.weight(gives) == 0 {
 		x.Plan, x.Manual = "it is not repair's: neither pool was made by this program. Take the addresses out of one of the two", true
 		x.Command = fmt.Sprintf("kubectl -n %s edit ipaddresspools %s", gives.Ref.Namespace, gives.Name)
@@ -81,7 +81,7 @@ func (p *problems) overlap(a, b state.PoolObject, shared []config.Range) {
 		x.Plan = "delete pool " + gives.Name
 	}
 	if x.Plan += ": pool " + keeps.Name + " serves it"; x.Mend.Exclude {
-		x.Plan += ", and ip.ranges is to say " + strings.Join(excluded, ", ")
+		x.Plan += "; add " + strings.Join(excluded, ", ") + " to ip.ranges"
 	}
 	p.add(x)
 }

@@ -105,7 +105,7 @@ func (p *problems) declared(base state.Problem, o *state.OwnObject) {
 	}
 	d := p.declaration(kind, base.Thing, o.SharingKey, key)
 	if part == nil && d == nil && !o.Ours && p.Now.Sub(o.Since) >= p.CrashedAfter {
-		base.Problem, base.Message = state.NotDeclared, fmt.Sprintf("%s serves it, and neither a claim nor a %s stands for it. Akash's operator has made it, was down when that was deleted, and does not remove it", o, kind)
+		base.Problem, base.Message = state.NotDeclared, fmt.Sprintf("%[1]s serves it without a claim or a %[2]s. Akash's operator created the %[3]s, was down when the %[2]s was deleted, and will not delete the %[3]s", o, kind, o.Kind)
 		base.Plan, base.Mend = fmt.Sprintf("delete %s", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group()}
 		p.add(base.ByName())
 		return
@@ -117,12 +117,12 @@ func (p *problems) declared(base state.Problem, o *state.OwnObject) {
 	if d != nil && (d.Of(o.Lease.Group()) || slices.Contains(d.MovedFrom, o.Lease.Group())) {
 		return
 	}
-	base.Problem, base.Message = state.NotDeclared, fmt.Sprintf("%s serves it, and no %s stands for it: Akash's provider has purged it, or somebody has deleted it", o, kind)
+	base.Problem, base.Message = state.NotDeclared, fmt.Sprintf("%s serves it, but its %s is gone: Akash's provider has purged it, or somebody has deleted it", o, kind)
 	if o.Ours {
 		p.add(p.byDefinition(base, o.Lease.Group()))
 		return
 	}
-	base.Message += ". Its operator was down then, and does not remove what it has made"
+	base.Message += ". Its operator was down then, and will not delete what it created"
 	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Reserve: c, Group: o.Lease.Group(), Keys: []string{part.Key}}
 	p.add(base.ByName())
 }
@@ -179,7 +179,7 @@ func (p *problems) forgotten(base state.Problem, o *state.OwnObject, thing, key 
 		return
 	}
 	base.Problem, base.Thing = state.NotDeclared, thing
-	base.Message = fmt.Sprintf("%s serves it for %s since a transfer, and no %s stands for it. Akash's operator has made it, was down when that was deleted, and does not remove it", o, part.Lease.Group(), kind)
+	base.Message = fmt.Sprintf("%[1]s serves it for %[2]s since a transfer, but its %[3]s is gone. Akash's operator created the %[4]s, was down when the %[3]s was deleted, and will not delete the %[4]s", o, part.Lease.Group(), kind, o.Kind)
 	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(thing), Group: o.Lease.Group()}
 	p.add(base.ByName())
 }
@@ -262,7 +262,7 @@ func (p *problems) leftByOperator(base state.Problem, o *state.OwnObject, kind s
 	}) {
 		return // another of its paths
 	}
-	base.Message = fmt.Sprintf("%s serves it, %s holds it, and no %s stands for it there. Akash's operator has made it, was down when that went, and does not remove it", o, part.Lease.Group(), kind)
+	base.Message = fmt.Sprintf("%[1]s serves it, but %[2]s holds it and its %[3]s is gone. Akash's operator created the %[4]s, was down when the %[3]s was deleted, and will not delete the %[4]s", o, part.Lease.Group(), kind, o.Kind)
 	base.Plan, base.Mend = fmt.Sprintf("delete %s", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group()}
 	p.add(base.ByName())
 }

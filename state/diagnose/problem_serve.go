@@ -77,7 +77,7 @@ func (p *problems) unclaimed(base state.Problem, o *state.OwnObject, u state.Use
 		why = state.RefusedBackend(p.Config, u.Host, o.Lease, u.Service, u.Port)
 	}
 	if why != "" {
-		base.Problem, base.Message = state.BlockedHost, o.String()+" stands for it, and it "+why
+		base.Problem, base.Message = state.BlockedHost, o.String()+" uses it, and it "+why
 		base.Plan = "change the configuration, or delete " + o.String()
 		p.goes(base.ByName(), o)
 		return
@@ -154,9 +154,9 @@ func (p *problems) notServed(base state.Problem, o *state.OwnObject, c *state.Cl
 	if part.Run != "" || part.Ended(p.Now) || p.Now.Sub(o.Since) < p.CrashedAfter || !p.Namespaces[part.Lease.Namespace()] {
 		return // a namespace that is gone is a problem of its own
 	}
-	base.Problem, base.Message = state.NotServed, fmt.Sprintf("%s stands for it, and nothing serves it: what served it was deleted, or a run did not end", o)
+	base.Problem, base.Message = state.NotServed, fmt.Sprintf("%s is there, but nothing serves it: what served it was deleted, or a run did not finish", o)
 	if o.ForOperator {
-		base.Message = fmt.Sprintf("%s stands for it, and Akash's hostname operator has not routed it: its log and its /ignore-list say why", o)
+		base.Message = fmt.Sprintf("%s is there, but Akash's hostname operator has not routed it: its log and its /ignore-list say why", o)
 		base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o), state.Mend{Delete: []state.ObjectRef{o.ObjectRef}, Unserved: true, Reserve: c, Group: part.Lease.Group(), Keys: []string{part.Key}}
 		p.add(base.ByName())
 		return

@@ -120,9 +120,9 @@ func (l Lack) left(named bool) string {
 		return "has " + Bytes(l.Left, false) + " left" + of
 	case LackClassHere:
 		if named {
-			return "has not storage class " + l.Class
+			return "lacks storage class " + l.Class
 		}
-		return "has not"
+		return "lacks it"
 	}
 	if l.Left == 0 {
 		return "has none left" + of

@@ -44,7 +44,7 @@ func TestInterruptedWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := end().Exits(t, 130)
-	result.Says(t, "Interrupted. The same command, run again, finishes the work", "kubectl akash-net release")
+	result.Says(t, "Interrupted. Run the same command again to finish", "kubectl akash-net release")
 	need(t, services, id.Namespace(), "web-ip-443-tcp")
 
 	r.run(t, "apply", "-f", definition, "--timeout", "1ms").Exits(t, 5).Says(t, "timed out after 1ms", id.Namespace()+"/web-ip-443-tcp")

@@ -124,7 +124,7 @@ func TestRightsForStates(t *testing.T) {
 	leases("--workloads").Exits(t, 1).Says(t, "not allowed: ", "--clusterrole=akash-net-status")
 	leases("--workloads", "--watch").Exits(t, 1).Says(t, "--clusterrole=akash-net-status")
 	on := harness.Configure(t, "workloads: {enabled: true}")
-	leases("--config", on).Exits(t, 0).Prints(t, "Active").Says(t, "Note: what leases run is not shown, for which the role akash-net-status is needed")
+	leases("--config", on).Exits(t, 0).Prints(t, "Active").Says(t, "Note: workloads are not shown: the role akash-net-status is required")
 	if quiet := leases("--config", on, "--workloads=false").Exits(t, 0); quiet.Stderr != "" {
 		t.Error(quiet)
 	}

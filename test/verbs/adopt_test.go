@@ -13,7 +13,7 @@ func TestAdopt(t *testing.T) {
 		mustRun(t, 4, verb, "--lease", id.String(), host).Says(t, "ingress "+id.Namespace()+"/by-hand-"+host, "--adopt")
 	}
 	held(t, host)
-	mustRun(t, 0, "explain", host).Prints(t, "has no claim, but objects stand for it", "reserve "+host+" --adopt")
+	mustRun(t, 0, "explain", host).Prints(t, "has no claim, but objects use it", "reserve "+host+" --adopt")
 	mustRun(t, 4, "reserve", "--adopt", "--lease", leaseOf(newOwner(), 9).String(), host)
 	held(t, host)
 	mustRun(t, 0, "reserve", "--adopt", "--lease", id.String(), host).Prints(t, "host/"+host+" claimed")

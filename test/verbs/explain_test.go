@@ -46,14 +46,14 @@ func TestExplain(t *testing.T) {
 		host, id := "left."+newDomain(), leaseOf(newOwner(), 1)
 		mustRun(t, 0, "apply", "-f", define(t, id, web("web", 80, host)))
 		remove(t, claims, ledger, host)
-		mustRun(t, 0, "explain", host).Prints(t, host+" has no claim, but objects stand for it", "ingress "+id.Namespace()+"/"+host)
+		mustRun(t, 0, "explain", host).Prints(t, host+" has no claim, but objects use it", "ingress "+id.Namespace()+"/"+host)
 		mustRun(t, 0, "explain", id.Group().String()).Prints(t, host+": no claim; it is left over")
 		mustRun(t, 0, "release", id.String())
 	})
 	t.Run("a run that has not ended", func(t *testing.T) {
 		host, id := "marked."+newDomain(), leaseOf(newOwner(), 1)
 		plant(t, state.HostWant{Host: host}.Hold(id), func(p *state.Part) { p.Run = "crashed" })
-		mustRun(t, 0, "explain", host).Prints(t, "Run ", " of ann@laptop, begun ", ", has crashed: it has said nothing since ", "kubectl akash-net repair")
+		mustRun(t, 0, "explain", host).Prints(t, "Run ", " of ann@laptop, begun ", ", has crashed (last renewed at ", "kubectl akash-net repair")
 		mustRun(t, 0, "release", id.String())
 	})
 	t.Run("a wildcard above", func(t *testing.T) {

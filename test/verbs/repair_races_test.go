@@ -113,7 +113,7 @@ func TestRepairOfNoProblem(t *testing.T) {
 	if now := changed(was, fingerprint(t)); len(now) > 0 {
 		t.Errorf("it changed %q", now)
 	}
-	run(t.Context(), "__complete", "--kubeconfig", harness.Plane.Kubeconfig, "repair", "--crashed-after", "0s", "--assume-crashed", "").Prints(t, "CrashedRun/"+s.host+"\trun ").Prints(t, ", took it and did not end\n")
+	run(t.Context(), "__complete", "--kubeconfig", harness.Plane.Kubeconfig, "repair", "--crashed-after", "0s", "--assume-crashed", "").Prints(t, "CrashedRun/"+s.host+"\trun ").Prints(t, ", claimed it and did not finish\n")
 	mustRun(t, 0, "repair", "--crashed-after", "0s", "--assume-crashed", "CrashedRun/"+s.host)
 	held(t, s.host)
 }

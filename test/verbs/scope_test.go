@@ -15,7 +15,7 @@ func TestNamespaceLimits(t *testing.T) {
 	mustRun(t, 0, "reserve", hosts[0], "--lease", mine.String())
 	mustRun(t, 0, "reserve", hosts[1], "--lease", other.String())
 
-	mustRun(t, 2, "release", mine.Group().String(), "-n", other.Namespace()).Says(t, "--namespace: it goes with --all and --selector")
+	mustRun(t, 2, "release", mine.Group().String(), "-n", other.Namespace()).Says(t, "--namespace: can be used only with --all or --selector")
 	mustRun(t, 2, "explain", hosts[0], "-n", mine.Namespace()).Says(t, "--namespace does not limit explain")
 	held(t, hosts[0], "1 /")
 

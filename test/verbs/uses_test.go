@@ -96,7 +96,7 @@ spec: {hostnames: [`+host+`], rules: [{backendRefs: [{name: site, port: 80}]}]}}
 			definition := define(t, id, web("web", 8080, host))
 			mustRun(t, 4, "apply", "-f", definition).Says(t, host, object)
 			mustRun(t, 4, "check", "-f", definition).Says(t, host, object)
-			mustRun(t, 0, "explain", host).Prints(t, host+" has no claim, but objects stand for it", object)
+			mustRun(t, 0, "explain", host).Prints(t, host+" has no claim, but objects use it", object)
 			held(t, host)
 		})
 	}

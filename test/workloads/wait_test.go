@@ -11,7 +11,7 @@ import (
 func TestWait(t *testing.T) {
 	t.Parallel()
 	x := newTenant().web("web:1").cache(disk, "")
-	x.do(t, 5, "apply", "--timeout=2s").Says(t, "timed out after 2s", "service cache of namespace "+x.Namespace()+": 0 of 1 ready", "service web of namespace", "0 of 2 ready", "goes on waiting")
+	x.do(t, 5, "apply", "--timeout=2s").Says(t, "timed out after 2s", "service cache of namespace "+x.Namespace()+": 0 of 1 ready", "service web of namespace", "0 of 2 ready", "to continue waiting")
 	web, cache := harness.Pods(t, x.Namespace(), "web", 2), harness.Pods(t, x.Namespace(), "cache", 1)
 	harness.Waits(t, web[0], "CrashLoopBackOff", "back-off 10s restarting")
 	harness.Unschedulable(t, cache[0], "0/1 nodes are available: 1 Insufficient cpu")

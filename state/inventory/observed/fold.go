@@ -164,7 +164,7 @@ func (f *Fold) there() Capacity {
 		n := f.nodes[name]
 		out := Node{Name: name, Closed: n.closed, Allocatable: n.allocatable, Cards: n.cards, Classes: f.classesOf(n)}
 		if out.Closed == "" && labelled && !n.labelled {
-			out.Closed = "it has not the label akash.network=true, which other nodes have"
+			out.Closed = "it lacks the label akash.network=true, which other nodes have"
 		}
 		if n.allocatable.GPU > 0 && len(n.cards) == 0 && out.Closed == "" {
 			c.Notes = append(c.Notes, fmt.Sprintf("node %s has GPUs (%d), and no label says of what model; no wish for a GPU fits there", name, n.allocatable.GPU))
