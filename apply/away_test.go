@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"k8s.io/client-go/rest"
 )
 
 // A server that goes away for good ends the run, once and not for each claim; the error says what

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // checked is a definition as it is read from a file.
@@ -23,7 +23,7 @@ func checked(t *testing.T, def *lease.Definition) *lease.Definition {
 	return def
 }
 
-// KeptFor is the definition that the server keeps for a group.
+// keptFor is the definition that the server keeps for a group.
 func (s *server) keptFor(t *testing.T, g lease.Group) *lease.Definition {
 	t.Helper()
 	o := s.objects[claimPath+kept.Name(g)]

@@ -5,17 +5,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // unknownUID begins the UID of an object whose file shows none.
@@ -121,7 +121,7 @@ func fieldsOf(value any) map[string]any {
 	return out
 }
 
-// Forget takes out of a change what OfFiles has added. The API server says of every manager when it wrote.
+// forget takes out of a change what OfFiles has added. The API server says of every manager when it wrote.
 func forget(c *plan.Change) {
 	for i, f := range c.Fields {
 		c.Fields[i].Owners = slices.DeleteFunc(f.Owners, func(o plan.Owner) bool { return o.Since.IsZero() })

@@ -27,7 +27,7 @@ func newChoice(things []string) choice {
 	return c
 }
 
-// Claim is true for a claim that is chosen.
+// claim is true for a claim that is chosen.
 func (c choice) claim(claim *state.Claim) bool {
 	return c.all || c.things[claim.Thing] || claim.Kind.HasPorts() && c.endpoint(claim)
 }
@@ -42,7 +42,7 @@ func (c choice) endpoint(claim *state.Claim) bool {
 	return ok && (c.things[name] || c.things["endpoint/"+name])
 }
 
-// Object is true for an object that serves what is chosen. A ProviderLeasedIP does when it is for
+// object is true for an object that serves what is chosen. A ProviderLeasedIP does when it is for
 // the endpoint of a chosen address.
 func (c choice) object(o observed.Owned, s *observed.Snapshot) bool {
 	if c.all {

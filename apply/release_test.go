@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/google/go-cmp/cmp"
 )
 
 // A delete that was done and answered with an error is done.

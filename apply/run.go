@@ -45,7 +45,7 @@ func (r *run) apply(ctx context.Context) error {
 	return r.applyClaimed(ctx)
 }
 
-// Claim takes what the definition asks for.
+// claim takes what the definition asks for.
 func (r *run) claim(ctx context.Context) error {
 	if err := r.Operated.Fits(); err != nil {
 		return err

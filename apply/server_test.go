@@ -136,7 +136,7 @@ func (s *server) list(path, plural string) map[string]any {
 	return map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{"resourceVersion": fmt.Sprint(s.versions)}, "items": items}
 }
 
-// Write applies or deletes an object.
+// write applies or deletes an object.
 func (s *server) write(method, path string, body []byte) (int, map[string]any) {
 	live := s.objects[path]
 	if method == http.MethodDelete {

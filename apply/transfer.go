@@ -169,7 +169,7 @@ func (r *transfer) mayHave(moves []*move, def *lease.Definition) error {
 	return nil
 }
 
-// Moves decides on everything before anything is written.
+// moves decides on everything before anything is written.
 func (r *transfer) moves(things []string) ([]*move, error) {
 	refused := &report.HeldError{Lease: r.Request.Lease}
 	var moves []*move
@@ -252,7 +252,7 @@ func (r *transfer) named(things []string) []*state.Claim {
 	return out
 }
 
-// Taken is a part as the new lease holds it: with the backend that it asked for, if it did. What it asks for by its
+// taken is a part as the new lease holds it: with the backend that it asked for, if it did. What it asks for by its
 // definition comes first, but for a note that says otherwise.
 func (r *transfer) taken(claim *state.Claim, p state.Part) state.Part {
 	out := p

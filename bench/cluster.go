@@ -9,15 +9,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
-
-	"golang.org/x/sync/errgroup"
-
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/akash-net/kubectl-akash-net/hack/testbed"

@@ -13,10 +13,11 @@ import (
 	"io/fs"
 	"path"
 
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 //go:embed crds/*.yaml namespaces.yaml rbac.yaml workloads.yaml config.yaml

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/protocol"
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // A wildcard and a host below it are two objects, and of two owners only one may win. One side has
@@ -89,7 +90,7 @@ func LookAbove(ctx context.Context, of ledger.Ledger, all []*Claims) {
 	}
 }
 
-// Looks is how often a wildcard looks again while runs under way have hosts below it: they may fail, and
+// looks is how often a wildcard looks again while runs under way have hosts below it: they may fail, and
 // give them back. Such a run may itself wait for this wildcard, or have a wildcard pending over a host
 // of this run. So a wildcard looks for less time than a host waits (patience), and of two owners the
 // one that comes first in order withdraws first: then not both lose.

@@ -49,7 +49,7 @@ type Waiting struct {
 	Note state.Part
 }
 
-// Note remembers what is withheld; settle writes it down.
+// note remembers what is withheld; settle writes it down.
 func (r *Claims) note(h state.Hold, p state.Part) {
 	definition, options := "", (*lease.HTTPOptions)(nil)
 	if r.Def != nil {

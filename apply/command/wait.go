@@ -4,8 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 )
 
 // WaitUntil asks until it is done, for so long, and at least once. A dry run asks once: nothing comes of what is

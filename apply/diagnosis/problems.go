@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -19,7 +21,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 	"github.com/akash-net/kubectl-akash-net/state/view"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Problems reads the cluster and finds what is wrong. A run counts as crashed when it has written

@@ -1,10 +1,11 @@
 package executor
 
 import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // AppliedOnly is what this program sends to leave a route as it is, pinned to what was read. Of one that
@@ -61,7 +62,7 @@ func AppliedBy(live *unstructured.Unstructured, manager string) *unstructured.Un
 	return o
 }
 
-// Only are the entries whose names are among the owned fields.
+// only are the entries whose names are among the owned fields.
 func only(all map[string]string, owned map[string]bool) map[string]string {
 	kept := map[string]string{}
 	for name, value := range all {

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"maps"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Remove deletes one object that has not changed hands since it was read.

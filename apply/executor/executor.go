@@ -11,6 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
@@ -20,8 +23,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Executor carries out what the work on one lease writes. It creates, applies and deletes objects, pinned to what was
@@ -56,7 +57,7 @@ type Executor struct {
 	leaving []observed.Owned
 	// unsure are objects, by what they are called, of which no answer says whether this work has made them.
 	unsure map[string]bool
-	// TakenBack are the kinds of the objects that were made and taken back.
+	// takenBack are the kinds of the objects that were made and taken back.
 	takenBack []kinds.Kind
 	// pins are the resource versions to which the writes of some objects are pinned, by the object.
 	pins map[string]string

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // AwaitGone waits for what the run has deleted, and what others hold back with a finalizer: as long as it is there it may

@@ -4,8 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 )
 
 // Poll asks until it is done, for as long as the run still waits, and at least once.

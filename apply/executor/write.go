@@ -6,17 +6,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/kinds"
-	"github.com/akash-net/kubectl-akash-net/plan"
-	"github.com/akash-net/kubectl-akash-net/render"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/plan"
+	"github.com/akash-net/kubectl-akash-net/render"
 )
 
 // SendObject sends one object and says what became of it.
@@ -72,7 +71,7 @@ func (x *Executor) wroteObject(o render.Object, live *unstructured.Unstructured,
 	}
 }
 
-// Shared is true for what others may rely on as soon as it is there: it is not taken back.
+// shared is true for what others may rely on as soon as it is there: it is not taken back.
 func shared(kind kinds.Kind) bool {
 	return kind == kinds.Namespace || slices.Contains(kinds.Pools, kind)
 }

@@ -7,17 +7,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
-	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/manifests"
-	"github.com/akash-net/kubectl-akash-net/state"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/manifests"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
 // ClaimsExistError says why nothing was uninstalled.

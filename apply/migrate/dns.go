@@ -42,7 +42,7 @@ type hostMove struct {
 	ended bool
 }
 
-// Stay leaves the old routes of the host where they are.
+// stay leaves the old routes of the host where they are.
 func (h *hostMove) stay() {
 	h.ended = true
 	for _, c := range h.routes {
@@ -203,7 +203,7 @@ func recordsIn(objects []render.Object) (records []dns.Record) {
 	return records
 }
 
-// Turn writes the records of a host. For how long people may come to the old routes after that is
+// turn writes the records of a host. For how long people may come to the old routes after that is
 // noted on those first.
 func (m *leaseMigration) turn(ctx context.Context, h *hostMove, lacking string) error {
 	var live []dns.Record

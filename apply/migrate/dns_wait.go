@@ -9,15 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply/records"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/book"
+	"github.com/akash-net/kubectl-akash-net/apply/records"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/dns"
 	"github.com/akash-net/kubectl-akash-net/state/view"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // awaitDNS waits until the records of a lease's hosts are served, those that other deployments have among
@@ -67,7 +67,7 @@ func (m *leaseMigration) awaitRepointed(ctx context.Context, hosts []*hostMove) 
 	return errors.Join(errs...)
 }
 
-// Look says what a host's records lack or, where they lack nothing, since when they are served.
+// look says what a host's records lack or, where they lack nothing, since when they are served.
 func (m *leaseMigration) look(ctx context.Context, h *hostMove) error {
 	kind := kinds.DNSEndpoint
 	if m.Options.Config.DNS.Form == config.DNSGardener {

@@ -5,15 +5,16 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// End removes the old routes whose new ones are accepted, then what went with them.
+// end removes the old routes whose new ones are accepted, then what went with them.
 func (m *leaseMigration) end(ctx context.Context, keep bool) error {
 	if keep {
 		m.tellDone("prepared")

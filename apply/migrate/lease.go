@@ -5,12 +5,13 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // bring writes the new routes of a lease and waits until they are accepted.
@@ -121,7 +122,7 @@ func (m *leaseMigration) plan() {
 	}
 }
 
-// FindKinds refuses, before anything is written, what the cluster has no kind for.
+// findKinds refuses, before anything is written, what the cluster has no kind for.
 func (m *leaseMigration) findKinds() error {
 	m.Kinds = nil
 	for _, c := range m.routes {

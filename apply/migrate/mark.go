@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -17,8 +20,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // YieldedError says that another run of the lease has taken over a host whose routes a migration was moving.
@@ -119,7 +120,7 @@ func (m *leaseMigration) markPart(ctx context.Context, claim *state.Claim, c *cr
 	return nil
 }
 
-// IsMine is true for a claim of which the run's lease holds the part.
+// isMine is true for a claim of which the run's lease holds the part.
 func (m *leaseMigration) isMine(claim *state.Claim, key string) bool {
 	if claim == nil || claim.Deleting || claim.Unreadable != "" || claim.Owner != m.Group.Owner {
 		return false

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
@@ -18,7 +20,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // SettlingError says that old routes stay, for resolvers may still have the answer that leads to them.
@@ -127,7 +128,7 @@ func (m *leaseMigration) servedSince(record *unstructured.Unstructured) time.Tim
 // timestampPrecision is the precision of the API server's times.
 const timestampPrecision = time.Second
 
-// StaysFor sets until when an old route stays, after a change at a time, and tells of it.
+// staysFor sets until when an old route stays, after a change at a time, and tells of it.
 func (m *leaseMigration) staysFor(c *crossing, since time.Time, lag, settle time.Duration) {
 	if settle >= 0 {
 		lag = settle

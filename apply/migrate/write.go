@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
@@ -21,7 +23,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // writeRoute writes a route's new form, in the order in which it works from its first moment on.
@@ -72,7 +73,7 @@ func (m *leaseMigration) readAgain(ctx context.Context, c *crossing) error {
 	return err
 }
 
-// Changed says that a route is not as it was read.
+// changed says that a route is not as it was read.
 func (c *crossing) changed() error {
 	return fmt.Errorf("%s %s/%s was changed meanwhile; the same command carries the change over", c.old.Kind.Singular, c.old.Live.GetNamespace(), c.old.Live.GetName())
 }
@@ -141,7 +142,7 @@ func (m *leaseMigration) accepted(ctx context.Context) error {
 	return err
 }
 
-// AwaitAccepted waits until each route of a new form is accepted and its backend found.
+// awaitAccepted waits until each route of a new form is accepted and its backend found.
 func (m *leaseMigration) awaitAccepted(ctx context.Context, c *crossing) error {
 	for _, o := range c.objects {
 		_, _, redirect := lease.ParseRouteName(o.Name)

@@ -52,7 +52,7 @@ func (r *Objects) FindKinds() error {
 	return errors.Join(errs...)
 }
 
-// Check tells of each thing that the lease wants whether it is free, and gathers who holds the others.
+// check tells of each thing that the lease wants whether it is free, and gathers who holds the others.
 func (r *Objects) check(ctx context.Context) error {
 	var exhausted report.Failures
 	for _, e := range r.LeasedEndpoints() {

@@ -5,12 +5,13 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state/kept"
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // FewDefinitions is how many kept definitions are read one by one rather than by one LIST.

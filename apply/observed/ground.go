@@ -18,7 +18,7 @@ type Ground struct {
 	Served state.Served
 	// wildcard is the name of the claim on the wildcard above a host; empty where there can be none.
 	wildcard string
-	// claim and over are the claims as they were read after the object; nil where there is none.
+	// Claim and Over are the claims as they were read after the object; nil where there is none.
 	Claim, over *state.Claim
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Index answers what many leases ask of one snapshot. Each part is built once, when it is first asked for,
+// index answers what many leases ask of one snapshot. Each part is built once, when it is first asked for,
 // so that the work on a lease depends on what that lease has and not on how many leases there are.
 type index struct {
 	mu sync.Mutex

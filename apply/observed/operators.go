@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/akash-net/kubectl-akash-net/apply/command"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // The ways to live beside Akash's operators.
@@ -40,7 +40,7 @@ var (
 
 var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 
-// Operators are those of Akash's operators that make objects in this cluster: the hostname operator
+// operators are those of Akash's operators that make objects in this cluster: the hostname operator
 // the route of each ProviderHost, the IP operator the Service of each ProviderLeasedIP.
 type operators struct {
 	Hostname, IP bool
@@ -80,7 +80,7 @@ func IpOperatorFor(ctx context.Context, a *command.Command, requests []state.Req
 	return found.IP, err
 }
 
-// Runs is true where one of the Deployments is there and is not scaled to nothing.
+// runs is true where one of the Deployments is there and is not scaled to nothing.
 func runs(deployments []*unstructured.Unstructured, names []string) bool {
 	return slices.ContainsFunc(deployments, func(d *unstructured.Unstructured) bool {
 		replicas, set, _ := unstructured.NestedInt64(d.Object, "spec", "replicas")

@@ -3,11 +3,12 @@ package observed
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/view"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // ClaimsNear are the names of the claims that an object may stand for.

@@ -118,7 +118,7 @@ func (how Reading) kept(ctx context.Context, l ledger.Ledger, claims []*state.Cl
 	return readDefinitions(ctx, l, groups)
 }
 
-// Claims reads the claims, of one owner where the reading is of one group.
+// claims reads the claims, of one owner where the reading is of one group.
 func (how Reading) claims(ctx context.Context, l ledger.Ledger) ([]*state.Claim, error) {
 	if how.of != nil {
 		return l.ListOwner(ctx, how.of.Owner)

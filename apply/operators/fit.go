@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Fits refuses, before anything is claimed, what Akash's operators would choke on or write over.

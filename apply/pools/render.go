@@ -7,16 +7,16 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/akash-net/kubectl-akash-net/apply/observed"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Known is what a ledger, in a cluster or in files, says of addresses.
@@ -103,7 +103,7 @@ func newBesides(cfg *config.ProviderConfig, known *Known) *besides {
 	return &besides{cfg: cfg, live: state.NewPoolIndex(known.Pools), used: known.Addresses.InUse(), ranges: map[string][]config.Range{}}
 }
 
-// Serving adds the pools of ours that share addresses with a range: one that is configured as apply would
+// serving adds the pools of ours that share addresses with a range: one that is configured as apply would
 // write it, others as they are.
 func (x *besides) serving(r config.Range) {
 	for _, o := range x.live.Sharing(r) {
@@ -117,7 +117,7 @@ func (x *besides) serving(r config.Range) {
 	}
 }
 
-// Objects are the pools that were added, and rendered ones with the addresses that are left for them.
+// objects are the pools that were added, and rendered ones with the addresses that are left for them.
 func (x *besides) objects(wanted []render.Object) ([]render.Object, error) {
 	for _, o := range wanted {
 		if o.Kind != kinds.IPAddressPool {

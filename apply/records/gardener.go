@@ -6,12 +6,13 @@ import (
 	"reflect"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state/view"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // fixedFields are the fields of a DNSRecord that cannot be changed (gardener: the webhook for

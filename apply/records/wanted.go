@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
@@ -25,7 +27,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
 	"github.com/akash-net/kubectl-akash-net/state/view"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Unrecorded says of the hosts among things and leases that have no DNS record for what it waits.

@@ -71,7 +71,7 @@ func (r *repair) isGone(ctx context.Context, namespace string) error {
 	return err
 }
 
-// Knows notes what a mend has made of a claim; nil is for one that is gone.
+// knows notes what a mend has made of a claim; nil is for one that is gone.
 func (r *repair) knows(name string, now *state.Claim) {
 	r.snapshot.Knows(name, now)
 }
@@ -90,7 +90,7 @@ func (r *repair) reserved(ctx context.Context, m state.Mend) error {
 	return r.change(ctx, m.Reserve, m, func(p *state.Part) { p.Applied = false })
 }
 
-// Change changes parts of a claim that stands as it was read.
+// change changes parts of a claim that stands as it was read.
 func (r *repair) change(ctx context.Context, claim *state.Claim, m state.Mend, set func(*state.Part)) error {
 	claim = r.snapshot.Claims[claim.Name()] // as it was read, or as an earlier mend has left it
 	entries, changed := claim.Entries(m.Group), false

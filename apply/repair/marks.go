@@ -8,19 +8,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/akash-net/kubectl-akash-net/apply/executor"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // dropOld takes managed fields of versions that are gone out of an object. Where this program's were among
@@ -37,7 +37,7 @@ func (r *repair) dropOld(ctx context.Context, m state.Mend) error {
 	return r.mark(ctx, kind, now, m.Hash)
 }
 
-// Mark applies an object again as it is, with the marks that it has lost, pinned to what was read.
+// mark applies an object again as it is, with the marks that it has lost, pinned to what was read.
 func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, hash string) error {
 	id := r.snapshot.Ownership(live).Lease
 	claimLike, manager := slices.Contains(kinds.ClaimLike, kind), lease.FieldManager

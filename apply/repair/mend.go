@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
@@ -13,8 +16,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/reserved"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // unreserve deletes the reservation of an order that is as it was read.
@@ -33,7 +34,7 @@ func (r *repair) runFor(g lease.Group) *mending {
 	return work
 }
 
-// Live is an object as it was read, or nil.
+// live is an object as it was read, or nil.
 func (r *repair) live(ref *state.ObjectRef) *unstructured.Unstructured {
 	return r.snapshot.Live[kinds.Of(ref.Kind).Plural][ref.Namespace+"/"+ref.Name]
 }

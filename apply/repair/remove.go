@@ -4,16 +4,17 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Remove deletes objects that this program wrote, while the claims say of them what they did.
+// remove deletes objects that this program wrote, while the claims say of them what they did.
 func (r *repair) remove(ctx context.Context, work *mending, m state.Mend) error {
 	for _, ref := range m.Delete {
 		var err error
@@ -98,7 +99,7 @@ func (r *repair) isUnserved(ctx context.Context, live *unstructured.Unstructured
 	return nil
 }
 
-// Serves is true where something serves what one of Akash's objects stands for.
+// serves is true where something serves what one of Akash's objects stands for.
 func serves(s *observed.Snapshot, declared *unstructured.Unstructured) bool {
 	if kind := kinds.Of(declared.GetKind()); kind == kinds.ProviderHost {
 		return slices.ContainsFunc(s.HostUses[declared.GetName()], func(u state.Use) bool { return u.Kind != kind.Singular })

@@ -82,7 +82,7 @@ func Repair(ctx context.Context, a *apply.Applier, opts Options) error {
 	return r.mendAll(ctx, problems)
 }
 
-// Find reads the cluster, and finds what is wrong.
+// find reads the cluster, and finds what is wrong.
 func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
 	var err error
 	if r.snapshot, err = observed.ReadWithOperators(ctx, r.Command, observed.Reading{Addresses: true, Further: kinds.Records, ClaimsFirst: true, AllDefinitions: true, Runs: true}); err != nil {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/objects"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
@@ -16,7 +18,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Running is what is done with what the lease of a run runs. The nil running has no objects: it is of a run that has

@@ -12,10 +12,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/akash-net/kubectl-akash-net/test/harness"
 )

@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/anishathalye/porcupine"
+
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 )
 
 // scarce is a range of few addresses; each holds the client that has it, and 1.

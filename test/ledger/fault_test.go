@@ -14,12 +14,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // fault is what goes wrong with one request.

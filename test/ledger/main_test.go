@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/akash-net/kubectl-akash-net/apply"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -20,7 +22,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
-	"k8s.io/client-go/rest"
 )
 
 func TestMain(m *testing.M) {

@@ -8,12 +8,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
-
-	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/test/harness"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/test/harness"
 )
 
 // Two runs of two owners, each with a host below the wildcard that the other wants: both have all but

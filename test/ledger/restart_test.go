@@ -11,12 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/test/harness"
-	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/rest"
 )
 
 // killer ends the API server at one of a run's requests, before it arrives or before it is answered.

@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 )
 
 // Two runs of one lease that both fail leave nothing: the one that takes the other for crashed, and takes its
