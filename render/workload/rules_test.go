@@ -299,7 +299,7 @@ func TestWhatCannotBeRendered(t *testing.T) {
 		s.opt.Scheduler = map[uint32]*lease.SchedulerParams{1: {GPU: &g}}
 	}
 	for want, change := range map[string]func(*sample){
-		"pass --scheduler-params FILE":         func(s *sample) { s.web().Resources.GPU.Units = 1 },
+		"pass --scheduler-params FILE":                            func(s *sample) { s.web().Resources.GPU.Units = 1 },
 		`there are no GPUs of the vendor "intel" that was chosen`: func(s *sample) { gpu(s, lease.SchedulerGPU{Vendor: "intel", Model: "arc"}) },
 		"no node can have the label":                              func(s *sample) { gpu(s, lease.SchedulerGPU{Vendor: "nvidia", Model: "a b"}) },
 		`"-" is not the name of a runtime class`:                  func(s *sample) { s.web().Scheduler = &lease.SchedulerParams{RuntimeClass: "-"} },
