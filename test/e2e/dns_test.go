@@ -445,7 +445,7 @@ func TestRecordsAreCheckedFirst(t *testing.T) {
 	absent(t, claims, ledger, host)
 	admin().with(configure(t, "dns: {form: annotations}")).run(t, "apply", "-f", definition, "--operators=on").Exits(t, 1).Says(t, "knows no annotations for external-dns")
 	absent(t, claims, ledger, host)
-	admin().with(configure(t, "dns: {form: endpoint}")).run(t, "render", "-f", definition).Exits(t, 3).Says(t, "stands in the cluster's status", "dns.targets")
+	admin().with(configure(t, "dns: {form: endpoint}")).run(t, "render", "-f", definition).Exits(t, 3).Says(t, "takes its value from the cluster's status", "dns.targets")
 	admin().with(configure(t, "dns: {form: endpoint, targets: [lb.example.net]}")).do(t, "render", "-f", definition).Prints(t, "kind: DNSEndpoint", "- lb.example.net")
 }
 

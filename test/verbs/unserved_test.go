@@ -59,7 +59,7 @@ func TestAKindThatIsDown(t *testing.T) {
 		{"state"}, {"state", "--problems"}, {"explain", host}, {"repair"},
 	} {
 		r := mustRun(t, 1, args...).Says(t, "routes.route.openshift.io", "APIService v1.route.openshift.io", "default/nowhere", "Nothing was changed.")
-		if contains(r.Stderr, "stopped answering", "finishes the work") {
+		if contains(r.Stderr, "stopped answering", "again to finish") {
 			t.Errorf("the API server is said to be away: %s", r)
 		}
 	}
