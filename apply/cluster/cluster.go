@@ -28,7 +28,7 @@ const pageSize = 5000
 
 // metaPageSize is how many metadata one LIST brings: little enough that a page does not count beside
 // what is kept of a hundred thousand claims.
-const metaPageSize = 500
+const metaPageSize = 400
 
 // OnePage as the limit of a LIST has all objects in one answer.
 const OnePage = -1
