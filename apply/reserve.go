@@ -28,7 +28,7 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 		read: func(ctx context.Context, _ []*run) (*observed.Snapshot, error) {
 			snapshot, err := observed.Read(ctx, a.Cluster, a.Ledger, observed.Reading{Addresses: true, Further: kinds.RecordsOf(a.Options.Config)})
 			if err == nil {
-				snapshot.Operators.IP, err = observed.IpOperatorFor(ctx, a.Command, requests)
+				snapshot.Operators.IP, err = observed.IPOperatorFor(ctx, a.Command, requests)
 			}
 			return snapshot, err
 		},

@@ -80,11 +80,11 @@ type Options struct {
 }
 
 // Send reports an event. Events are reported one at a time.
-func (a *Command) Send(e report.Event) {
-	if a.Options.Report != nil {
-		a.Report.Lock()
-		defer a.Report.Unlock()
-		a.Options.Report(e)
+func (c *Command) Send(e report.Event) {
+	if c.Options.Report != nil {
+		c.Report.Lock()
+		defer c.Report.Unlock()
+		c.Options.Report(e)
 	}
 }
 
@@ -101,13 +101,13 @@ const (
 )
 
 // Counter tells how many works are done: none at first, and one more with each call of what it returns.
-func (a *Command) Counter(what string, all int) (count func()) {
+func (c *Command) Counter(what string, all int) (count func()) {
 	done := -1
 	count = func() {
-		a.Report.Lock()
-		defer a.Report.Unlock()
-		if done++; a.Options.Progress != nil {
-			a.Options.Progress(what, done, all)
+		c.Report.Lock()
+		defer c.Report.Unlock()
+		if done++; c.Options.Progress != nil {
+			c.Options.Progress(what, done, all)
 		}
 	}
 	count()

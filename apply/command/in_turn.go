@@ -14,20 +14,20 @@ import (
 )
 
 // NewTurn is a turn of the command to write for deployment groups.
-func (a *Command) NewTurn(groups []lease.Group) *turn.Turn {
-	return turn.New(a.Cluster, a.Ledger, groups, turn.Options{
-		By: turn.WhoRuns(), Version: a.Options.Version,
+func (c *Command) NewTurn(groups []lease.Group) *turn.Turn {
+	return turn.New(c.Cluster, c.Ledger, groups, turn.Options{
+		By: turn.WhoRuns(), Version: c.Options.Version,
 		Dead: func(other *state.Announcement, now time.Time) bool {
-			return a.Options.AssumeCrashed || other.Over(now) || a.Options.CrashedAfter > 0 && other.Dead(now, a.Options.CrashedAfter)
+			return c.Options.AssumeCrashed || other.Over(now) || c.Options.CrashedAfter > 0 && other.Dead(now, c.Options.CrashedAfter)
 		},
-		Waiting: a.tellWaiting,
+		Waiting: c.tellWaiting,
 	})
 }
 
 // tellWaiting tells of a command that is waited for.
-func (a *Command) tellWaiting(other *state.Announcement) {
+func (c *Command) tellWaiting(other *state.Announcement) {
 	g := other.Groups[0] // the reader of announcements takes none without a group
-	a.Send(report.Event{
+	c.Send(report.Event{
 		Time: time.Now(), Action: report.Waiting, Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq},
 		Kind: "lease", Name: g.String(), Message: "another command is at work on it: " + other.String(),
 	})
@@ -37,18 +37,18 @@ func (a *Command) tellWaiting(other *state.Announcement) {
 // begun again where what it had read has become old before its first write. It says for which groups it is unfinished.
 // Where the work is a part of that of another verb it is done in that one's turn. A fault of the program is an error of the
 // work: the turn ends all the same, so that nobody waits for the command.
-func (a *Command) InTurn(ctx context.Context, groups []lease.Group, work func(ctx context.Context) (unfinished []lease.Group, err error)) error {
-	if a.Options.Turn != nil {
+func (c *Command) InTurn(ctx context.Context, groups []lease.Group, work func(ctx context.Context) (unfinished []lease.Group, err error)) error {
+	if c.Options.Turn != nil {
 		unfinished, err := work(ctx)
-		a.Options.Turn.Leave(unfinished...)
+		c.Options.Turn.Leave(unfinished...)
 		return err
 	}
-	a.Options.Turn = a.NewTurn(groups)
-	defer func() { a.Options.Turn = nil }()
+	c.Options.Turn = c.NewTurn(groups)
+	defer func() { c.Options.Turn = nil }()
 	for {
 		var unfinished []lease.Group
 		err := parallel.Guard(func() (err error) {
-			unfinished, err = work(a.Options.Turn.Context(ctx))
+			unfinished, err = work(c.Options.Turn.Context(ctx))
 			return err
 		})
 		if errors.Is(err, turn.ErrAgain) {
@@ -57,8 +57,8 @@ func (a *Command) InTurn(ctx context.Context, groups []lease.Group, work func(ct
 		if _, fault := errors.AsType[*parallel.FaultError](err); fault {
 			unfinished = groups // it is not known how far it came
 		}
-		a.Options.Turn.Leave(unfinished...)
-		return errors.Join(err, parallel.Guard(func() error { return a.Options.Turn.Commit(ctx) }))
+		c.Options.Turn.Leave(unfinished...)
+		return errors.Join(err, parallel.Guard(func() error { return c.Options.Turn.Commit(ctx) }))
 	}
 }
 

@@ -11,15 +11,15 @@ import (
 
 // WaitUntil asks until it is done, for so long, and at least once. A dry run asks once: nothing comes of what is
 // not written, and what it would wait for counts as come.
-func (a *Command) WaitUntil(ctx context.Context, long time.Duration, done wait.ConditionWithContextFunc) error {
-	return a.WaitEvery(ctx, 200*time.Millisecond, long, done)
+func (c *Command) WaitUntil(ctx context.Context, long time.Duration, done wait.ConditionWithContextFunc) error {
+	return c.WaitEvery(ctx, 200*time.Millisecond, long, done)
 }
 
 // WaitEvery is WaitUntil with another time between two questions.
-func (a *Command) WaitEvery(ctx context.Context, every, long time.Duration, done wait.ConditionWithContextFunc) error {
-	if long == 0 || !a.Cluster.Waits() {
+func (c *Command) WaitEvery(ctx context.Context, every, long time.Duration, done wait.ConditionWithContextFunc) error {
+	if long == 0 || !c.Cluster.Waits() {
 		ok, err := done(ctx)
-		if err == nil && !ok && a.Cluster.Waits() {
+		if err == nil && !ok && c.Cluster.Waits() {
 			return report.ErrTimedOut
 		}
 		return err
@@ -32,8 +32,8 @@ func (a *Command) WaitEvery(ctx context.Context, every, long time.Duration, done
 }
 
 // Pause lets time pass, unless the context ends.
-func (a *Command) Pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 || !a.Cluster.Waits() {
+func (c *Command) Pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 || !c.Cluster.Waits() {
 		return nil
 	}
 	timer := time.NewTimer(d)
@@ -47,20 +47,20 @@ func (a *Command) Pause(ctx context.Context, d time.Duration) error {
 }
 
 // See looks at what came of what was written. Nothing comes of a dry run.
-func (a *Command) See(look func() error) error {
-	if !a.Cluster.Waits() {
+func (c *Command) See(look func() error) error {
+	if !c.Cluster.Waits() {
 		return nil
 	}
 	return look()
 }
 
 // Would is a text that is told only of what would be done.
-func (a *Command) Would(text string) string {
-	if a.Cluster.Waits() {
+func (c *Command) Would(text string) string {
+	if c.Cluster.Waits() {
 		return ""
 	}
 	return text
 }
 
 // Passed is true for a time that is over, or that a dry run would wait for.
-func (a *Command) Passed(t time.Time) bool { return !t.After(a.Cluster.Now()) || !a.Cluster.Waits() }
+func (c *Command) Passed(t time.Time) bool { return !t.After(c.Cluster.Now()) || !c.Cluster.Waits() }

@@ -46,19 +46,19 @@ func Problems(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 }
 
 // Facts are what problems are computed from.
-func Facts(ctx context.Context, s *observed.Snapshot, a *command.Command, crashedAfter time.Duration, there state.Routers) (diagnose.ProblemFacts, error) {
-	contents, cfg := contents(s, a.Cluster.Now()), a.Options.Config
+func Facts(ctx context.Context, s *observed.Snapshot, c *command.Command, crashedAfter time.Duration, there state.Routers) (diagnose.ProblemFacts, error) {
+	contents, cfg := contents(s, c.Cluster.Now()), c.Options.Config
 	var err error
-	if contents.Reservations, err = a.Ledger.Reservations(ctx, ""); err != nil {
+	if contents.Reservations, err = c.Ledger.Reservations(ctx, ""); err != nil {
 		return diagnose.ProblemFacts{}, err
 	}
-	records, err := records.OwnRecords(ctx, s, a)
+	records, err := records.OwnRecords(ctx, s, c)
 	return diagnose.ProblemFacts{
 		View: &diagnose.View{
-			Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.SubjectPools), Uses: s.HostUses, AddressUses: s.AddressUses, Now: a.Cluster.Now(),
+			Config: cfg, Claims: contents.Claims, Book: view.NewBook(cfg, contents, view.SubjectPools), Uses: s.HostUses, AddressUses: s.AddressUses, Now: c.Cluster.Now(),
 		},
 		Contents: contents, Objects: objectsOf(s, there), Records: records, Namespaces: s.Namespaces, CrashedAfter: crashedAfter,
-		Definitions: keptDefinitions(s), Runs: s.Runs, Own: a.Options.Turn.Nonce(),
+		Definitions: keptDefinitions(s), Runs: s.Runs, Own: c.Options.Turn.Nonce(),
 	}, err
 }
 

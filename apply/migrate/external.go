@@ -28,8 +28,8 @@ const externalInterval = time.Minute
 
 // externalController is the annotation that says who reads an object; external-dns passes over what names
 // somebody else (external-dns: docs/annotations/annotations.md).
-func externalController(a *command.Command) string {
-	return a.Options.Config.DNS.AnnotationPrefix + "/controller"
+func externalController(c *command.Command) string {
+	return c.Options.Config.DNS.AnnotationPrefix + "/controller"
 }
 
 // hideFromExternalDNS hides the old routes from external-dns, so that it points DNS to the new ones: of two

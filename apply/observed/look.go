@@ -18,12 +18,12 @@ import (
 // Look reads all of a deployment group again, for a run that has read before: its claims first, then the
 // objects that may rest on them. It reads only what the labels of the group select, unless an object of
 // the group has lost its labels.
-func Look(ctx context.Context, a *command.Command, before *Snapshot, group lease.Group) (*Snapshot, error) {
+func Look(ctx context.Context, c *command.Command, before *Snapshot, group lease.Group) (*Snapshot, error) {
 	how := Reading{Addresses: true, Further: recordsRead(before), ClaimsFirst: true}
 	if !before.unlabelled(group) {
 		how.of, how.before = &group, before
 	}
-	s, err := Read(ctx, a.Cluster, a.Ledger, how)
+	s, err := Read(ctx, c.Cluster, c.Ledger, how)
 	if err != nil {
 		return nil, err
 	}
@@ -49,26 +49,26 @@ func recordsRead(s *Snapshot) (further []kinds.Kind) {
 }
 
 // ReadAll reads all kinds of objects that leases have, the operators, and the kept definitions of the groups that are named.
-func ReadAll(ctx context.Context, a *command.Command, definitions ...lease.Group) (*Snapshot, error) {
-	return ReadWithOperators(ctx, a, Reading{Addresses: true, Further: kinds.RecordsOf(a.Options.Config), Definitions: definitions})
+func ReadAll(ctx context.Context, c *command.Command, definitions ...lease.Group) (*Snapshot, error) {
+	return ReadWithOperators(ctx, c, Reading{Addresses: true, Further: kinds.RecordsOf(c.Options.Config), Definitions: definitions})
 }
 
 // ReadWithOperators is Read that finds out too which of Akash's operators run, and what they go by: the Manifests of Akash's
 // provider.
-func ReadWithOperators(ctx context.Context, a *command.Command, how Reading) (*Snapshot, error) {
+func ReadWithOperators(ctx context.Context, c *command.Command, how Reading) (*Snapshot, error) {
 	var s *Snapshot
 	var found operators
 	manifests := map[string]*unstructured.Unstructured{}
 	group, groupCtx := parallel.WithContext(ctx)
 	group.Go(func() (err error) {
-		s, err = Read(groupCtx, a.Cluster, a.Ledger, how)
+		s, err = Read(groupCtx, c.Cluster, c.Ledger, how)
 		return err
 	})
 	group.Go(func() (err error) {
-		if found, err = findOperators(groupCtx, a); err != nil || !found.Hostname {
+		if found, err = findOperators(groupCtx, c); err != nil || !found.Hostname {
 			return err
 		}
-		list, err := a.Cluster.Objects(groupCtx, cluster.AkashResource("manifests"), a.Options.Config.ManifestNamespace, metav1.ListOptions{})
+		list, err := c.Cluster.Objects(groupCtx, cluster.AkashResource("manifests"), c.Options.Config.ManifestNamespace, metav1.ListOptions{})
 		for _, m := range list {
 			manifests[m.GetName()] = m
 		}

@@ -50,15 +50,15 @@ type operators struct {
 
 // findOperators says which operators to count on. Those that are said to be off are looked for too: they
 // do not ask whether they are wanted. Whoever may not look is believed.
-func findOperators(ctx context.Context, a *command.Command) (operators, error) {
-	switch a.Options.Operators {
+func findOperators(ctx context.Context, c *command.Command) (operators, error) {
+	switch c.Options.Operators {
 	case OperatorsOn:
 		return operators{Hostname: true, IP: true}, nil
 	case "":
 		return operators{}, nil
 	}
-	off := a.Options.Operators == OperatorsOff
-	list, err := a.Cluster.Objects(ctx, deployments, OperatorsNamespace, metav1.ListOptions{})
+	off := c.Options.Operators == OperatorsOff
+	list, err := c.Cluster.Objects(ctx, deployments, OperatorsNamespace, metav1.ListOptions{})
 	switch {
 	case err != nil && off && !cluster.IsAway(err):
 		return operators{}, nil
@@ -70,13 +70,13 @@ func findOperators(ctx context.Context, a *command.Command) (operators, error) {
 	return found, nil
 }
 
-// IpOperatorFor is true where Akash's IP operator runs and a request asks for ports on which it has a say:
+// IPOperatorFor is true where Akash's IP operator runs and a request asks for ports on which it has a say:
 // those of endpoints whose address MetalLB chooses.
-func IpOperatorFor(ctx context.Context, a *command.Command, requests []state.Request) (bool, error) {
-	if a.Options.Config.IP.Mode != config.ModePool || !slices.ContainsFunc(requests, func(r state.Request) bool { return len(r.Endpoints) > 0 }) {
+func IPOperatorFor(ctx context.Context, c *command.Command, requests []state.Request) (bool, error) {
+	if c.Options.Config.IP.Mode != config.ModePool || !slices.ContainsFunc(requests, func(r state.Request) bool { return len(r.Endpoints) > 0 }) {
 		return false, nil
 	}
-	found, err := findOperators(ctx, a)
+	found, err := findOperators(ctx, c)
 	return found.IP, err
 }
 

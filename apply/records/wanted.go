@@ -30,9 +30,9 @@ import (
 )
 
 // Unrecorded says of the hosts among things and leases that have no DNS record for what it waits.
-func Unrecorded(ctx context.Context, s *observed.Snapshot, a *command.Command, things []thing.Thing) (map[string]string, error) {
+func Unrecorded(ctx context.Context, s *observed.Snapshot, c *command.Command, things []thing.Thing) (map[string]string, error) {
 	out := map[string]string{}
-	if !a.Options.Config.DNS.Records() {
+	if !c.Options.Config.DNS.Records() {
 		return out, nil
 	}
 	for _, claim := range s.List() {
@@ -46,14 +46,14 @@ func Unrecorded(ctx context.Context, s *observed.Snapshot, a *command.Command, t
 			}) {
 				continue
 			}
-			r := New(a, nil, state.Request{Lease: part.Lease})
+			r := New(c, nil, state.Request{Lease: part.Lease})
 			r.Snapshot = s
 			wanted, err := r.wantedRecords(ctx, claim.Thing, part)
 			if err != nil {
 				return nil, err
 			}
 			for _, u := range wanted.Unknown {
-				out[u.Name] = published.Missing(a.Options.Config, u)
+				out[u.Name] = published.Missing(c.Options.Config, u)
 			}
 		}
 	}
@@ -61,14 +61,14 @@ func Unrecorded(ctx context.Context, s *observed.Snapshot, a *command.Command, t
 }
 
 // OwnRecords are the DNS records of ours, each with what its lease is to have for the host.
-func OwnRecords(ctx context.Context, s *observed.Snapshot, a *command.Command) ([]diagnose.OwnRecord, error) {
+func OwnRecords(ctx context.Context, s *observed.Snapshot, c *command.Command) ([]diagnose.OwnRecord, error) {
 	var out []diagnose.OwnRecord
 	for _, host := range slices.Sorted(maps.Keys(s.Records)) {
 		for _, o := range s.Records[host] {
 			own := diagnose.OwnRecord{Ref: observed.RefOf(o.Kind, o.Live), Object: view.RecordObjectOf(o.Live)}
 			claim := s.Claims[state.HostName(host)]
-			if claim != nil && len(claim.PartsOf(o.Group)) > 0 && a.Options.Config.DNS.Records() {
-				r := New(a, nil, state.Request{Lease: claim.PartsOf(o.Group)[0].Lease})
+			if claim != nil && len(claim.PartsOf(o.Group)) > 0 && c.Options.Config.DNS.Records() {
+				r := New(c, nil, state.Request{Lease: claim.PartsOf(o.Group)[0].Lease})
 				r.Snapshot = s
 				wanted, err := r.wantedRecords(ctx, host, claim.PartsOf(o.Group)[0])
 				if err != nil {

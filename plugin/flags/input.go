@@ -12,7 +12,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
-	"github.com/akash-net/kubectl-akash-net/apply/objects"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -128,7 +127,7 @@ func (f *Input) Read(ctx context.Context, c *console.Console, cluster *cluster.C
 
 func (f *Input) readCluster(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, note func(lease.Problems), yield func(*lease.Definition) error) error {
 	found := false
-	err := objects.Manifests(ctx, cluster, cfg.ManifestNamespace, func(name string, data []byte) error {
+	err := observed.Manifests(ctx, cluster, cfg.ManifestNamespace, func(name string, data []byte) error {
 		if f.id != nil && name != f.id.Namespace() {
 			return nil
 		}
