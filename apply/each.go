@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/claims"
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
@@ -15,6 +14,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
+
+// workLeases is what the progress of most commands counts.
+const workLeases = "leases"
 
 // leaseWork is work on leases that do not depend on each other.
 type leaseWork struct {
@@ -33,7 +35,7 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 		return err
 	}
 	var errs []error // the end of a turn that changed nothing is no lease's
-	count := a.Counter(command.WorkLeases, len(runs))
+	count := a.Counter(workLeases, len(runs))
 	for part := range slices.Chunk(runs, state.MaxAnnounced) {
 		over := a.InTurn(ctx, groupsOf(part), func(ctx context.Context) ([]lease.Group, error) {
 			if snapshot == nil { // what was read before is old
@@ -115,7 +117,7 @@ func (a *Applier) claimEarly(ctx context.Context, runs []*run, work leaseWork) m
 	if len(alone) < 2 {
 		return early
 	}
-	claimed := a.Counter(command.WorkClaims, len(alone))
+	claimed := a.Counter("leases (claims)", len(alone))
 	a.side(alone, func(r *run) {
 		r.step(ctx, work.claim)
 		claimed()

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
@@ -39,7 +38,7 @@ func (a *Applier) Release(ctx context.Context, groups []lease.Group, things ...s
 		return err
 	}
 	var errs []error
-	count := a.Counter(command.WorkLeases, len(groups))
+	count := a.Counter(workLeases, len(groups))
 	for part := range slices.Chunk(groups, state.MaxAnnounced) {
 		var releases []*releasing
 		over := a.InTurn(ctx, part, func(ctx context.Context) (_ []lease.Group, err error) {

@@ -1,12 +1,8 @@
 package state
 
 import (
-	"cmp"
 	"net/netip"
-	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -88,67 +84,6 @@ type Claim struct {
 	Unreadable string
 }
 
-// Part is what one deployment group holds of a claim: a path of a host, or a port of an address.
-// Its annotation's value contains the lease, so that two leases never write the same value and
-// server-side apply never lets both own it.
-type Part struct {
-	// Key is the annotation that is the part's lock.
-	Key string `json:"-"`
-	// For is the key of the part that is waited for; empty for a part that is held.
-	For string `json:"for,omitempty"`
-	// Lease is the holder.
-	Lease lease.ID `json:"-"`
-	// LeaseText is Lease as it is stored.
-	LeaseText string `json:"lease"`
-	// Path is the part of a host; Service and Port are the backend it leads to.
-	Path    string `json:"path,omitempty"`
-	Service string `json:"service,omitempty"`
-	Port    uint16 `json:"port,omitempty"`
-	// HTTP are the options with which a host that is waited for would be routed, Definition the
-	// hash of the definition that asks for it.
-	HTTP       *lease.HTTPOptions `json:"http,omitempty"`
-	Definition string             `json:"definition,omitempty"`
-	// Run is the mark of the run that took the part (Mark). Who reads the ledger takes those of ended runs off.
-	Run string `json:"run,omitempty"`
-	// Expires is when a hold ends, by the API server's clock, as RFC 3339; empty for a part that
-	// is held until it is given up.
-	Expires string `json:"expires,omitempty"`
-	// From is the deployment group (OWNER/DSEQ/GSEQ) whose objects still serve the part: a transfer has
-	// handed it on, and the new holder's own are yet to come. Empty where the holder's own serve.
-	From string `json:"from,omitempty"`
-	// Bound is true once a wildcard is known to have no host of another owner below it. Until
-	// then the wildcard is pending: it yields to such a host.
-	Bound bool `json:"bound,omitempty"`
-	// Applied is true once a run has written the objects of Lease that stand for the part. What was only
-	// reserved, handed on, or applied by a version that did not note it, does not say so.
-	Applied bool `json:"applied,omitempty"`
-}
-
-// RouteKey is the annotation key for a path of a host. The root path may be written "" or "/".
-func RouteKey(path string) string {
-	return routePrefix + lease.Hash(cmp.Or(path, "/"))
-}
-
-// PortKey is the annotation key for a port of an address.
-func PortKey(protocol lease.Protocol, port uint16) string {
-	return PortPrefix + strings.ToLower(string(protocol)) + "-" + strconv.Itoa(int(port))
-}
-
-// OtherProtocol is the key of the same port number in the other protocol; empty for what is no port.
-func OtherProtocol(key string) string {
-	switch protocol, port := (Part{Key: key}).ProtocolPort(); protocol {
-	case lease.TCP:
-		return PortKey(lease.UDP, port)
-	case lease.UDP:
-		return PortKey(lease.TCP, port)
-	}
-	return ""
-}
-
-// WholeAddress is the annotation key for an address that is reserved before it is known which
-// ports will be used.
-const WholeAddress = PortPrefix + "any"
-
 // Name is the name of the object that is the claim.
 func (c *Claim) Name() string {
 	if c.Kind == Address {
@@ -166,16 +101,6 @@ func (c *Claim) Name() string {
 func (c *Claim) Addr() netip.Addr {
 	a, _ := netip.ParseAddr(c.Thing)
 	return a
-}
-
-// ProtocolPort is the protocol and the port of a part of an address; empty and 0 for a path.
-func (p Part) ProtocolPort() (lease.Protocol, uint16) {
-	protocol, port, _ := strings.Cut(strings.TrimPrefix(p.Key, PortPrefix), "-")
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || !strings.HasPrefix(p.Key, PortPrefix) {
-		return "", 0
-	}
-	return lease.Protocol(strings.ToUpper(protocol)), uint16(n)
 }
 
 // Part is the part of the key, or nil.
@@ -212,12 +137,6 @@ func (c *Claim) SaysAs(other *Claim) bool {
 		c.Unreadable == other.Unreadable && slices.EqualFunc(c.Parts, other.Parts, Part.Same)
 }
 
-// Same is true where two parts are stored alike.
-func (p Part) Same(q Part) bool {
-	p.LeaseText, q.LeaseText = "", ""
-	return reflect.DeepEqual(p, q)
-}
-
 // Entries are all that a deployment group has written on the claim: the parts that it holds and
 // those that it waits for.
 func (c *Claim) Entries(g lease.Group) []Part {
@@ -230,14 +149,6 @@ func (c *Claim) Entries(g lease.Group) []Part {
 		}
 	}
 	return out
-}
-
-// Wait is the note that a deployment group would hold the part.
-func (p Part) Wait(definition string, http *lease.HTTPOptions) Part {
-	p.For, p.Run, p.Expires, p.From, p.Bound, p.Applied = p.Key, "", "", "", false, false
-	p.Key = waitPrefix + lease.Hash(p.Lease.Group().String()+" "+p.Key)
-	p.Definition, p.HTTP = definition, http
-	return p
 }
 
 // Groups are the deployment groups that hold a part, in order.
@@ -271,16 +182,6 @@ func (c *Claim) Marked() bool {
 // Margin is how far the clocks of several API servers may be apart.
 const Margin = 5 * time.Second
 
-// Ended is true for a hold whose time is over at the moment now, by the API server's clock. Whoever
-// comes next may remove it.
-func (p Part) Ended(now time.Time) bool {
-	if p.Expires == "" {
-		return false
-	}
-	at, err := time.Parse(time.RFC3339, p.Expires)
-	return err == nil && now.After(at.Add(Margin))
-}
-
 // Ended is true when all parts of the claim are holds whose time is over.
 func (c *Claim) Ended(now time.Time) bool {
 	return len(c.Parts) > 0 && !slices.ContainsFunc(c.Parts, func(p Part) bool { return !p.Ended(now) })
@@ -289,13 +190,4 @@ func (c *Claim) Ended(now time.Time) bool {
 // Bound is true for a wildcard that shuts out other owners' hosts.
 func (c *Claim) Bound() bool {
 	return slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Bound })
-}
-
-// PortText is a part of an address as people read it: 443/tcp.
-func (p Part) PortText() string {
-	if p.Key == WholeAddress {
-		return "(no port yet)"
-	}
-	protocol, port := p.ProtocolPort()
-	return strconv.Itoa(int(port)) + "/" + strings.ToLower(string(protocol))
 }

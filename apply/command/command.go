@@ -88,18 +88,6 @@ func (c *Command) Send(e report.Event) {
 	}
 }
 
-// Works of which the progress is told.
-const (
-	WorkLeases = "leases"
-	WorkClaims = "leases (claims)"
-	// The steps of a migration.
-	WorkNewRoutes = "leases (new routes)"
-	WorkRecords   = "leases (DNS records)"
-	WorkDNS       = "leases (DNS)"
-	WorkOldRoutes = "leases (old routes)"
-	WorkProblems  = "problems"
-)
-
 // Counter tells how many works are done: none at first, and one more with each call of what it returns.
 func (c *Command) Counter(what string, all int) (count func()) {
 	done := -1

@@ -159,17 +159,17 @@ func (m *Migration) Routes() (n int) {
 // it points the DNS records of their hosts to them; then it deletes the old ones. Leases are independent; the error
 // joins those of all.
 func (m *Migration) Run(ctx context.Context) error {
-	errs := []error{m.each(command.WorkNewRoutes, func(l *leaseMigration) error { return l.bring(ctx) }), m.overlap(ctx)}
+	errs := []error{m.each("leases (new routes)", func(l *leaseMigration) error { return l.bring(ctx) }), m.overlap(ctx)}
 	if errs[1] == nil && !m.opts.KeepOld {
 		lacking := m.lacking()
-		errs = append(errs, m.each(command.WorkRecords, func(l *leaseMigration) error { return l.repointDNS(ctx, m.opts.Settle, lacking) }),
-			m.each(command.WorkDNS, func(l *leaseMigration) error { return l.awaitDNS(ctx, m.opts.Settle) }))
+		errs = append(errs, m.each("leases (DNS records)", func(l *leaseMigration) error { return l.repointDNS(ctx, m.opts.Settle, lacking) }),
+			m.each("leases (DNS)", func(l *leaseMigration) error { return l.awaitDNS(ctx, m.opts.Settle) }))
 		errs[1] = m.settleDNS(ctx)
 	}
 	if errs[1] != nil {
 		return report.Gather(errs)
 	}
-	return report.Gather(append(errs, m.each(command.WorkOldRoutes, func(l *leaseMigration) error { return l.end(ctx, m.opts.KeepOld) })))
+	return report.Gather(append(errs, m.each("leases (old routes)", func(l *leaseMigration) error { return l.end(ctx, m.opts.KeepOld) })))
 }
 
 // each does a step of the work on all leases. The error joins those of all.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -14,7 +13,7 @@ import (
 // mendAll mends problems in turns of the command, each for the problems of as many deployment groups as one
 // announcement names.
 func (r *repair) mendAll(ctx context.Context, problems []state.Problem) error {
-	count := r.Counter(command.WorkProblems, len(problems))
+	count := r.Counter("problems", len(problems))
 	for len(problems) > 0 {
 		groups, n := r.groupsOf(problems)
 		part := problems[:n]

@@ -73,16 +73,19 @@ func means(has, wanted []any, key func(map[string]any) string) bool {
 	return true
 }
 
-// valueOf is what a variable is set to, nothing unless it says so, and whether it comes from elsewhere.
-func valueOf(entry any) (value struct {
+// variable is what a variable of a container is set to: a text, or something else of the cluster.
+type variable struct {
 	text      string
 	elsewhere bool
-}) {
+}
+
+// valueOf is what a variable is set to; nothing unless it says so.
+func valueOf(entry any) (v variable) {
 	if fields, _ := entry.(map[string]any); fields["name"] != nil {
-		value.text, _ = fields["value"].(string)
-		value.elsewhere = fields["valueFrom"] != nil
+		v.text, _ = fields["value"].(string)
+		v.elsewhere = fields["valueFrom"] != nil
 	}
-	return value
+	return v
 }
 
 // containers are the containers of a workload's pods.

@@ -1,0 +1,171 @@
+package apply
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/akash-net/kubectl-akash-net/apply/report"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+	"github.com/akash-net/kubectl-akash-net/state/protocol"
+)
+
+// mayHave refuses what the configuration does not let the new lease have: what its definition asks for,
+// and hosts that the provider gives to leases itself, where they are not this one's.
+func (r *transfer) mayHave(moves []*move, def *lease.Definition) error {
+	var refused lease.Problems
+	if def != nil {
+		_, problems := state.NewRequest(def, r.Options.Config)
+		refused = problems.Errors()
+	}
+	for _, m := range moves {
+		for _, p := range m.new {
+			to := config.Backend{Lease: p.Lease, Service: p.Service, Port: p.Port}
+			if why := r.Options.Config.OwnDomain(m.claim.Thing); !m.claim.Kind.HasPorts() && why != "" && !r.Options.Config.Gives(m.claim.Thing, to) {
+				refused.Add(lease.Place{}, "%s %s: lease %s cannot have it", m.claim.Thing, why, r.Request.Lease)
+				break
+			}
+		}
+	}
+	if len(refused) > 0 {
+		return refused
+	}
+	return nil
+}
+
+// moves decides on everything before anything is written.
+func (r *transfer) moves(things []string) ([]*move, error) {
+	refused := &report.HeldError{Lease: r.Request.Lease}
+	var moves []*move
+	for _, claim := range r.named(things) {
+		m, held := r.move(claim)
+		if held != nil {
+			refused.Held = append(refused.Held, *held)
+			continue
+		}
+		moves = append(moves, m)
+	}
+	if len(refused.Held) > 0 {
+		return nil, refused
+	}
+	for _, m := range moves {
+		if err := r.announced(m); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(moves, func(a, b *move) int { return a.claim.Compare(b.claim) })
+	return moves, nil
+}
+
+// move decides on one claim, as it was read.
+func (r *transfer) move(claim *state.Claim) (*move, *report.HeldThing) {
+	if claim.Owner != r.Group.Owner || claim.Unreadable != "" {
+		return nil, &report.HeldThing{Kind: claim.Kind, Thing: claim.Thing, By: claim.HeldBy()}
+	}
+	m := &move{claim: claim}
+	for _, p := range claim.Parts {
+		g := p.Lease.Group()
+		if g == r.Group {
+			if p.Run != "" { // a run that took it has not ended: this one completes it
+				m.new = append(m.new, r.taken(claim, p))
+			}
+			continue
+		}
+		if !slices.Contains(m.from, g) {
+			m.from = append(m.from, g)
+		}
+		m.old, m.new = append(m.old, p), append(m.new, r.taken(claim, p))
+	}
+	return m, nil
+}
+
+// announced is an error where a claim has holders for which the command has not announced that it writes: a command of theirs
+// would not wait.
+func (r *transfer) announced(m *move) error {
+	groups := r.Options.Turn.Groups()
+	for _, g := range m.from {
+		if !slices.Contains(groups, g) {
+			return fmt.Errorf("%s %s: %w", m.claim.Kind, m.claim.Thing, errUnannounced)
+		}
+	}
+	return nil
+}
+
+// named are the claims on the things: hosts, addresses, or IP endpoints of the owner by name.
+func (r *transfer) named(things []string) []*state.Claim {
+	claims, seen := r.Snapshot.ByClaim(), map[*state.Claim]bool{}
+	var out []*state.Claim
+	for _, thing := range things {
+		name, typed := strings.ToLower(thing), strings.TrimPrefix(thing, "endpoint/")
+		if a, err := netip.ParseAddr(name); err == nil {
+			name = a.String()
+		}
+		found := false
+		for _, c := range slices.Concat(claims.Things[name], claims.Endpoints[typed], claims.Endpoints[lease.SharingKey(r.Group.Owner, typed)]) {
+			if c.Deleting || len(c.Parts) == 0 {
+				continue
+			}
+			if found = true; !seen[c] {
+				seen[c], out = true, append(out, c)
+			}
+		}
+		if !found {
+			r.Event(report.Left, KindThing, "", thing, "nobody holds it; reserve it or apply a definition that names it")
+		}
+	}
+	return out
+}
+
+// taken is a part as the new lease holds it: with the backend that it asked for, if it did. What it asks for by its
+// definition comes first, but for a note that says otherwise.
+func (r *transfer) taken(claim *state.Claim, p state.Part) state.Part {
+	out := p
+	out.Lease, out.Run = r.Request.Lease, r.Nonce
+	out.Expires, out.From, out.Applied = "", r.FormerOf(claim, p), false
+	if claim.Kind == state.Wildcard && !p.Bound {
+		out = protocol.Pend(out, claim, r.PendingUntil())
+	}
+	asked, noted := r.asked.part(claim, p.Key), false
+	for _, w := range claim.Waits {
+		if w.For == p.Key && w.Lease.Group() == r.Group {
+			out.Service, out.Port, out.HTTP, out.Definition = w.Service, w.Port, w.HTTP, w.Definition
+			out.Lease, noted = w.Lease, true
+		}
+	}
+	if asked != nil && (!noted || r.asked.routes(claim, out)) {
+		out.Lease, out.Service, out.Port, out.HTTP, out.Definition = asked.Lease, asked.Service, asked.Port, asked.HTTP, asked.Definition
+	}
+	return out
+}
+
+// fitsMoved refuses, before any claim moves, routes for which the cluster has no kind, that their kind cannot be, or that
+// Akash's operators would choke on: those of the definition, or those that the lease is known to wait for.
+func (r *transfer) fitsMoved(moves []*move, def *lease.Definition) error {
+	if def == nil {
+		def = &lease.Definition{Lease: r.Request.Lease}
+		known := r.knownDefinitions(moves)
+		if _, err := r.renderKnown(known, moves); err != nil {
+			return err
+		}
+		for _, k := range known {
+			def.Services = append(def.Services, k.Services...)
+		}
+	}
+	if !def.Exposes() {
+		return nil
+	}
+	r.Kinds = render.Kinds(def, r.Options.Config)
+	if err := r.FindKinds(); err != nil {
+		return err
+	}
+	next := newRun(r.Command, def, state.Request{Lease: def.Lease})
+	if req, problems := state.NewRequest(def, r.Options.Config); len(problems.Errors()) == 0 {
+		next.Request = req
+	}
+	next.Snapshot = r.Snapshot
+	return next.Operated.Fits()
+}
