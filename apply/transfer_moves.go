@@ -99,6 +99,9 @@ func (r *transfer) moveOne(ctx context.Context, m *move) error {
 		return fmt.Errorf("%s %s could not be transferred: %w", kind, thing, err)
 	}
 	if !m.taken {
+		if !m.gone {
+			r.Event(report.Left, string(kind), "", thing, "the lease holds it already")
+		}
 		return nil
 	}
 	m.done = len(m.from) > 0

@@ -224,4 +224,5 @@ func TestTransferOfAddress(t *testing.T) {
 	if find(t, services, blue.Namespace(), lease.IPServiceName("game", 7001, lease.TCP)) != nil {
 		t.Error("the old Service is still there")
 	}
+	mustRun(t, 0, "transfer", "--config", config, "public", "--to", green.String()).Prints(t, "address/"+subnet+"0 left (the lease holds it already)")
 }
