@@ -83,7 +83,7 @@ func drawPart(t *rapid.T, c *Claim) Part {
 	case rapid.Bool().Draw(t, "whole"):
 		p.Key = WholeAddress
 	default:
-		p.Key = PortKey(rapid.SampledFrom([]lease.Protocol{lease.TCP, lease.UDP}).Draw(t, "protocol"), rapid.Uint16().Draw(t, "external"))
+		p.Key = PortKey(rapid.SampledFrom([]lease.Protocol{lease.TCP, lease.UDP}).Draw(t, "protocol"), rapid.Uint16Min(1).Draw(t, "external"))
 	}
 	return p
 }

@@ -69,13 +69,15 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 }
 
 // misplaced says why a claim of the kind cannot have the part: a host has paths, whose hashes are their keys, and an
-// address has ports. It is empty for a part that fits, and for what is waited for, which nobody holds.
+// address has ports of TCP or UDP. It is empty for a part that fits, and for what is waited for, which nobody holds.
 func (k Kind) misplaced(p Part) string {
 	isPort := strings.HasPrefix(p.Key, PortPrefix)
 	switch {
 	case strings.HasPrefix(p.Key, waitPrefix):
 	case k.HasPorts() != isPort:
 		return fmt.Sprintf("annotation %s is no part of a claim of kind %s", p.Key, k)
+	case isPort && !p.namesPort():
+		return fmt.Sprintf("annotation %s names no port", p.Key)
 	case !isPort && p.Path != "" && RouteKey(p.Path) != p.Key:
 		return fmt.Sprintf("annotation %s has a path that is not the one of its name", p.Key)
 	}

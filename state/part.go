@@ -81,6 +81,12 @@ func (p Part) ProtocolPort() (lease.Protocol, uint16) {
 	return lease.Protocol(strings.ToUpper(protocol)), uint16(n)
 }
 
+// namesPort is true for a key that PortKey makes, and for WholeAddress.
+func (p Part) namesPort() bool {
+	protocol, port := p.ProtocolPort()
+	return p.Key == WholeAddress || port > 0 && (protocol == lease.TCP || protocol == lease.UDP) && p.Key == PortKey(protocol, port)
+}
+
 // Same is true where two parts are stored alike.
 func (p Part) Same(q Part) bool {
 	p.LeaseText, q.LeaseText = "", ""

@@ -195,6 +195,7 @@ func claimBreaches() []breach {
 		b(alice, "two leases, on two lines", "names more than one lease", update(aliceClaim, annotate(otherPath, part(aliceLease, ",\n\"lease\":\""+bobLease.String()+"\"")))),
 		b(alice, "a port of a host", "are named route.net.akash.network/HASH", update(aliceClaim, annotate("port.net.akash.network/tcp-25", part(aliceLease, "")))),
 		b(alice, "a path of an address", "are named port.net.akash.network/", update(aliceAddress, annotate(rootPath, part(aliceLease, "")))),
+		b(alice, "a port above 65535", "are named port.net.akash.network/", update(aliceAddress, annotate("port.net.akash.network/tcp-65536", part(aliceLease, "")))),
 		b(alice, "a port that is no number", "are named port.net.akash.network/", update(aliceAddress, annotate("port.net.akash.network/tcp-x", part(aliceLease, "")))),
 		b(alice, "an owner that is not there", "may have no new ownerReferences", update(aliceClaim, ownedBy("gone"))),
 		b("", "new, an owner that is not there", "may have no new ownerReferences", create(aliceClaim, "new.example.com", ownedBy("gone"))),
