@@ -75,9 +75,14 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot,
 	for _, r := range runs {
 		r.begin(s, pools)
 	}
+	lineUp(runs)
 	early := a.claimEarly(ctx, runs, work)
 	if !isOld(runs) {
 		a.side(runs, func(r *run) {
+			defer close(r.ended)
+			for _, earlier := range r.before {
+				<-earlier.ended
+			}
 			if !early[r] {
 				r.step(ctx, work.claim)
 			}
@@ -86,6 +91,9 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot,
 				r.done = !errors.Is(r.err, turn.ErrAgain)
 			}
 			if r.done {
+				if r.err != nil {
+					r.DropAddresses()
+				}
 				count()
 			}
 		})
@@ -99,6 +107,26 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot,
 		}
 	}
 	return turn.ErrAgain
+}
+
+// lineUp lets leases that ask for the same follow each other in the order of the input, and lets all pick their addresses in
+// that order. One without addresses of its own follows all before it: what they do not take may be left for it.
+func lineUp(runs []*run) {
+	requests := make([]state.Request, len(runs))
+	for i, r := range runs {
+		requests[i] = r.Request
+	}
+	for i, before := range state.Before(requests) {
+		r := runs[i]
+		r.before, r.ended = nil, make(chan struct{})
+		for _, earlier := range before {
+			r.before = append(r.before, runs[earlier])
+		}
+		if !r.done && !r.PickAddresses() {
+			r.before = runs[:i]
+		}
+		r.Late = len(r.before) > 0
+	}
 }
 
 // claimEarly takes what leases ask for before the work on the first of them goes on, so that one LIST of the wildcards

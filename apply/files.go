@@ -121,14 +121,24 @@ func fieldsOf(value any) map[string]any {
 	return out
 }
 
-// forget takes out of a change what OfFiles has added. The API server says of every manager when it wrote.
+// forget takes out of a change what OfFiles and the dry run have added. The API server says of every manager when it wrote.
 func forget(c *plan.Change) {
 	for i, f := range c.Fields {
 		c.Fields[i].Owners = slices.DeleteFunc(f.Owners, func(o plan.Owner) bool { return o.Since.IsZero() })
 	}
-	if strings.HasPrefix(string(c.UID), unknownUID) {
-		c.UID, c.Unpinned = "", true
-		unstructured.RemoveNestedField(c.Before, "metadata", "uid")
-		unstructured.RemoveNestedField(c.After, "metadata", "uid")
+	c.Unpinned, c.Planned = strings.HasPrefix(string(c.UID), unknownUID), cluster.IsDraft(c.UID)
+	if c.Unpinned || c.Planned {
+		c.UID = ""
+		drop(c, "uid")
 	}
+	if cluster.IsDraft(c.ResourceVersion) {
+		c.ResourceVersion = ""
+		drop(c, "resourceVersion")
+	}
+}
+
+// drop leaves a field of the metadata out of the object as it is and as it would be.
+func drop(c *plan.Change, field string) {
+	unstructured.RemoveNestedField(c.Before, "metadata", field)
+	unstructured.RemoveNestedField(c.After, "metadata", field)
 }

@@ -37,8 +37,16 @@ func Preview(ctx context.Context, c *cluster.Cluster, opts command.Options, defs
 	err := New(c, opts).Apply(ctx, defs)
 	refused, _ := refusals(err)
 	leases := make([]plan.Lease, 0, len(defs))
+	shared := map[string]bool{}
 	for _, def := range defs {
-		l := plan.Lease{Lease: def.Lease.String(), Changes: byLease[def.Lease]}
+		l := plan.Lease{Lease: def.Lease.String(), Changes: slices.DeleteFunc(byLease[def.Lease], func(c plan.Change) bool {
+			if !command.Shared(c) || refused[def.Lease] != nil { // the first lease that needs it has it in the plan
+				return false
+			}
+			again := shared[c.ID()]
+			shared[c.ID()] = true
+			return again
+		})}
 		if held := refused[def.Lease]; held != nil {
 			l.Changes, l.Refused = nil, held.Error()
 		}

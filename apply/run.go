@@ -25,6 +25,9 @@ type run struct {
 	// err is what has become of the work, once it is done.
 	err  error
 	done bool
+	// before are the leases of the command that this one follows; ended is closed once the work is done for now.
+	before []*run
+	ended  chan struct{}
 	// routesOnly runs wait for routes that replace others, and for nothing else that they bring.
 	routesOnly bool
 	// desired are the objects of the lease, routed is the definition without what is withheld.

@@ -46,6 +46,8 @@ type Change struct {
 	// Unpinned is true for an object that was read from a file which shows no UID: it is known by what the file
 	// says of it.
 	Unpinned bool `json:"unpinned,omitempty"`
+	// Planned is true for an object, or a claim, that another lease of the plan makes first.
+	Planned bool `json:"planned,omitempty"`
 	// Before and After are the object as it is and as it would be, without managed fields and status; of a
 	// claim they are the parts that the lease holds. One that would be created has no Before, one that would
 	// be deleted no After.
@@ -122,7 +124,8 @@ func (c Change) Same(other Change) bool {
 		c, other = other, c
 	}
 	loose := c.Unpinned && !other.Unpinned
-	if c.Action != other.Action || c.ID() != other.ID() || !loose && c.UID != other.UID || c.exists() != other.exists() {
+	unpinned := loose || c.Planned || other.Planned
+	if c.Action != other.Action || c.ID() != other.ID() || !unpinned && c.UID != other.UID || c.exists() != other.exists() {
 		return false
 	}
 	switch c.Action {
@@ -139,7 +142,7 @@ func (c Change) Same(other Change) bool {
 }
 
 // exists is true where there was an object, or a claim, when the change was planned.
-func (c Change) exists() bool { return c.UID != "" || c.Unpinned }
+func (c Change) exists() bool { return c.UID != "" || c.Unpinned || c.Planned }
 
 // contains is Contains of two values as data.
 func contains(have, want any) bool { return Contains(toData(have), toData(want)) }

@@ -119,8 +119,9 @@ func NewPicker(known *Addresses) *Picker {
 	return &Picker{known: known, picked: map[netip.Addr]string{}}
 }
 
-// Next picks as Addresses.Next does. lost are addresses that turned out to be taken.
-func (p *Picker) Next(owner, sharingKey string, family config.Family, ranges config.Ranges, lost map[netip.Addr]bool) (netip.Addr, bool) {
+// Next picks as Addresses.Next does. lost are addresses that turned out to be taken. anew is true for an address that no
+// lease of the run has picked before.
+func (p *Picker) Next(owner, sharingKey string, family config.Family, ranges config.Ranges, lost map[netip.Addr]bool) (a netip.Addr, anew, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	skip := map[netip.Addr]bool{}
@@ -135,13 +136,12 @@ func (p *Picker) Next(owner, sharingKey string, family config.Family, ranges con
 		skip[a] = skip[a] || key != sharingKey
 	}
 	if shared.IsValid() {
-		return shared, true
+		return shared, false, true
 	}
-	a, ok := p.known.Next(owner, sharingKey, family, ranges, skip)
-	if ok {
+	if a, ok = p.known.Next(owner, sharingKey, family, ranges, skip); ok {
 		p.picked[a] = sharingKey
 	}
-	return a, ok
+	return a, ok, ok
 }
 
 // Name keeps the addresses that a lease of the run asks for by name: no other is given them, unless it
@@ -188,7 +188,7 @@ func (p *Picker) InUse() []netip.Addr {
 	return p.known.InUse()
 }
 
-// Drop forgets an address that was lost to somebody else.
+// Drop forgets an address that was lost to somebody else, or that its lease does not take.
 func (p *Picker) Drop(a netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -126,13 +126,15 @@ func TestPicker(t *testing.T) {
 				lost[a] = true
 				delete(has, key)
 			}
-			a, ok := p.Next("a", key, config.IPv4, cfg.IP.Ranges, lost)
+			a, anew, ok := p.Next("a", key, config.IPv4, cfg.IP.Ranges, lost)
 			taken := slices.ContainsFunc(keys, func(other string) bool { return other != key && has[other] == a })
 			switch {
 			case !ok && len(lost)+len(has) < 8:
 				t.Fatalf("%s gets none, and there are some: %v lost, %v taken", key, lost, has)
 			case ok && (taken || lost[a] || has[key].IsValid() && has[key] != a):
 				t.Fatalf("%s gets %s: %v lost, %v taken", key, a, lost, has)
+			case anew != (ok && !has[key].IsValid()):
+				t.Fatalf("%s gets %s, picked anew: %v; %v are taken", key, a, anew, has)
 			case ok:
 				has[key] = a
 			}
@@ -145,7 +147,7 @@ func TestPickerLearns(t *testing.T) {
 	ranges := statetest.Config(t, config.ModeRange, "203.0.113.0/30").IP.Ranges
 	p := NewPicker(NewAddresses(nil, []Use{addressUse(statetest.Blog, "203.0.113.0", true)}))
 	next := func(key string) string {
-		a, _ := p.Next(statetest.Alice, key, config.IPv4, ranges, nil)
+		a, _, _ := p.Next(statetest.Alice, key, config.IPv4, ranges, nil)
 		return a.String()
 	}
 	first := next("x")

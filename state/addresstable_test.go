@@ -114,7 +114,7 @@ func pickInWords(t *testing.T, line string) string {
 				family = config.IPv6
 			}
 			text := "none"
-			if a, ok := p.Next(owner, key, family, cfg.IP.Ranges, lost); ok {
+			if a, _, ok := p.Next(owner, key, family, cfg.IP.Ranges, lost); ok {
 				text = a.String()
 			}
 			said = append(said, text)

@@ -87,3 +87,38 @@ func TestAlone(t *testing.T) {
 		}
 	}
 }
+
+// A lease is served after the last earlier one that asks for a thing that it asks for too, whoever owns it.
+func TestBefore(t *testing.T) {
+	ask := func(owner string, things ...string) Request {
+		req := Request{Lease: lease.ID{Owner: owner, DSeq: 1, GSeq: 1, OSeq: 1}}
+		for _, thing := range things {
+			if a, err := netip.ParseAddr(thing); err == nil {
+				req.Endpoints = append(req.Endpoints, EndpointWant{SharingKey: owner + thing, Addresses: []netip.Addr{a}})
+			} else if endpoint, ok := strings.CutPrefix(thing, "ip "); ok {
+				req.Endpoints = append(req.Endpoints, EndpointWant{SharingKey: owner + "-ip-" + endpoint})
+			} else {
+				req.Hosts = append(req.Hosts, HostWant{Host: thing, Path: "/"})
+			}
+		}
+		return req
+	}
+	for name, tt := range map[string]struct {
+		requests []Request
+		want     string
+	}{
+		"nothing in common":     {[]Request{ask("a", "x.example.com", "ip public"), ask("a", "y.example.com", "ip other"), ask("b", "z.example.com", "ip public")}, "[[] [] []]"},
+		"a host":                {[]Request{ask("a", "x.example.com"), ask("b", "y.example.com"), ask("a", "x.example.com", "y.example.com")}, "[[] [] [0 1]]"},
+		"one after the other":   {[]Request{ask("a", "x.example.com"), ask("a", "x.example.com"), ask("b", "x.example.com")}, "[[] [0] [1]]"},
+		"two things of one":     {[]Request{ask("a", "x.example.com", "y.example.com"), ask("a", "x.example.com", "y.example.com")}, "[[] [0]]"},
+		"one thing twice":       {[]Request{ask("a", "x.example.com", "x.example.com")}, "[[]]"},
+		"an endpoint":           {[]Request{ask("a", "ip public"), ask("b", "ip public"), ask("a", "ip public")}, "[[] [] [0]]"},
+		"an address":            {[]Request{ask("a", "203.0.113.1"), ask("b", "203.0.113.2"), ask("c", "203.0.113.1")}, "[[] [] [0]]"},
+		"a wildcard, and below": {[]Request{ask("a", "*.example.com"), ask("b", "x.example.com")}, "[[] []]"},
+		"a wildcard":            {[]Request{ask("a", "*.example.com"), ask("a", "*.example.com")}, "[[] [0]]"},
+	} {
+		if got := fmt.Sprint(Before(tt.requests)); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}

@@ -159,9 +159,6 @@ func (r *Claims) Rollback(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s %s could not be given back: %w", h.Want.Kind, h.Want.Thing, err))
 		case left:
 			r.Event(report.Released, string(h.Want.Kind), "", h.Want.Thing, "")
-			if h.Want.Kind == state.Address {
-				r.Snapshot.Addresses.Drop(h.Claim.Addr())
-			}
 		}
 	}
 	return errors.Join(errs...)

@@ -3,6 +3,7 @@
 package claims
 
 import (
+	"net/netip"
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/apply/command"
@@ -32,6 +33,10 @@ type Claims struct {
 	// patient runs ask again for what another run of the owner has just taken. Once that was in vain it
 	// is withheld, as is all that such runs hold.
 	patient bool
+	// Late runs come after another lease of the command that asks for the same: what was read before is old.
+	Late bool
+	// picked are the addresses that this lease of the command was the first to pick.
+	picked []netip.Addr
 	// Marking is true while the run marks claims that it has held before.
 	Marking bool
 	// WithheldHosts are hosts, or paths of hosts, as lease.HostPath calls them.

@@ -41,6 +41,45 @@ func (r *Claims) leaseAddresses(ctx context.Context) error {
 	return nil
 }
 
+// PickAddresses picks the addresses that the lease is going to take, unless something else is in its way. own is false where
+// too few are left, or where an earlier lease of the command has picked one for the same endpoint: what the lease gets then
+// depends on what becomes of others. The leases of a command pick in the order of the input, and take side by side.
+func (r *Claims) PickAddresses() (own bool) {
+	endpoints := r.LeasedEndpoints()
+	if len(endpoints) == 0 {
+		return true
+	}
+	if err := r.Precheck(); err != nil && !r.AllTransient(err) {
+		return true
+	}
+	own = true
+	for _, e := range endpoints {
+		for _, family := range e.Families {
+			picked := len(r.picked)
+			_, ok := r.pick(e, family, nil)
+			own = own && ok && len(r.picked) > picked
+		}
+	}
+	return own
+}
+
+// pick picks an address of a family for an endpoint, other than those that were lost to somebody else.
+func (r *Claims) pick(e state.EndpointWant, family config.Family, lost map[netip.Addr]bool) (netip.Addr, bool) {
+	a, anew, ok := r.Snapshot.Addresses.Next(r.Group.Owner, e.SharingKey, family, r.Options.Config.IP.Ranges, lost)
+	if anew {
+		r.picked = append(r.picked, a)
+	}
+	return a, ok
+}
+
+// DropAddresses leaves the addresses that the lease picked to the other leases of the command.
+func (r *Claims) DropAddresses() {
+	for _, a := range r.picked {
+		r.Snapshot.Addresses.Drop(a)
+	}
+	r.picked = nil
+}
+
 // LeaseAddress takes an address of a family for an endpoint. An address that was lost to somebody else is
 // passed over. That none is left is only said when one fresh list says so: while addresses were tried
 // one by one, others may have been given back.
@@ -48,7 +87,7 @@ func (r *Claims) LeaseAddress(ctx context.Context, e state.EndpointWant, family 
 	lost, read, tries := map[netip.Addr]bool{}, false, 0
 	ranges := r.Options.Config.IP.Ranges
 	for {
-		a, ok := r.Snapshot.Addresses.Next(r.Group.Owner, e.SharingKey, family, ranges, lost)
+		a, ok := r.pick(e, family, lost)
 		if !ok {
 			if read && len(lost) == 0 || tries == r.Cluster.Retries.Steps {
 				return &report.ExhaustedError{Lease: r.Request.Lease, Endpoint: e.Name, Ranges: ranges.Texts(family), At: e.At}
@@ -64,7 +103,7 @@ func (r *Claims) LeaseAddress(ctx context.Context, e state.EndpointWant, family 
 		}
 		hold := e.Hold(r.Request.Lease, a)
 		r.expire([]state.Hold{hold})
-		err := r.TakeOnce(ctx, hold, read)
+		err := r.TakeOnce(ctx, hold, read || r.Late)
 		if r.heldBySibling(err) {
 			err = r.Take(ctx, hold)
 		}

@@ -121,7 +121,7 @@ func (r *Claims) TakeAll(ctx context.Context) error {
 // Take takes one thing. Where another run holds it that has not ended, it asks again for a while.
 func (r *Claims) Take(ctx context.Context, h state.Hold) error {
 	var last error
-	fresh := false
+	fresh := r.Late
 	err := wait.ExponentialBackoffWithContext(ctx, r.Patience, func(ctx context.Context) (bool, error) {
 		last = r.TakeOnce(ctx, h, fresh)
 		fresh = true

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -17,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/akash-net/kubectl-akash-net/plan"
 )
@@ -165,11 +165,17 @@ func (w *writing) merged(live *unstructured.Unstructured) (*unstructured.Unstruc
 	return out, utiljson.Unmarshal(after, &out.Object)
 }
 
-// version gives an object that a dry run has written a version of its own, and a UID where it has made it.
+// drafted begins the version of an object that a dry run has written, and the UID of one that it has made.
+const drafted = "dry-run-"
+
+// version gives an object that a dry run has written a version of its own, and a UID where it has made it. It has no time of
+// creation: two dry runs of the same say the same.
 func version(o *unstructured.Unstructured, made bool, n int) {
-	o.SetResourceVersion(fmt.Sprintf("dry-run-%d", n))
+	o.SetResourceVersion(fmt.Sprint(drafted, n))
 	if made {
-		o.SetUID(uuid.NewUUID())
-		o.SetCreationTimestamp(metav1.Now())
+		o.SetUID(types.UID(o.GetResourceVersion()))
 	}
 }
+
+// IsDraft is true for the UID of an object that only a dry run has made, and for a version that only a dry run has written.
+func IsDraft[T ~string](uid T) bool { return strings.HasPrefix(string(uid), drafted) }

@@ -4,6 +4,7 @@ package command
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
+	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plan"
@@ -132,17 +134,25 @@ func New(c *cluster.Cluster, opts Options) *Command {
 	}
 }
 
-// ChangesOf are the changes that a run on a lease may make; nil where it may make any.
+// ChangesOf are the changes that a run on a lease may make: its own, and those of what leases share. nil is any.
 func (o Options) ChangesOf(id lease.ID) []plan.Change {
 	if o.Only == nil {
 		return nil
 	}
+	changes := []plan.Change{}
 	for _, l := range o.Only.Leases {
-		if l.Lease == id.String() {
-			return append([]plan.Change{}, l.Changes...)
+		for _, c := range l.Changes {
+			if l.Lease == id.String() || Shared(c) {
+				changes = append(changes, c)
+			}
 		}
 	}
-	return []plan.Change{}
+	return changes
+}
+
+// Shared is true for the write of what several leases of a command may need: whichever comes first makes it.
+func Shared(c plan.Change) bool {
+	return c.Action != plan.Delete && slices.ContainsFunc(kinds.Pools, func(k kinds.Kind) bool { return k.Singular == c.Kind })
 }
 
 // Workloads say that what leases run is applied too, and how.

@@ -57,8 +57,14 @@ func (r *Objects) SettleHolds(ctx context.Context) error {
 // is not there yet.
 func (r *Objects) noteWaits(ctx context.Context) error {
 	for _, w := range r.Withheld {
-		claim := r.Snapshot.Claims[w.Want.Name()]
-		err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		claim, fresh := r.Snapshot.Claims[w.Want.Name()], !r.Late
+		err := r.Ledger.Retrying(ctx, func(ctx context.Context) (_ bool, err error) {
+			if !fresh {
+				if claim, err = r.Ledger.Get(ctx, w.Want.Name()); err != nil {
+					return ledger.Retry(err)
+				}
+			}
+			fresh = false
 			entries := claim.Entries(r.Group)
 			i := slices.IndexFunc(entries, func(p state.Part) bool { return p.Key == w.Note.Key })
 			switch {
@@ -73,14 +79,9 @@ func (r *Objects) noteWaits(ctx context.Context) error {
 			default:
 				entries = append(entries, w.Note)
 			}
-			_, err := r.Ledger.Put(ctx, claim, r.Group, entries)
+			_, err = r.Ledger.Put(ctx, claim, r.Group, entries)
 			r.Wrote(err)
-			if done, err := ledger.Retry(err); done || err != nil {
-				return done, err
-			}
-			claim, err = r.Ledger.Get(ctx, w.Want.Name())
-			_, err = ledger.Retry(err)
-			return false, err
+			return ledger.Retry(err)
 		})
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", w.Want.Kind, w.Want.Thing, err)

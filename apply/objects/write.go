@@ -24,7 +24,7 @@ func (r *Objects) Write(ctx context.Context, desired []render.Object) error {
 	if len(desired) == 0 {
 		return nil
 	}
-	if err := r.Pools.Ensure(ctx, r.Addresses, r.WritePool); err != nil {
+	if err := r.Pools.Ensure(ctx, r.Addresses, r); err != nil {
 		return err
 	}
 	if err := r.MakeNamespace(ctx); err != nil {
@@ -51,6 +51,14 @@ func (r *Objects) WritePool(ctx context.Context, o render.Object) error {
 		r.Event(action, o.Kind.Singular, o.Namespace, o.Name, "")
 	}
 	return err
+}
+
+// NeedPool notes in the plan that the lease needs a pool, or its advertisement, which was written for another.
+func (r *Objects) NeedPool(o render.Object) error {
+	if live := r.Find(o); !cluster.Unchanged(o, live, r.Manager(o)) {
+		return r.Change(r.WriteOf(o, live))
+	}
+	return nil
 }
 
 // WriteAll writes objects side by side and tells of them in their order. Once one is refused no

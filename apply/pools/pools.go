@@ -26,13 +26,25 @@ type Pools struct {
 	live func() *state.PoolIndex
 	used func() []netip.Addr
 	mu   sync.Mutex
-	done map[string]error
+	done map[string]ensured
+}
+
+// ensured is a pool, or its advertisement, that was written for one of the leases.
+type ensured struct {
+	object render.Object
+	err    error
+}
+
+// Writer writes a pool, or its advertisement, for a lease, and says that the lease needs one that was written for another.
+type Writer interface {
+	WritePool(ctx context.Context, o render.Object) error
+	NeedPool(o render.Object) error
 }
 
 // New is the view of the pools that were read.
 func New(cfg *config.ProviderConfig, s *observed.Snapshot) *Pools {
 	return &Pools{
-		cfg: cfg, snapshot: s, done: map[string]error{},
+		cfg: cfg, snapshot: s, done: map[string]ensured{},
 		live: sync.OnceValue(func() *state.PoolIndex { return state.NewPoolIndex(s.Pools()) }),
 		used: sync.OnceValue(func() []netip.Addr { return s.Addresses.InUse() }),
 	}
@@ -43,13 +55,13 @@ func New(cfg *config.ProviderConfig, s *observed.Snapshot) *Pools {
 // it was excluded since it was leased, with any pool that has it. A pool of somebody else that overlaps is
 // refused before MetalLB sees it: one overlap makes it drop its whole configuration, so that no
 // tenant gets an address.
-func (p *Pools) Ensure(ctx context.Context, addresses render.Addresses, write func(context.Context, render.Object) error) error {
+func (p *Pools) Ensure(ctx context.Context, addresses render.Addresses, to Writer) error {
 	objects, err := p.wanted(addresses)
 	if err != nil {
 		return err
 	}
 	for _, o := range objects {
-		if err := p.once(ctx, o, write); err != nil {
+		if err := p.once(ctx, o, to); err != nil {
 			return err
 		}
 	}
@@ -98,19 +110,21 @@ func (p *Pools) fit(o render.Object) render.Object {
 	return render.Pool(p.cfg, o.Name, ranges)
 }
 
-func (p *Pools) once(ctx context.Context, o render.Object, write func(context.Context, render.Object) error) error {
+func (p *Pools) once(ctx context.Context, o render.Object, to Writer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err, done := p.done[o.String()]; done {
-		return err
+	if was, done := p.done[o.String()]; done {
+		if was.err == nil {
+			return to.NeedPool(was.object)
+		}
+		return was.err
 	}
-	o = p.fit(o)
-	err := p.overlap(o)
-	if err == nil {
-		err = write(ctx, o)
+	now := ensured{object: p.fit(o)}
+	if now.err = p.overlap(now.object); now.err == nil {
+		now.err = to.WritePool(ctx, now.object)
 	}
-	p.done[o.String()] = err
-	return err
+	p.done[o.String()] = now
+	return now.err
 }
 
 func (p *Pools) overlap(o render.Object) error {

@@ -159,5 +159,5 @@ func (r *repair) makePool(ctx context.Context, m state.Mend) error {
 	work := objects.New(a.Command, nil, state.Request{})
 	work.Snapshot, work.Pools, work.Quiet = r.snapshot, pools.New(a.Options.Config, r.snapshot), true
 	work.Addresses = render.Addresses{"": []netip.Addr{m.Address}}
-	return work.Pools.Ensure(ctx, work.Addresses, work.WritePool)
+	return work.Pools.Ensure(ctx, work.Addresses, work)
 }

@@ -116,7 +116,7 @@ func (r *renderer) addresses(owner string, e state.EndpointWant) ([]netip.Addr, 
 	}
 	var out []netip.Addr
 	for _, family := range e.Families {
-		a, ok := r.picker.Next(owner, e.SharingKey, family, r.cfg.IP.Ranges, nil)
+		a, _, ok := r.picker.Next(owner, e.SharingKey, family, r.cfg.IP.Ranges, nil)
 		if !ok {
 			return nil, &report.ExhaustedError{Endpoint: e.Name, Ranges: r.cfg.IP.Ranges.Texts(family), At: e.At}
 		}

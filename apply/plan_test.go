@@ -1,0 +1,81 @@
+package apply
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"pgregory.net/rapid"
+
+	"github.com/akash-net/kubectl-akash-net/apply/cluster"
+	"github.com/akash-net/kubectl-akash-net/apply/command"
+	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
+)
+
+// A plan is a function of what is wanted and what was seen: leases that want the same, of few addresses, get it in the order of
+// the input, however many are worked on at a time.
+func TestPlanIsAFunction(t *testing.T) {
+	owners := []string{someOwner, somebodyElses, "akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0"}
+	hosts := []string{"a.example.com", "b.example.com", "*.example.com", "example.org"}
+	rapid.Check(t, func(t *rapid.T) {
+		var defs []*lease.Definition
+		for i := range rapid.IntRange(2, 8).Draw(t, "leases") {
+			id := someLease(rapid.SampledFrom(owners).Draw(t, "owner"), uint64(i+1))
+			def := withHosts(id, rapid.SliceOfNDistinct(rapid.SampledFrom(hosts), 0, 2, rapid.ID[string]).Draw(t, "hosts")...)
+			for _, endpoint := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"public", "other"}), 0, 2, rapid.ID[string]).Draw(t, "endpoints") {
+				game := anyAddress(id)
+				game.Services[0].Name, game.Services[0].Expose[0].IP, game.IPEndpoints[0].Name = "game-"+endpoint, endpoint, endpoint
+				if endpoint == "other" && rapid.IntRange(0, 4).Draw(t, "named") == 0 {
+					game.IPEndpoints[0].Addresses = []netip.Addr{netip.MustParseAddr("203.0.113.2")}
+				}
+				game.Services[0].Expose[0].Port = rapid.SampledFrom([]uint16{443, 444}).Draw(t, "port")
+				def.Services, def.IPEndpoints = append(def.Services, game.Services...), append(def.IPEndpoints, game.IPEndpoints...)
+			}
+			def.Services[0].Expose[0].Path = rapid.SampledFrom([]string{"", "/v2"}).Draw(t, "path")
+			if len(def.Services[0].Expose[0].Hosts) == 0 {
+				def.Services = def.Services[1:]
+			}
+			defs = append(defs, def)
+		}
+		holder := someLease(rapid.SampledFrom(owners).Draw(t, "holder"), 99)
+		held := state.HostWant{Host: "example.org", Service: "web", Port: 80}.Hold(holder)
+		claim := cluster.Rendered(render.Object{Config: held.Claim().Configuration("akash-net", held.Parts)})
+		claim.SetAPIVersion("coordination.k8s.io/v1")
+		claim.SetKind("Lease")
+
+		cfg := config.Default()
+		cfg.Hosts.Wildcards = true
+		r, err := config.ParseRange("203.0.113.0/30")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.IP.Ranges.Include = []config.Range{r}
+		planned := func(concurrency int) string {
+			c, _, err := OfFiles([]*unstructured.Unstructured{claim.DeepCopy()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Plan(t.Context(), c, command.Options{Config: cfg, Prune: true, Concurrency: concurrency}, defs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.MarshalIndent(p, "", " ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		want := planned(1)
+		for _, concurrency := range []int{2, 16, 16} {
+			if diff := cmp.Diff(want, planned(concurrency)); diff != "" {
+				t.Fatal(fmt.Sprintf("%d at a time:\n", concurrency), diff)
+			}
+		}
+	})
+}
