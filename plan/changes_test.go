@@ -33,6 +33,7 @@ func TestMoved(t *testing.T) {
 		"another name":          {[]Change{host}, []Change{other(host, func(c *Change) { c.Name = "b" })}, "", []string{"host/a.example.com", "host/b"}},
 		"other contents":        {[]Change{route}, []Change{other(route, func(c *Change) { c.After = map[string]any{"spec": "y"} })}, "", []string{"ingress/ns/a.example.com"}},
 		"other contents before": {[]Change{host}, []Change{other(host, func(c *Change) { c.Before = map[string]any{"/": "x"} })}, "", []string{"host/a.example.com"}},
+		"made by the plan":      {[]Change{other(host, func(c *Change) { c.Planned = true })}, []Change{other(host, func(c *Change) { c.UID = "u" })}, "", nil},
 		"another claim":         {[]Change{host}, []Change{other(host, func(c *Change) { c.UID = "u" })}, "", []string{"host/a.example.com"}},
 		"another version":       {[]Change{host}, []Change{other(host, func(c *Change) { c.ResourceVersion = "2" })}, "", nil},
 		"another reason":        {[]Change{host}, []Change{other(host, func(c *Change) { c.Why = "because" })}, "", nil},
