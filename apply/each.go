@@ -75,10 +75,10 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot,
 	for _, r := range runs {
 		r.begin(s, pools)
 	}
-	lineUp(runs)
-	early := a.claimEarly(ctx, runs, work)
+	ordered, alone := lineUp(runs)
+	early := a.claimEarly(ctx, alone, work)
 	if !isOld(runs) {
-		a.side(runs, func(r *run) {
+		a.side(ordered, func(r *run) {
 			defer close(r.ended)
 			for _, earlier := range r.before {
 				<-earlier.ended
@@ -109,39 +109,49 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot,
 	return turn.ErrAgain
 }
 
-// lineUp lets leases that ask for the same follow each other in the order of the input, and lets all pick their addresses in
-// that order. One without addresses of its own follows all before it: what they do not take may be left for it.
-func lineUp(runs []*run) {
-	requests := make([]state.Request, len(runs))
+// lineUp orders leases: those that ask for the same follow each other in the order of the input, and one that gives a thing up
+// comes first. They pick their addresses in that order. One without addresses of its own follows all before it, for what these
+// do not take may be left for it, and all after it that have to do with addresses follow it.
+func lineUp(runs []*run) (ordered, alone []*run) {
+	wishes := make([]state.Wish, len(runs))
 	for i, r := range runs {
-		requests[i] = r.Request
+		var held []*state.Claim
+		if r.Options.Prune {
+			held = r.Snapshot.Held[r.Group]
+		}
+		wishes[i] = state.WishOf(r.Request, held)
 	}
-	for i, before := range state.Before(requests) {
+	serving, barrier := state.Serve(wishes), (*run)(nil)
+	for _, i := range serving.Order {
 		r := runs[i]
 		r.before, r.ended = nil, make(chan struct{})
-		for _, earlier := range before {
-			r.before = append(r.before, runs[earlier])
+		for _, before := range serving.After[i] {
+			r.before = append(r.before, runs[before])
+		}
+		if barrier != nil && r.hasAddresses() {
+			r.before = append(r.before, barrier)
 		}
 		if !r.done && !r.PickAddresses() {
-			r.before = runs[:i]
+			r.before, barrier = slices.Clone(ordered), r
 		}
 		r.Late = len(r.before) > 0
+		ordered = append(ordered, r)
+		if serving.Alone[i] {
+			alone = append(alone, r)
+		}
 	}
+	return ordered, alone
+}
+
+// hasAddresses is true for a lease that asks for addresses, or holds any.
+func (r *run) hasAddresses() bool {
+	return len(r.Request.Endpoints) > 0 || slices.ContainsFunc(r.Snapshot.Held[r.Group], func(c *state.Claim) bool { return c.Kind == state.Address })
 }
 
 // claimEarly takes what leases ask for before the work on the first of them goes on, so that one LIST of the wildcards
-// serves them all. It returns those leases: the others have to see how some lease ends.
-func (a *Applier) claimEarly(ctx context.Context, runs []*run, work leaseWork) map[*run]bool {
-	requests, early := make([]state.Request, len(runs)), map[*run]bool{}
-	for i, r := range runs {
-		requests[i] = r.Request
-	}
-	var alone []*run
-	for i, is := range state.Alone(requests) {
-		if is {
-			alone = append(alone, runs[i])
-		}
-	}
+// serves them all. It says which of them are claimed for: all of them, or none of few.
+func (a *Applier) claimEarly(ctx context.Context, alone []*run, work leaseWork) map[*run]bool {
+	early := map[*run]bool{}
 	if len(alone) < 2 {
 		return early
 	}
@@ -150,11 +160,9 @@ func (a *Applier) claimEarly(ctx context.Context, runs []*run, work leaseWork) m
 		r.step(ctx, work.claim)
 		claimed()
 	})
-	for _, r := range alone {
-		early[r] = true
-	}
 	var claimants []*claims.Claims
 	for _, r := range alone {
+		early[r] = true
 		if r.err == nil {
 			claimants = append(claimants, r.Claims)
 		}

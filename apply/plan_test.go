@@ -3,7 +3,9 @@ package apply
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,11 +45,22 @@ func TestPlanIsAFunction(t *testing.T) {
 			}
 			defs = append(defs, def)
 		}
-		holder := someLease(rapid.SampledFrom(owners).Draw(t, "holder"), 99)
-		held := state.HostWant{Host: "example.org", Service: "web", Port: 80}.Hold(holder)
-		claim := cluster.Rendered(render.Object{Config: held.Claim().Configuration("akash-net", held.Parts)})
-		claim.SetAPIVersion("coordination.k8s.io/v1")
-		claim.SetKind("Lease")
+		holders := []lease.ID{someLease(rapid.SampledFrom(owners).Draw(t, "holder"), 99)}
+		for _, def := range defs {
+			holders = append(holders, def.Lease)
+		}
+		seen := map[string]*unstructured.Unstructured{}
+		for range rapid.IntRange(0, 5).Draw(t, "claims") {
+			holder := rapid.SampledFrom(holders).Draw(t, "holder")
+			held := state.HostWant{Host: rapid.SampledFrom(append(hosts, "old.example.org")).Draw(t, "host"), Service: "web", Port: 80}.Hold(holder)
+			if rapid.Bool().Draw(t, "address") {
+				endpoint := rapid.SampledFrom([]string{"public", "other", "old"}).Draw(t, "endpoint")
+				want := state.EndpointWant{Name: endpoint, SharingKey: lease.SharingKey(holder.Owner, endpoint), Ports: []state.PortWant{{Protocol: lease.TCP, ExternalPort: 443, Service: "game-" + endpoint, Port: 443}}}
+				held = want.Hold(holder, netip.MustParseAddr(fmt.Sprintf("203.0.113.%d", rapid.IntRange(0, 3).Draw(t, "at"))))
+			}
+			claim := cluster.Rendered(render.Object{Config: held.Claim().Configuration("akash-net", held.Parts)})
+			seen[claim.GetName()] = claim
+		}
 
 		cfg := config.Default()
 		cfg.Hosts.Wildcards = true
@@ -57,7 +70,11 @@ func TestPlanIsAFunction(t *testing.T) {
 		}
 		cfg.IP.Ranges.Include = []config.Range{r}
 		planned := func(concurrency int) string {
-			c, _, err := OfFiles([]*unstructured.Unstructured{claim.DeepCopy()})
+			var objects []*unstructured.Unstructured
+			for _, name := range slices.Sorted(maps.Keys(seen)) {
+				objects = append(objects, seen[name].DeepCopy())
+			}
+			c, _, err := OfFiles(objects)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -96,51 +95,4 @@ func (r *rivalFinder) host(hold Hold, me asker) (asker, bool) {
 	}
 	other, known := r.first[HostName(over)]
 	return other, known && other.lease.Owner != me.lease.Owner
-}
-
-// Before says for each request of one run which earlier ones are served before it: the last that asks for the same host,
-// wildcard, address or IP endpoint. So of several that ask for the same thing the first in the input gets it, however many
-// are served at a time.
-func Before(requests []Request) [][]int {
-	last, before := map[string]int{}, make([][]int, len(requests))
-	for i, req := range requests {
-		for _, name := range req.claims() {
-			if earlier, asked := last[name]; asked && earlier != i && !slices.Contains(before[i], earlier) {
-				before[i] = append(before[i], earlier)
-			}
-			last[name] = i
-		}
-	}
-	return before
-}
-
-// claims are the names of the claims that a request asks for. An IP endpoint without an address is one by itself.
-func (r Request) claims() (names []string) {
-	for _, hold := range r.HostHolds() {
-		names = append(names, hold.Name())
-	}
-	for _, e := range r.Endpoints {
-		names = append(names, EndpointName(e.SharingKey))
-		for _, a := range e.Addresses {
-			names = append(names, AddressName(a))
-		}
-	}
-	return names
-}
-
-// Alone says of each request of one run whether what becomes of it changes nothing for the others: it asks for hosts
-// only, and no other request asks for one of them, of whichever owner. A lease that fails gives back what another of its
-// owner would get, and an address that any other could be given.
-func Alone(requests []Request) []bool {
-	asked := map[string]int{}
-	for _, req := range requests {
-		for _, name := range req.claims() {
-			asked[name]++
-		}
-	}
-	alone := make([]bool, len(requests))
-	for i, req := range requests {
-		alone[i] = len(req.Endpoints) == 0 && !slices.ContainsFunc(req.claims(), func(name string) bool { return asked[name] > 1 })
-	}
-	return alone
 }

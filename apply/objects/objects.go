@@ -41,6 +41,8 @@ type Objects struct {
 	// parts, by the name of their claim, of which a transfer knows no route: there the former holder's stay.
 	followed  bool
 	Routeless map[string][]string
+	// again are the objects of a lease that comes after others, as they were read then.
+	again map[string]*unstructured.Unstructured
 	// grants are the addresses that MetalLB chose, in pool mode.
 	grants   []string
 	granting sync.Mutex

@@ -30,6 +30,9 @@ func (r *Objects) Write(ctx context.Context, desired []render.Object) error {
 	if err := r.MakeNamespace(ctx); err != nil {
 		return err
 	}
+	if err := r.lookAgain(ctx, desired); err != nil {
+		return err
+	}
 	for _, stage := range kinds.Stages {
 		var objects []render.Object
 		for _, o := range desired {
@@ -151,8 +154,25 @@ func (r *Objects) writeOver(ctx context.Context, o render.Object, live *unstruct
 	return action, err
 }
 
+// lookAgain reads the objects of a lease that comes after others which asked for the same: these may have deleted or made some.
+func (r *Objects) lookAgain(ctx context.Context, desired []render.Object) (err error) {
+	if !r.Late {
+		return nil
+	}
+	r.again = map[string]*unstructured.Unstructured{}
+	for _, o := range desired {
+		if r.again[o.String()], err = r.Cluster.Get(ctx, o.Kind, o.Namespace, o.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Find is the object as it was read before the run wrote anything.
 func (r *Objects) Find(o render.Object) *unstructured.Unstructured {
+	if live, read := r.again[o.String()]; read {
+		return live
+	}
 	if r.Running != nil && r.Running.Has(o) {
 		return r.Running.Find(o)
 	}
