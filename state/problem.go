@@ -1,7 +1,6 @@
 package state
 
 import (
-	"net/netip"
 	"strings"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // The kinds of problem.
@@ -76,7 +74,7 @@ type Problem struct {
 	// broken: it is told, and does not count as left.
 	Named bool `json:"-"`
 	Sound bool `json:"-"`
-	// Mend is how repair does it.
+	// Mend is how repair does it; nil where somebody else has to.
 	Mend Mend `json:"-"`
 }
 
@@ -104,84 +102,9 @@ func Typed(name string) string {
 
 // ByDefinition makes a problem of a deployment group wait for its definition.
 func (x Problem) ByDefinition(g lease.Group) Problem {
-	x.Mend.Group, x.Mend.Definition = g, true
+	x.Mend = ApplyDefinition{Group: g}
 	x.Plan, x.Manual, x.Command = "apply its definition again", true, "kubectl akash-net repair -f FILE"
 	return x
-}
-
-// Mend is the work that mends a problem. At most one of its fields says what to do; the others say
-// with what.
-type Mend struct {
-	// Definition is true where applying the definition of Group again mends it, Kept where the one that the ledger
-	// keeps does. With Prune what was applied and that one does not name goes.
-	Definition, Kept, Prune bool
-	// Forget is a kept definition that goes, unless it has changed or the lease of Group holds something.
-	Forget *ObjectRef
-	// Unmark ends the run of a group on a claim, Leave gives up parts of it; Keys are the parts.
-	Unmark, Leave *Claim
-	Group         lease.Group
-	Keys          []string
-	// Groups are those of a run that has crashed and left nothing: its announcement goes.
-	Groups []lease.Group
-	// Release is a claim that its holders give up with all that serves it.
-	Release *Claim
-	// Discard is an object of the ledger that goes, whatever it may be.
-	Discard *Claim
-	// Unreserve is the reservation of an order that goes, as it was read.
-	Unreserve *ObjectRef
-	// Delete are objects that go, pinned to what was read; they may go with Leave.
-	Delete []ObjectRef
-	// Reject are routes of whoever that go, unless they have changed.
-	Reject []ObjectRef
-	// Undeclared is the name of the ProviderHost, or of a Service the ProviderLeasedIP, that would stand for what
-	// Reject serves: as long as it is as it was read nobody has asked for it.
-	Undeclared string
-	// Reserve is a claim of which the Keys of Group are a mere reservation once Delete or Reject are gone.
-	Reserve *Claim
-	// Follow is a claim of which the Keys of Group go to the lease of the same owner that Declared name, which
-	// are objects of Akash's provider, one for each key.
-	Follow   *Claim
-	Declared []ObjectRef
-	// Namespace is that of a lease whose parts Leave gives up because it is gone; empty where they go for
-	// another reason.
-	Namespace string
-	// Unserved is true where Delete is one of Akash's objects that nothing serves.
-	Unserved bool
-	// Take is what a lease is to hold, because it is served already by the objects of Serving.
-	Take    *Hold
-	Serving []ObjectRef
-	// Rewrite is a route that is to lead where the claim says.
-	Rewrite *ObjectRef
-	// Part is what a lease holds of the host of Rewrite or Record.
-	Part Part
-	// Record is the host whose DNS records are to say what they should.
-	Record string
-	// Reshare is a Service that is to ask with SharingKey.
-	Reshare    *ObjectRef
-	SharingKey string
-	// Reask is a Service that is to ask for Address, Regrant one that is to be granted anew.
-	Reask, Regrant *ObjectRef
-	// Pool is true where a pool is to be made for Address; with Alone it is a pool of that address only.
-	Pool, Alone bool
-	Address     netip.Addr
-	// Narrow is a pool that gives up the addresses of Ranges; with Exclude the configuration excludes
-	// them too, with Unused none of them may be in use.
-	Narrow          *ObjectRef
-	Ranges          []config.Range
-	Exclude, Unused bool
-	// MoveRoutes is true if the routes of Group are to move to the configured kind.
-	MoveRoutes bool
-	// Clear is a route in whose status stale reports stand.
-	Clear *ObjectRef
-	// Mark is an object of ours that is to have its marks again, with Hash as that of its definition; Own is
-	// a claim of which the managers of its leases are to own their parts again.
-	Mark *ObjectRef
-	Hash string
-	Own  *Claim
-	// DropManagedFields is an object that has managed fields of a version that is gone, which are dropped.
-	DropManagedFields *ObjectRef
-	// Also are mends of other problems that mend this one.
-	Also []Mend
 }
 
 // ObjectRef names an object as it was read.

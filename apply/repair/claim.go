@@ -19,11 +19,10 @@ import (
 
 // leave gives up parts of a claim that are as they were read, with what stands for them. A run that
 // only stood still may have ended meanwhile: what it holds is live.
-func (r *repair) leave(ctx context.Context, work *mending, m state.Mend) error {
-	name := m.Leave.Name()
+func (r *repair) leave(ctx context.Context, m state.LeaveParts) error {
+	group, name := m.Parts.Group, m.Parts.Claim.Name()
 	known := r.snapshot.Claims[name] // as it was read, or as an earlier mend has left it
-	named := func(p state.Part) bool { return slices.Contains(m.Keys, p.Key) }
-	if !slices.ContainsFunc(known.PartsOf(m.Group), named) {
+	if !slices.ContainsFunc(known.PartsOf(group), m.Parts.Has) {
 		return nil // an earlier mend has given it up
 	}
 	now, err := observed.ReadClaim(ctx, r.Ledger, name)
@@ -33,8 +32,8 @@ func (r *repair) leave(ctx context.Context, work *mending, m state.Mend) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range known.PartsOf(m.Group) {
-		if is := now.Part(p.Key); named(p) && (now.UID != known.UID || is == nil || !is.Same(p)) {
+	for _, p := range known.PartsOf(group) {
+		if is := now.Part(p.Key); m.Parts.Has(p) && (now.UID != known.UID || is == nil || !is.Same(p)) {
 			return report.ErrChanged
 		}
 	}
@@ -44,6 +43,7 @@ func (r *repair) leave(ctx context.Context, work *mending, m state.Mend) error {
 			return cmp.Or(err, report.ErrChanged)
 		}
 	}
+	work := r.runFor(group)
 	for _, ref := range m.Delete {
 		if err := r.removeUnserved(ctx, work, m, ref); err != nil {
 			return err
@@ -52,7 +52,7 @@ func (r *repair) leave(ctx context.Context, work *mending, m state.Mend) error {
 	if err := work.AwaitGone(ctx); err != nil {
 		return err
 	}
-	left, _, err := r.Ledger.Leave(ctx, now, m.Group, named)
+	left, _, err := r.Ledger.Leave(ctx, now, group, m.Parts.Has)
 	if errors.Is(err, ledger.ErrAgain) {
 		return report.ErrChanged
 	}
@@ -76,26 +76,21 @@ func (r *repair) knows(name string, now *state.Claim) {
 	r.snapshot.Knows(name, now)
 }
 
-// unmark ends the run of a group on a claim that stands as it was read.
-func (r *repair) unmark(ctx context.Context, m state.Mend) error {
-	return r.change(ctx, m.Unmark, m, func(p *state.Part) { p.Run = "" })
-}
-
 // reserved makes parts a reservation of which this call has deleted all that stood for them: that nothing is
 // left is no news then.
-func (r *repair) reserved(ctx context.Context, m state.Mend) error {
-	if m.Reserve == nil {
+func (r *repair) reserved(ctx context.Context, parts state.ClaimParts) error {
+	if parts.Claim == nil {
 		return nil
 	}
-	return r.change(ctx, m.Reserve, m, func(p *state.Part) { p.Applied = false })
+	return r.change(ctx, parts, func(p *state.Part) { p.Applied = false })
 }
 
 // change changes parts of a claim that stands as it was read.
-func (r *repair) change(ctx context.Context, claim *state.Claim, m state.Mend, set func(*state.Part)) error {
-	claim = r.snapshot.Claims[claim.Name()] // as it was read, or as an earlier mend has left it
-	entries, changed := claim.Entries(m.Group), false
+func (r *repair) change(ctx context.Context, parts state.ClaimParts, set func(*state.Part)) error {
+	claim := r.snapshot.Claims[parts.Claim.Name()] // as it was read, or as an earlier mend has left it
+	entries, changed := claim.Entries(parts.Group), false
 	for i := range entries {
-		if was := entries[i]; slices.Contains(m.Keys, was.Key) {
+		if was := entries[i]; parts.Has(was) {
 			set(&entries[i])
 			changed = changed || !was.Same(entries[i])
 		}
@@ -103,7 +98,7 @@ func (r *repair) change(ctx context.Context, claim *state.Claim, m state.Mend, s
 	if !changed {
 		return nil
 	}
-	now, err := r.Ledger.Put(ctx, claim, m.Group, entries)
+	now, err := r.Ledger.Put(ctx, claim, parts.Group, entries)
 	if errors.Is(err, ledger.ErrAgain) {
 		return report.ErrChanged
 	}
@@ -165,8 +160,8 @@ func (r *repair) discard(ctx context.Context, c *state.Claim) error {
 
 // takeServed claims what the lease serves already. Whether it does is looked at once more when it is
 // claimed: what a release has removed meanwhile is not to be held.
-func (r *mending) takeServed(ctx context.Context, m state.Mend) error {
-	want := *m.Take
+func (r *mending) takeServed(ctx context.Context, m state.TakeServed) error {
+	want := m.Hold
 	r.Request.Lease = want.Parts[0].Lease
 	r.Group = r.Request.Lease.Group()
 	err := r.Take(ctx, want)

@@ -16,15 +16,15 @@ import (
 
 // followDeclared hands parts of a claim to the lease to which Akash's provider has moved them. What Akash declares is
 // read after the claim, and the write is pinned to the claim as it was read.
-func (r *repair) followDeclared(ctx context.Context, m state.Mend) error {
-	claim := r.snapshot.Claims[m.Follow.Name()] // as it was read, or as an earlier mend has left it
+func (r *repair) followDeclared(ctx context.Context, m state.FollowMove) error {
+	claim := r.snapshot.Claims[m.Parts.Claim.Name()] // as it was read, or as an earlier mend has left it
 	if claim == nil {
 		return report.ErrChanged
 	}
 	var parts []apply.Handover
-	for i, key := range m.Keys {
+	for i, key := range m.Parts.Keys {
 		p := claim.Part(key)
-		if p == nil || p.Lease.Group() != m.Group {
+		if p == nil || p.Lease.Group() != m.Parts.Group {
 			continue // an earlier mend has handed it on
 		}
 		declared, err := r.Cluster.Get(ctx, kinds.Of(m.Declared[i].Kind), m.Declared[i].Namespace, m.Declared[i].Name)
@@ -35,7 +35,7 @@ func (r *repair) followDeclared(ctx context.Context, m state.Mend) error {
 			return report.ErrChanged
 		}
 		whose := r.snapshot.Ownership(declared)
-		if !movedFrom(whose, m.Group) || len(parts) > 0 && whose.Lease != parts[0].To {
+		if !movedFrom(whose, m.Parts.Group) || len(parts) > 0 && whose.Lease != parts[0].To {
 			return report.ErrChanged
 		}
 		service, port := declaredBackend(declared)
@@ -44,7 +44,7 @@ func (r *repair) followDeclared(ctx context.Context, m state.Mend) error {
 	if len(parts) == 0 {
 		return nil
 	}
-	written, err := apply.Follow(ctx, r.Command, r.snapshot, claim, m.Group, parts)
+	written, err := apply.Follow(ctx, r.Command, r.snapshot, claim, m.Parts.Group, parts)
 	if !written {
 		return err
 	}

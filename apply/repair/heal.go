@@ -13,8 +13,8 @@ import (
 )
 
 // forgetStray deletes a kept definition as it was read. One of a lease that holds something by now stays.
-func (r *repair) forgetStray(ctx context.Context, m state.Mend) error {
-	d := r.snapshot.Definitions[m.Forget.Name]
+func (r *repair) forgetStray(ctx context.Context, m state.ForgetDefinition) error {
+	d := r.snapshot.Definitions[m.Definition.Name]
 	if m.Group != (lease.Group{}) {
 		claims, err := r.Ledger.ListOwner(ctx, m.Group.Owner)
 		if err != nil {

@@ -25,8 +25,8 @@ import (
 
 // dropOld takes managed fields of versions that are gone out of an object. Where this program's were among
 // them it gets its marks again.
-func (r *repair) dropOld(ctx context.Context, m state.Mend) error {
-	kind, live := kinds.Of(m.DropManagedFields.Kind), r.live(m.DropManagedFields)
+func (r *repair) dropOld(ctx context.Context, m state.DropManagedFields) error {
+	kind, live := kinds.Of(m.Object.Kind), r.live(m.Object)
 	if err := dropOldManagers(ctx, r.Cluster, kind, live); err != nil {
 		return err
 	}

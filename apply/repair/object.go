@@ -120,13 +120,13 @@ func lead(o *unstructured.Unstructured, service string, port uint16) error {
 	return unstructured.SetNestedField(o.Object, service, "spec", "to", "name")
 }
 
-// reask lets a Service ask for an address, and takes the grant of another out of its status.
-func (r *repair) reask(ctx context.Context, work *mending, m state.Mend) error {
-	if err := work.ask(ctx, *m.Reask, "loadBalancerIPs", m.Address.String()); err != nil {
+// askAddress lets a Service ask for an address, and takes the grant of another out of its status.
+func (r *repair) askAddress(ctx context.Context, m state.AskAddress) error {
+	if err := r.runFor(lease.Group{}).ask(ctx, m.Service, "loadBalancerIPs", m.Address.String()); err != nil {
 		return err
 	}
 	err := r.Cluster.Retry(ctx, func(ctx context.Context) (bool, error) {
-		now, err := r.Cluster.Get(ctx, kinds.Service, m.Reask.Namespace, m.Reask.Name)
+		now, err := r.Cluster.Get(ctx, kinds.Service, m.Service.Namespace, m.Service.Name)
 		if now == nil || err != nil {
 			return err == nil, err
 		}

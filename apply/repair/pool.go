@@ -29,15 +29,15 @@ import (
 // narrow takes addresses out of a pool of ours; one of which nothing is left goes. The configuration
 // is to exclude them first, so that the next apply does not ask for them again. The note says what
 // people have to write where this program cannot.
-func (r *repair) narrow(ctx context.Context, work *mending, m state.Mend) (note string, err error) {
+func (r *repair) narrow(ctx context.Context, m state.NarrowPool) (note string, err error) {
 	if m.Exclude {
 		if note, err = r.exclude(ctx, m.Ranges); err != nil {
 			return "", err
 		}
 	}
 	// It is read again: another mend may have taken something out of it.
-	live, err := r.Cluster.Get(ctx, kinds.IPAddressPool, m.Narrow.Namespace, m.Narrow.Name)
-	if err != nil || live == nil || string(live.GetUID()) != m.Narrow.UID {
+	live, err := r.Cluster.Get(ctx, kinds.IPAddressPool, m.Pool.Namespace, m.Pool.Name)
+	if err != nil || live == nil || string(live.GetUID()) != m.Pool.UID {
 		return note, err
 	}
 	texts, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "addresses")
@@ -73,7 +73,7 @@ func (r *repair) narrow(ctx context.Context, work *mending, m state.Mend) (note 
 		}
 		return note, err
 	}
-	advertisement := r.snapshot.Live[kinds.L2Advertisement.Plural][live.GetNamespace()+"/"+live.GetName()]
+	work, advertisement := r.runFor(lease.Group{}), r.snapshot.Live[kinds.L2Advertisement.Plural][live.GetNamespace()+"/"+live.GetName()]
 	if advertisement != nil && advertisement.GetLabels()[lease.LabelOurs] == "true" {
 		if err := work.Remove(ctx, observed.Owned{Kind: kinds.L2Advertisement, Live: advertisement}, report.Deleted); err != nil {
 			return "", err
@@ -148,7 +148,7 @@ func (r *repair) writeConfig(ctx context.Context, was, document string) error {
 }
 
 // makePool makes the pool of an address: the configured one, or one of it alone.
-func (r *repair) makePool(ctx context.Context, m state.Mend) error {
+func (r *repair) makePool(ctx context.Context, m state.MakePool) error {
 	opts := r.Options
 	if m.Alone {
 		cfg := *opts.Config

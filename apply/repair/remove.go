@@ -15,10 +15,11 @@ import (
 )
 
 // remove deletes objects that this program wrote, while the claims say of them what they did.
-func (r *repair) remove(ctx context.Context, work *mending, m state.Mend) error {
+func (r *repair) remove(ctx context.Context, m state.DeleteObjects) error {
+	work := r.runFor(m.Reserve.Group)
 	for _, ref := range m.Delete {
 		var err error
-		switch live := r.live(&ref); {
+		switch live := r.live(ref); {
 		case live == nil, slices.Contains(kinds.Records, kinds.Of(ref.Kind)):
 		case m.Unserved:
 			err = r.isAlone(ctx, live)
@@ -47,11 +48,11 @@ func (r *repair) isIdle(ctx context.Context, live *unstructured.Unstructured) er
 
 // removeUnserved deletes what stands for a claim that is given up because nothing serves it. An operator of
 // Akash's may route it meanwhile: until nothing is seen to serve it after the delete either, the claim stays.
-func (r *repair) removeUnserved(ctx context.Context, work *mending, m state.Mend, ref state.ObjectRef) error {
-	live := r.live(&ref)
+func (r *repair) removeUnserved(ctx context.Context, work *mending, m state.LeaveParts, ref state.ObjectRef) error {
+	live := r.live(ref)
 	routed := live != nil && m.Namespace == "" && slices.Contains(kinds.ClaimLike, kinds.Of(ref.Kind))
-	groups := []lease.Group{m.Group}
-	for _, p := range m.Leave.PartsOf(m.Group) {
+	groups := []lease.Group{m.Parts.Group}
+	for _, p := range m.Parts.Claim.PartsOf(m.Parts.Group) {
 		if former, ok := p.Former(); ok {
 			groups = append(groups, former)
 		}
@@ -115,7 +116,7 @@ func serves(s *observed.Snapshot, declared *unstructured.Unstructured) bool {
 
 // removeRead deletes an object that this program wrote, as it was read.
 func (r *repair) removeRead(ctx context.Context, work *mending, ref state.ObjectRef) error {
-	live := r.live(&ref)
+	live := r.live(ref)
 	if live == nil {
 		return nil
 	}
@@ -130,7 +131,8 @@ func (r *repair) removeRead(ctx context.Context, work *mending, ref state.Object
 
 // reject deletes routes, whoever wrote them, that say what they said when they were read. What Akash's provider
 // has declared meanwhile stays.
-func (r *repair) reject(ctx context.Context, work *mending, m state.Mend) error {
+func (r *repair) reject(ctx context.Context, m state.RejectObjects) error {
+	work := r.runFor(m.Group)
 	for _, ref := range m.Reject {
 		if m.Undeclared != "" {
 			kind, namespace := kinds.ProviderHost, r.Options.Config.ManifestNamespace
@@ -145,7 +147,7 @@ func (r *repair) reject(ctx context.Context, work *mending, m state.Mend) error 
 				return report.ErrChanged
 			}
 		}
-		if live := r.live(&ref); live != nil {
+		if live := r.live(ref); live != nil {
 			if err := work.RemoveAsRead(ctx, observed.Owned{Kind: kinds.Of(ref.Kind), Live: live}, "", "its host is to be looked at again"); err != nil {
 				return err
 			}

@@ -197,7 +197,7 @@ func (r *repair) forgetEnded(ctx context.Context, found []state.Problem) error {
 func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
 	e := report.Event{Time: time.Now(), Action: report.Repaired, Lease: leaseOf(p), Kind: p.Problem, Namespace: p.Namespace, Name: p.Thing, Message: p.Plan}
 	named := len(r.asked.Problems) > 0
-	if def := r.defs[p.Mend.Group]; apply && def != nil {
+	if def := r.defs[groupOf(p.Mend)]; apply && def != nil {
 		e.Message = "apply the definition at " + place(def.At) + " again"
 	}
 	if asked := apply || named && p.Named; p.Manual && !asked {
@@ -232,17 +232,18 @@ func (r *repair) one(ctx context.Context, p state.Problem, apply bool) error {
 
 // mend does what mends a problem. The note is what people have to do beside it.
 func (r *repair) mend(ctx context.Context, p state.Problem, apply bool) (note string, err error) {
-	g := p.Mend.Group
-	if p.Mend.Unreserve != nil { // it is no claim on a thing, and pinned
+	if _, ok := p.Mend.(state.DropReservation); ok { // it is no claim on a thing, and pinned
 		return r.do(ctx, p.Mend)
 	}
-	if !apply && !p.Mend.MoveRoutes {
+	if _, moves := p.Mend.(state.MoveRoutes); !apply && !moves {
 		if err := r.unmoved(ctx, p.Thing); err != nil {
 			return "", err
 		}
 		return r.do(ctx, p.Mend)
 	}
-	work := ending{group: g, prune: p.Mend.Prune || r.defs[g] != nil}
+	definition, _ := p.Mend.(state.ApplyDefinition)
+	g := groupOf(p.Mend)
+	work := ending{group: g, prune: definition.Prune || r.defs[g] != nil}
 	err, ended := r.ended[work]
 	switch {
 	case ended:

@@ -57,7 +57,24 @@ func (r *repair) mends(p state.Problem) bool {
 
 // byDefinition is true for a problem that is mended by applying a definition.
 func (r *repair) byDefinition(p state.Problem) bool {
-	return p.Mend.Definition && (r.defs[p.Mend.Group] != nil || p.Mend.Kept && (!p.Manual || len(r.asked.Problems) > 0 && p.Named))
+	switch m := p.Mend.(type) {
+	case state.ApplyDefinition:
+		return r.defs[m.Group] != nil || m.Kept && (!p.Manual || len(r.asked.Problems) > 0 && p.Named)
+	case state.MoveRoutes:
+		return r.defs[m.Group] != nil
+	}
+	return false
+}
+
+// groupOf is the deployment group of which a repair applies the definition or moves the routes; zero for another repair.
+func groupOf(mend state.Mend) lease.Group {
+	switch m := mend.(type) {
+	case state.ApplyDefinition:
+		return m.Group
+	case state.MoveRoutes:
+		return m.Group
+	}
+	return lease.Group{}
 }
 
 // groupsOf are the deployment groups for which something may be written to mend the first n problems: as many as one
@@ -86,14 +103,14 @@ func (r *repair) groupsOf(problems []state.Problem) (groups []lease.Group, n int
 
 // writtenFor are the deployment groups for which something may be written to mend a problem.
 func (r *repair) writtenFor(p state.Problem) []lease.Group {
-	groups := append(slices.Clone(p.Mend.Groups), p.Mend.Group, leaseOf(p).Group())
-	for _, c := range []*state.Claim{p.Mend.Release, p.Mend.Own, p.Mend.Follow} {
-		if c != nil {
-			groups = append(groups, c.Writers()...)
-		}
+	groups := []lease.Group{leaseOf(p).Group()}
+	if p.Mend == nil {
+		return groups
 	}
-	for _, ref := range slices.Concat(p.Mend.Declared, p.Mend.Delete, p.Mend.Reject) {
-		if live := r.live(&ref); live != nil {
+	named, objects := p.Mend.WritesFor()
+	groups = append(groups, named...)
+	for _, ref := range objects {
+		if live := r.live(ref); live != nil {
 			groups = append(groups, r.snapshot.Ownership(live).Lease.Group())
 		}
 	}
