@@ -2,16 +2,13 @@ package repair
 
 import (
 	"context"
-	"errors"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/akash-net/kubectl-akash-net/apply/ledger"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/pools"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
-	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -20,37 +17,34 @@ import (
 
 // unreserve deletes the reservation of an order that is as it was read.
 func (r *repair) unreserve(ctx context.Context, ref *state.ObjectRef) error {
-	err := r.Ledger.DropReservation(ctx, &reserved.Claim{ObjectName: ref.Name, UID: types.UID(ref.UID), ResourceVersion: ref.ResourceVersion})
-	if errors.Is(err, ledger.ErrAgain) {
-		return report.ErrChanged
-	}
-	return err
+	claim := &reserved.Claim{ObjectName: ref.Name, UID: types.UID(ref.UID), ResourceVersion: ref.ResourceVersion}
+	return asChanged(r.Ledger.DropReservation(ctx, claim))
 }
 
-// runFor is a run that tells nothing of its own.
-func (r *repair) runFor(g lease.Group) *mending {
-	work := &mending{records.New(r.Command, nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})}
+// workFor returns the work on a lease's claims and objects. It reports no events.
+func (r *repair) workFor(g lease.Group) *leaseRepair {
+	work := &leaseRepair{records.New(r.Command, nil, state.Request{Lease: lease.ID{Owner: g.Owner, DSeq: g.DSeq, GSeq: g.GSeq}})}
 	work.Snapshot, work.Pools, work.Quiet = r.snapshot, pools.New(r.Options.Config, r.snapshot), true
 	return work
 }
 
-// live is an object as it was read, or nil.
+// live returns an object as it was read, or nil.
 func (r *repair) live(ref *state.ObjectRef) *unstructured.Unstructured {
 	return r.snapshot.Live[kinds.Of(ref.Kind).Plural][ref.Namespace+"/"+ref.Name]
 }
 
-// do does the work of a mend. The note is what people have to do beside it.
-func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) {
-	work := r.runFor(m.Group)
+// execute carries out a repair. The note says what else people have to do.
+func (r *repair) execute(ctx context.Context, m state.Mend) (note string, err error) {
+	work := r.workFor(m.Group)
 	switch {
-	case len(m.Groups) > 0: // the command's turn has taken over from the crashed one, and its end takes the announcement away
+	case len(m.Groups) > 0: // the end of this command's turn deletes the announcement of the crashed one
 		return "", nil
 	case m.Leave != nil:
-		return "", r.leave(ctx, work, m)
+		return "", r.giveUpParts(ctx, work, m)
 	case m.Follow != nil:
 		return "", r.followDeclared(ctx, m)
 	case m.Unmark != nil:
-		return "", r.unmark(ctx, m)
+		return "", r.removeMark(ctx, m)
 	case m.Release != nil:
 		return "", r.release(ctx, m.Release)
 	case m.Discard != nil:
@@ -62,7 +56,7 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 	case m.Take != nil:
 		err := work.takeServed(ctx, m)
 		if now, unread := observed.ReadClaim(ctx, r.Ledger, m.Take.Name()); unread == nil {
-			r.knows(m.Take.Name(), now)
+			r.snapshot.Knows(m.Take.Name(), now)
 		}
 		return "", err
 	case m.Narrow != nil:
@@ -80,25 +74,25 @@ func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) 
 	case m.Regrant != nil:
 		return "", dropGrant(ctx, r.Cluster, r.live(m.Regrant))
 	case m.Clear != nil:
-		return "", observed.ClearReports(ctx, r.Cluster, kinds.Of(m.Clear.Kind), r.live(m.Clear), r.there)
+		return "", r.clearReports(ctx, m.Clear)
 	case m.Mark != nil:
 		return "", r.mark(ctx, kinds.Of(m.Mark.Kind), r.live(m.Mark), m.Hash)
 	case m.Own != nil:
-		return "", r.own(ctx, m.Own)
+		return "", r.takeFields(ctx, m.Own)
 	case m.DropManagedFields != nil:
 		return "", r.dropOld(ctx, m)
 	case len(m.Reject) > 0:
-		if err := r.reserved(ctx, m); err != nil {
+		if err := r.keepReserved(ctx, m); err != nil {
 			return "", err
 		}
 		return "", r.reject(ctx, work, m)
 	}
 	for _, also := range m.Also {
-		if _, err := r.do(ctx, also); err != nil {
+		if _, err := r.execute(ctx, also); err != nil {
 			return "", err
 		}
 	}
-	if err := r.reserved(ctx, m); err != nil {
+	if err := r.keepReserved(ctx, m); err != nil {
 		return "", err
 	}
 	return "", r.remove(ctx, work, m)
