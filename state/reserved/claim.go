@@ -25,7 +25,7 @@ const (
 )
 
 // Name is the name of the claim of an order.
-func Name(o lease.Order) string { return state.StartOfReservation + lease.Hash(o.String()) }
+func Name(o lease.Order) string { return state.ReservationPrefix + lease.Hash(o.String()) }
 
 // Claim is the reservation of an order: an object of kind Lease in the ledger's namespace. One that is readable has a
 // part: pending until its run has seen that it fits beside all others, then bound. With both it is bound, and a run moves
