@@ -15,11 +15,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// String is kind namespace/name, which names one route.
-func (r *Route) String() string {
-	return r.kind() + " " + r.Namespace + "/" + r.Name
-}
-
 // world is everything that Decide is given. Names are few, so that routes meet.
 type world struct {
 	cfg    *config.ProviderConfig

@@ -63,6 +63,9 @@ func (r *Route) identity() identity {
 
 func (r *Route) kind() string { return strings.ToLower(r.Kind) }
 
+// String returns kind namespace/name, as messages name a route.
+func (r *Route) String() string { return r.kind() + " " + r.Namespace + "/" + r.Name }
+
 // Domain is what follows the first label of the host; a wildcard stands for the names below it.
 func (r *Route) Domain() string { return domainOf(r.Host) }
 
