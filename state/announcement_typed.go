@@ -6,7 +6,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 )
 
-// AnnouncementOf reads an announcement as ReadAnnouncement does, from an object that was read by its type.
+// AnnouncementOf reads an announcement from a typed Lease, by the rules of ReadAnnouncement.
 func AnnouncementOf(o *coordinationv1.Lease) (*Announcement, error) {
 	var spec Announcement
 	if by := o.Spec.HolderIdentity; by != nil {

@@ -16,9 +16,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
-// ReadClaim understands an object of kind Lease in the ledger's namespace by its metadata alone.
-// Holders are computed from values, never from managedFields. ok is false for an object that has
-// nothing to do with the ledger.
+// ReadClaim reads a claim from the metadata of a Lease object. It takes the holders from the annotations and never from
+// managedFields. ok is false for an object that is not a claim.
 func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 	version, isClaim := meta.Annotations[AnnotationLedger]
 	if !isClaim && meta.Labels[LabelKind] == "" || IsAnnouncement(meta.Name) || IsReservation(meta.Name) {
@@ -34,12 +33,12 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		Deleting:        meta.DeletionTimestamp != nil,
 		Finalizers:      meta.Finalizers,
 	}
-	c.named(meta.Name, Kind(meta.Labels[LabelKind]))
-	if version != ledgerVersion {
+	c.setThing(meta.Name, Kind(meta.Labels[LabelKind]))
+	if version != LedgerVersion {
 		c.Unreadable = fmt.Sprintf("it was written for version %q of the ledger, which this program does not know", version)
 		return c, true
 	}
-	for _, key := range slices.Sorted(maps.Keys(meta.Annotations)) { // so the parts are sorted, and of two faults always the same is told
+	for _, key := range slices.Sorted(maps.Keys(meta.Annotations)) { // sorted, so that Parts are sorted and the last of several faults is reported
 		if !strings.HasPrefix(key, routePrefix) && !strings.HasPrefix(key, PortPrefix) && !strings.HasPrefix(key, waitPrefix) {
 			continue
 		}
@@ -49,7 +48,7 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 			continue
 		}
 		if c.Unreadable == "" {
-			c.Unreadable = c.Kind.misplaced(part)
+			c.Unreadable = c.Kind.checkPart(part)
 		}
 		if part.Lease.Owner != c.Owner {
 			c.Unreadable = fmt.Sprintf("annotation %s names an owner who is not the claim's", key)
@@ -68,9 +67,9 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 	return c, true
 }
 
-// misplaced says why a claim of the kind cannot have the part: a host has paths, whose hashes are their keys, and an
-// address has ports of TCP or UDP. It is empty for a part that fits, and for what is waited for, which nobody holds.
-func (k Kind) misplaced(p Part) string {
+// checkPart returns why a claim of the kind cannot have the part, or "". The parts of a host are paths and their keys
+// are hashes of them; the parts of an address are TCP or UDP ports. Parts that are waited for are not checked.
+func (k Kind) checkPart(p Part) string {
 	isPort := strings.HasPrefix(p.Key, PortPrefix)
 	switch {
 	case strings.HasPrefix(p.Key, waitPrefix):
@@ -84,12 +83,12 @@ func (k Kind) misplaced(p Part) string {
 	return ""
 }
 
-// named says what an object of the name claims. The name alone decides, for it is what makes a claim exclusive:
-// what is not the name of another kind is a host. A claim whose label says otherwise is unreadable.
-func (c *Claim) named(name string, label Kind) {
+// setThing sets the kind and the thing of the claim. Only the name decides, because the name makes a claim exclusive: a
+// name that no other kind uses is a host. A claim whose label names another kind is unreadable.
+func (c *Claim) setThing(name string, label Kind) {
 	c.Kind, c.Thing = Host, name
 	domain, isWildcard := strings.CutPrefix(name, wildcardLabel+".")
-	isEndpoint := strings.HasPrefix(name, startOfEndpoint)
+	isEndpoint := strings.HasPrefix(name, endpointPrefix)
 	switch a, isAddress := parseAddressName(name); {
 	case isAddress:
 		c.Kind, c.Thing = Address, a.String()
@@ -105,11 +104,11 @@ func (c *Claim) named(name string, label Kind) {
 		c.Unreadable = fmt.Sprintf("its label says that it is of kind %s, and its name is that of kind %s", label, c.Kind)
 	}
 	if !c.Kind.HasPorts() {
-		c.SharingKey = "" // whatever stands in the annotation
+		c.SharingKey = "" // the annotation has no meaning on a host
 	}
 }
 
-// lastWritten is when an object was last written, by the times of its field managers.
+// lastWritten returns the time of the last write according to the managed fields.
 func lastWritten(meta *metav1.ObjectMeta) time.Time {
 	if at := managed.LastWritten(meta); at.After(meta.CreationTimestamp.Time) {
 		return at
@@ -117,7 +116,8 @@ func lastWritten(meta *metav1.ObjectMeta) time.Time {
 	return meta.CreationTimestamp.Time
 }
 
-// readPart is strict: of a key that stands twice, or in other letters, others could read something else.
+// readPart parses the annotation of a part. It rejects duplicate keys and keys in another case, which other parsers
+// might read differently.
 func readPart(key, value string) (Part, error) {
 	p := Part{Key: key}
 	twice, err := strictjson.UnmarshalStrict([]byte(value), &p, strictjson.DisallowDuplicateFields)
@@ -131,18 +131,18 @@ func readPart(key, value string) (Part, error) {
 	if err != nil {
 		return p, fmt.Errorf("annotation %s: %w", key, err)
 	}
-	// Thousands of claims name the same owners, providers, services and paths: each is kept once.
+	// Thousands of claims name the same owners, providers, services and paths: store each string once.
 	id.Owner, id.Provider = intern(id.Owner), intern(id.Provider)
 	p.Key, p.Path, p.Service = intern(p.Key), intern(p.Path), intern(p.Service)
-	p.Lease, p.LeaseText = id, "" // the text is made of Lease when the part is written
+	p.Lease, p.LeaseText = id, "" // value computes the text from Lease
 	return p, nil
 }
 
 func intern(s string) string { return unique.Make(s).Value() }
 
-// value is the annotation that holds the part.
+// value returns the value of the part's annotation.
 func (p Part) value() string {
 	p.LeaseText = p.Lease.String()
-	out, _ := json.Marshal(p) // a struct of strings and a number
+	out, _ := json.Marshal(p) // cannot fail: the struct has only strings, numbers and booleans
 	return string(out)
 }

@@ -97,7 +97,7 @@ func TestNamesTellThings(t *testing.T) {
 		if lease.CheckRoute(host, "/") != nil {
 			return // nobody can claim it
 		}
-		meta := &metav1.ObjectMeta{Name: HostName(host), Annotations: map[string]string{AnnotationLedger: ledgerVersion}}
+		meta := &metav1.ObjectMeta{Name: HostName(host), Annotations: map[string]string{AnnotationLedger: LedgerVersion}}
 		if got, _ := ReadClaim(meta); got.Thing != host || got.Unreadable != "" || got.Name() != meta.Name || (got.Kind == Wildcard) != strings.HasPrefix(host, "*.") {
 			t.Errorf("%s is named %s, which is %s %s %s", host, meta.Name, got.Kind, got.Thing, got.Unreadable)
 		}

@@ -2,13 +2,12 @@ package state
 
 import coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
 
-// Configuration is what a deployment group applies to hold exactly these parts of the claim. A
-// UID and a resource version pin it to the object that was read; a claim that is to be made has
-// none.
+// Configuration returns what a deployment group applies to hold exactly these parts of the claim. It is pinned to the
+// UID and resource version of the object that was read. A new claim has neither.
 func (c *Claim) Configuration(namespace string, parts []Part) *coordinationv1.LeaseApplyConfiguration {
 	ac := c.pinned(namespace).
 		WithLabels(map[string]string{LabelKind: string(c.Kind), LabelOwner: c.Owner}).
-		WithAnnotations(map[string]string{AnnotationLedger: ledgerVersion}).
+		WithAnnotations(map[string]string{AnnotationLedger: LedgerVersion}).
 		WithSpec(coordinationv1.LeaseSpec().WithHolderIdentity(c.Owner))
 	if c.Kind.HasPorts() {
 		ac.WithAnnotations(map[string]string{AnnotationSharingKey: c.SharingKey})
@@ -19,8 +18,7 @@ func (c *Claim) Configuration(namespace string, parts []Part) *coordinationv1.Le
 	return ac
 }
 
-// Withdrawal is what a deployment group applies to hold nothing of the claim any more while
-// others go on holding their parts.
+// Withdrawal returns what a deployment group applies to give up its parts of the claim while other groups keep theirs.
 func (c *Claim) Withdrawal(namespace string) *coordinationv1.LeaseApplyConfiguration {
 	return c.pinned(namespace)
 }

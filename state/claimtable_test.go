@@ -44,7 +44,7 @@ func TestClaimTable(t *testing.T) {
 // nameInWords is the name of a claim, and what a claim of that name is read as.
 func nameInWords(t *testing.T, line string) string {
 	c := wordClaim(t, line+" A:")
-	meta := &metav1.ObjectMeta{Name: c.Name(), Labels: map[string]string{LabelOwner: c.Owner}, Annotations: map[string]string{AnnotationLedger: ledgerVersion, AnnotationSharingKey: c.SharingKey}}
+	meta := &metav1.ObjectMeta{Name: c.Name(), Labels: map[string]string{LabelOwner: c.Owner}, Annotations: map[string]string{AnnotationLedger: LedgerVersion, AnnotationSharingKey: c.SharingKey}}
 	read, ok := ReadClaim(meta)
 	if !ok || read.Kind != c.Kind || read.Thing != c.Thing || read.Unreadable != "" || read.Addr() != c.Addr() {
 		return fmt.Sprintf("%s, which is read as %s", c.Name(), sayClaim(&read))

@@ -5,8 +5,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// overLimits says of what a lease has more than the configuration lets one have.
-func overLimits(def *lease.Definition, limits config.Limits) lease.Problems {
+// checkLimits returns a problem for each limit of the configuration that the definition exceeds.
+func checkLimits(def *lease.Definition, limits config.Limits) lease.Problems {
 	hosts, ports := 0, 0
 	for _, s := range def.Services {
 		ports += len(s.Expose)

@@ -17,7 +17,7 @@ func TestNewNonce(t *testing.T) {
 	var nonces []string
 	for _, at := range moments {
 		one, other := NewNonce(at), NewNonce(at)
-		if len(one) != 13 || strings.Trim(one, lettersOfNonces) != "" || one == other {
+		if len(one) != 13 || strings.Trim(one, nonceAlphabet) != "" || one == other {
 			t.Errorf("%s: %q and %q", at, one, other)
 		}
 		if NonceOf(Mark(one, 0)) != one || NonceOf(Mark(one, 12)) != one {

@@ -10,11 +10,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// AutoAddress stands for the next free address of each configured family.
+// AutoAddress asks for the next free address of each configured family.
 const AutoAddress = "auto"
 
-// NamedRequest is the request for things that are named one by one: hosts (HOST, HOST/PATH or
-// *.DOMAIN; their case does not matter) and addresses for an IP endpoint.
+// NamedRequest returns the request for things that are named one by one: hosts (HOST, HOST/PATH or *.DOMAIN,
+// case-insensitive) and addresses for an IP endpoint.
 func NamedRequest(id lease.ID, hosts, addresses []string, endpoint string, cfg *config.ProviderConfig) (Request, lease.Problems) {
 	var problems lease.Problems
 	req := Request{Lease: id}
@@ -35,7 +35,7 @@ func NamedRequest(id lease.ID, hosts, addresses []string, endpoint string, cfg *
 			problems.Add(lease.Place{Path: "--endpoint"}, "%v", err)
 		}
 		for _, text := range addresses {
-			problems = append(problems, want.address(text, cfg)...)
+			problems = append(problems, want.addAddress(text, cfg)...)
 		}
 		if len(want.Addresses) > 0 && len(want.Families) > 0 {
 			problems.Add(lease.Place{Path: "--address"}, "%s stands for an address of each family: name addresses, or %s alone", AutoAddress, AutoAddress)
@@ -45,11 +45,11 @@ func NamedRequest(id lease.ID, hosts, addresses []string, endpoint string, cfg *
 	slices.SortFunc(req.Hosts, func(a, b HostWant) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path))
 	})
-	return req, append(problems, req.overfull()...)
+	return req, append(problems, req.checkParts()...)
 }
 
-// address adds an address that is named to what the endpoint wants.
-func (w *EndpointWant) address(text string, cfg *config.ProviderConfig) (problems lease.Problems) {
+// addAddress adds an address that the command line names.
+func (w *EndpointWant) addAddress(text string, cfg *config.ProviderConfig) (problems lease.Problems) {
 	at := lease.Place{Path: "--address"}
 	switch {
 	case cfg.IP.Mode == config.ModePool:
@@ -79,8 +79,8 @@ func (w *EndpointWant) address(text string, cfg *config.ProviderConfig) (problem
 	return problems
 }
 
-// ParseHostWant reads HOST, HOST/PATH or *.DOMAIN as it is typed, and judges it by the provider's
-// configuration. Hosts and paths follow the rules of definitions.
+// ParseHostWant parses HOST, HOST/PATH or *.DOMAIN and checks it against the rules of definitions and the provider's
+// configuration.
 func ParseHostWant(text string, cfg *config.ProviderConfig) (HostWant, error) {
 	host, path, hasPath := strings.Cut(text, "/")
 	host = strings.ToLower(host)

@@ -29,7 +29,7 @@ func TestWorkOnAPoolIsItsOwn(t *testing.T) {
 				t.Fatalf("the pools %s and %s overlap", o.Name, other.Name)
 			}
 		}
-		return float64(x.looked.Load()) / float64(n)
+		return float64(x.visited.Load()) / float64(n)
 	}
 	few, many := perPool(64), perPool(2048)
 	if many > 2*few {

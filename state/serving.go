@@ -7,10 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// NotServing says what is missing before a route is known to serve, by the word of its controller; empty
-// where nothing is. Of a route of the Gateway API that is the Gateway (namespace/name), which is to
-// accept it, to find its backends, and to be programmed; of an OpenShift Route a router that admits it;
-// of an Ingress an address in its status.
+// NotServing returns what is missing before a route serves according to its controller, or "". A route of the Gateway
+// API needs the Gateway (namespace/name) to accept it, to find its backends and to be programmed. An OpenShift Route
+// needs a router that admits it. An Ingress needs an address in its status.
 func NotServing(o, gateway *unstructured.Unstructured, gatewayName string) string {
 	where := fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 	switch o.GetKind() {
@@ -58,7 +57,7 @@ func resolved(reports []Report) bool {
 	return false
 }
 
-// refusedText is what a controller that said no said.
+// refusedText returns the first refusal among the reports, in parentheses, or "".
 func refusedText(reports []Report) string {
 	for _, r := range reports {
 		if r.Stale == "" && (r.Verdict == RouteRefused || r.Unresolved != "") {
@@ -68,7 +67,7 @@ func refusedText(reports []Report) string {
 	return ""
 }
 
-// isTrue is true for an object with a condition that is true of it as it is now.
+// isTrue reports whether the condition is true for the current generation of the object.
 func isTrue(o *unstructured.Unstructured, condition string) bool {
 	var status struct {
 		Status struct{ Conditions []metav1.Condition }

@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// Squatters are the Services among the uses of an address that belong to none of those who hold it, each
-// once. Of an address that nobody holds they are all.
+// Squatters returns the Services among the uses of an address that belong to none of its holders, each once. If nobody
+// holds the address, it returns all of them.
 func (c *Claim) Squatters(uses []Use) []Use {
 	var out []Use
 	for _, u := range uses {
-		if u.HasLease && c.concerns(u) {
+		if u.HasLease && c.belongsToHolder(u) {
 			continue
 		}
 		i := slices.IndexFunc(out, func(v Use) bool { return v.Namespace == u.Namespace && v.Name == u.Name })
 		switch {
 		case i < 0:
 			out = append(out, u)
-		case u.Granted || u.External: // it has the address already
+		case u.Granted || u.External: // prefer the use that has the address already
 			out[i] = u
 		}
 	}
@@ -26,14 +26,14 @@ func (c *Claim) Squatters(uses []Use) []Use {
 	return out
 }
 
-// concerns is true for a use by a deployment group that holds a part of the claim, or whose Services serve
-// one until the holder is applied. A label alone does not make a Service theirs: it is in their namespace.
-func (c *Claim) concerns(u Use) bool {
+// belongsToHolder reports whether a use is by a deployment group that holds a part of the claim, or whose Services
+// still serve one after a transfer. Labels alone prove nothing: the Service must be in the lease's namespace.
+func (c *Claim) belongsToHolder(u Use) bool {
 	g := u.Lease.Group()
 	return c != nil && u.Namespace == u.Lease.Namespace() && (slices.Contains(c.Groups(), g) || len(c.FormerOf(g)) > 0)
 }
 
-// Takes says how a Service uses an address: "asks for", "was granted" or "has in spec.externalIPs".
+// Takes describes how a Service uses an address: it asks for it, was granted it, or has it in spec.externalIPs.
 func (u Use) Takes(what string) string {
 	switch {
 	case u.External:
@@ -44,7 +44,7 @@ func (u Use) Takes(what string) string {
 	return fmt.Sprintf("%s asks for %s", u, what)
 }
 
-// Edit is the command that opens the object of a use.
+// Edit returns the command that opens the object in an editor.
 func (u Use) Edit() string {
 	return fmt.Sprintf("kubectl -n %s edit %s %s", u.Namespace, u.Kind, u.Name)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Former is the deployment group whose objects still serve the part after a transfer; ok is false where
-// the holder's own do.
+// Former returns the deployment group whose objects still serve the part after a transfer. ok is false if the holder's
+// own objects serve it.
 func (p Part) Former() (g lease.Group, ok bool) {
 	if p.From == "" {
 		return lease.Group{}, false
@@ -17,7 +17,7 @@ func (p Part) Former() (g lease.Group, ok bool) {
 	return g, err == nil && g.Owner == p.Lease.Owner && g != p.Lease.Group()
 }
 
-// FormerOf are the parts that others hold and that the objects of a deployment group still serve.
+// FormerOf returns the parts that other groups hold and that the objects of g still serve.
 func (c *Claim) FormerOf(g lease.Group) []Part {
 	var out []Part
 	if c == nil || c.Unreadable != "" || c.Deleting {
@@ -31,8 +31,7 @@ func (c *Claim) FormerOf(g lease.Group) []Part {
 	return out
 }
 
-// Formers are the deployment groups that serve parts of the claim for another since a transfer, each once:
-// those for which FormerOf finds any.
+// Formers returns the deployment groups whose objects still serve parts of other groups after a transfer, each once.
 func (c *Claim) Formers() []lease.Group {
 	var out []lease.Group
 	if c == nil || c.Unreadable != "" || c.Deleting {
@@ -46,8 +45,8 @@ func (c *Claim) Formers() []lease.Group {
 	return out
 }
 
-// ServesFor is the part which an object of a deployment group serves for another lease since a transfer,
-// or nil.
+// ServesFor returns the part that an object of the group still serves for another group after a transfer, or nil. A
+// redirect serves any part of the host.
 func (c *Claim) ServesFor(g lease.Group, key string, redirect bool) *Part {
 	for _, p := range c.FormerOf(g) {
 		if p.Key == key || redirect {
@@ -57,7 +56,7 @@ func (c *Claim) ServesFor(g lease.Group, key string, redirect bool) *Part {
 	return nil
 }
 
-// Transferring is what a row says of a part that the objects of another deployment still serve.
+// Transferring describes a part that the objects of another deployment still serve.
 func Transferring(from string) string {
 	return fmt.Sprintf("deployment %s serves it until the next apply of this lease", from)
 }

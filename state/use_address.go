@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// ServiceUses are the addresses that a Service uses in any way: those of AddressUses, and its external IPs,
-// which the nodes lead to it without MetalLB.
+// ServiceUses returns all addresses that a Service uses: those of AddressUses and its external IPs, which nodes route
+// to it without MetalLB.
 func ServiceUses(o *unstructured.Unstructured) []Use {
 	uses := AddressUses(o)
 	external, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "externalIPs")
 	for _, text := range external {
 		use := newUse("service", o)
-		if a, ok := addressOf(text); ok {
+		if a, ok := parseAddress(text); ok {
 			use.Address, use.External = a, true
 			uses = append(uses, use)
 		}
@@ -22,7 +22,7 @@ func ServiceUses(o *unstructured.Unstructured) []Use {
 	return uses
 }
 
-// AddressUses are the addresses that a Service asks MetalLB for or was granted.
+// AddressUses returns the addresses that a Service asks MetalLB for or was granted.
 func AddressUses(o *unstructured.Unstructured) []Use {
 	use := newUse("service", o)
 	annotations := o.GetAnnotations()
@@ -36,7 +36,7 @@ func AddressUses(o *unstructured.Unstructured) []Use {
 	legacy, _, _ := unstructured.NestedString(o.Object, "spec", "loadBalancerIP")
 	var uses []Use
 	add := func(text string, granted bool) {
-		if a, ok := addressOf(text); ok {
+		if a, ok := parseAddress(text); ok {
 			use.Address, use.Granted = a, granted
 			uses = append(uses, use)
 		}
@@ -53,8 +53,8 @@ func AddressUses(o *unstructured.Unstructured) []Use {
 	return uses
 }
 
-// addressOf is an address as Kubernetes and MetalLB read it: one of IPv4 that is written as one of IPv6 is that of IPv4.
-func addressOf(text string) (a netip.Addr, ok bool) {
+// parseAddress parses an address as Kubernetes and MetalLB do: an IPv4-mapped IPv6 address is the IPv4 address.
+func parseAddress(text string) (a netip.Addr, ok bool) {
 	a, err := netip.ParseAddr(strings.TrimSpace(text))
 	return a.Unmap(), err == nil
 }

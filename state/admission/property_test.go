@@ -15,11 +15,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// String is kind namespace/name, which names one route.
-func (r *Route) String() string {
-	return r.kind() + " " + r.Namespace + "/" + r.Name
-}
-
 // world is everything that Decide is given. Names are few, so that routes meet.
 type world struct {
 	cfg    *config.ProviderConfig
@@ -189,7 +184,7 @@ func TestAdmittedDoNotCollide(t *testing.T) {
 
 // covers is true for a wildcard over the other's host or wildcard.
 func covers(a, b *Route) bool {
-	domain, other := a.Domain(), b.Domain()
+	domain, other := domainOf(a.Host), domainOf(b.Host)
 	switch a.Wildcard {
 	case WildcardSubdomain:
 		return domain == other
@@ -209,7 +204,7 @@ func TestClaimsShutOut(t *testing.T) {
 			}
 			owner, claimed := w.claims[a.Host]
 			// Its own claim decides on a wildcard, also over a host whose claim cannot be read.
-			if above, ok := w.claims["*."+a.Domain()]; ok && (!claimed || a.Wildcard != WildcardNone) {
+			if above, ok := w.claims["*."+domainOf(a.Host)]; ok && (!claimed || a.Wildcard != WildcardNone) {
 				owner, claimed = above, true
 			}
 			if claimed && (!a.HasLease || a.Lease.Owner != owner) {

@@ -222,6 +222,6 @@ func TestDerived(t *testing.T) {
 }
 
 func ExampleKey() {
-	fmt.Println(twin(Key{"Deployment", "web"}), twin(Key{"StatefulSet", "db"}), twin(Key{"Service", "web"}))
+	fmt.Println(otherKind(Key{"Deployment", "web"}), otherKind(Key{"StatefulSet", "db"}), otherKind(Key{"Service", "web"}))
 	// Output: {StatefulSet web} {Deployment db} { }
 }

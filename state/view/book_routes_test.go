@@ -128,6 +128,22 @@ func TestRoutesSelectAndChanges(t *testing.T) {
 	}
 }
 
+// A route that a wildcard rule refuses names the older route of the same tenant as kind namespace/name.
+func TestRouteMessageNamesOlderRoute(t *testing.T) {
+	cfg := config.Default()
+	cfg.Hosts.Wildcards = true
+	for host, want := range map[string]string{
+		"www.example.com": "ingress a/first has host www.example.com",
+		"*.example.com":   "wildcard ingress a/first has host *.example.com, blocking *.example.com",
+	} {
+		older, younger := bookIngress("a", "first", 1, nil, host), bookIngress("a", "second", 2, nil, host)
+		routes := NewBook(cfg, contentsOf(nil, older, younger), SubjectRoutes).Routes
+		if len(routes) != 2 || routes[1].Message != want {
+			t.Errorf("%s: %+v, want the second refused with %q", host, routes, want)
+		}
+	}
+}
+
 // bookSolver makes an Ingress that of a solver of cert-manager.
 func bookSolver(o *unstructured.Unstructured) *unstructured.Unstructured {
 	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "acme.cert-manager.io/v1", Kind: "Challenge"}})

@@ -3,16 +3,17 @@ package deployed
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/akash-net/kubectl-akash-net/plan"
 )
 
-// Akash's provider repeats the ports and the variables of a container where an SDL does. It writes by Update, which may;
-// an apply may not, and would replace all that are repeated by the one that it sends, which restarts the pod. So where
-// what stands there means the same as what is wanted it is left to stand.
+// Akash's provider repeats the ports and variables of a container that an SDL repeats. It writes by Update, which
+// allows repetitions. An apply does not: it would replace all of them by one entry, which restarts the pod. So this
+// program leaves such a list alone if it means the same as the wanted one.
 
-// lists are the lists of a container that may have repetitions, with what makes two entries one.
+// lists are the lists of a container that may have repetitions. Each function returns the key of an entry.
 var lists = map[string]func(entry map[string]any) string{
 	"env": func(e map[string]any) string { return fmt.Sprint(e["name"]) },
 	"ports": func(e map[string]any) string {
@@ -23,8 +24,8 @@ var lists = map[string]func(entry map[string]any) string{
 	},
 }
 
-// LeaveRepeated is the object that is wanted without those lists of its containers in which the live object repeats entries
-// and says the same. It is the object itself where there are none.
+// LeaveRepeated returns the wanted object without the lists of containers that have repetitions in the live object and
+// mean the same there. It returns want itself if there are none.
 func LeaveRepeated(want, live map[string]any) map[string]any {
 	var out map[string]any
 	for i, container := range containers(want) {
@@ -32,7 +33,7 @@ func LeaveRepeated(want, live map[string]any) map[string]any {
 		for list, key := range lists {
 			wanted, _ := container[list].([]any)
 			has, _ := there[list].([]any)
-			if !means(has, wanted, key) {
+			if !meansSame(has, wanted, key) {
 				continue
 			}
 			if out == nil {
@@ -47,15 +48,15 @@ func LeaveRepeated(want, live map[string]any) map[string]any {
 	return out
 }
 
-// means is true for a list with repetitions that says what the wanted one says.
-func means(has, wanted []any, key func(map[string]any) string) bool {
+// meansSame reports whether has contains repetitions and means the same as wanted.
+func meansSame(has, wanted []any, key func(map[string]any) string) bool {
 	last := map[string]any{}
 	for _, v := range has {
 		entry, ok := v.(map[string]any)
 		if !ok {
 			return false
 		}
-		last[key(entry)] = entry // of a variable the last counts
+		last[key(entry)] = entry // the last entry of a variable counts
 	}
 	if len(last) == len(has) || len(last) != len(wanted) {
 		return false
@@ -73,13 +74,13 @@ func means(has, wanted []any, key func(map[string]any) string) bool {
 	return true
 }
 
-// variable is what a variable of a container is set to: a text, or something else of the cluster.
+// variable is the value of a variable: a literal text, or a reference elsewhere in the cluster.
 type variable struct {
 	text      string
 	elsewhere bool
 }
 
-// valueOf is what a variable is set to; nothing unless it says so.
+// valueOf returns the value of a variable. It returns the zero value for an entry that is not a variable.
 func valueOf(entry any) (v variable) {
 	if fields, _ := entry.(map[string]any); fields["name"] != nil {
 		v.text, _ = fields["value"].(string)
@@ -88,13 +89,11 @@ func valueOf(entry any) (v variable) {
 	return v
 }
 
-// containers are the containers of a workload's pods.
+// containers returns the containers in the pod template of a workload.
 func containers(o map[string]any) []map[string]any {
 	var out []map[string]any
-	spec, _ := o["spec"].(map[string]any)
-	template, _ := spec["template"].(map[string]any)
-	pod, _ := template["spec"].(map[string]any)
-	list, _ := pod["containers"].([]any)
+	v, _, _ := unstructured.NestedFieldNoCopy(o, "spec", "template", "spec", "containers")
+	list, _ := v.([]any)
 	for _, v := range list {
 		if c, ok := v.(map[string]any); ok {
 			out = append(out, c)
@@ -110,4 +109,17 @@ func containerOf(o map[string]any, name any) map[string]any {
 		}
 	}
 	return nil
+}
+
+// LeaveDropped returns the wanted object without a field that API servers may drop: maxUnavailable of a StatefulSet, if
+// it is 1, the default. The field has a feature gate. An object that is sent to a server that drops it would never
+// match what is wanted.
+func LeaveDropped(want map[string]any) map[string]any {
+	path := []string{"spec", "updateStrategy", "rollingUpdate", "maxUnavailable"}
+	if n, found, _ := unstructured.NestedInt64(want, path...); want["kind"] != "StatefulSet" || !found || n != 1 {
+		return want
+	}
+	want = runtime.DeepCopyJSON(want)
+	unstructured.RemoveNestedField(want, path...)
+	return want
 }
