@@ -19,6 +19,10 @@ import (
 // KindRun is the value of the kind label of an announcement. It is no Kind of claim.
 const KindRun = "run"
 
+// OwnerRun is the value of the owner label of an announcement: one LIST by that label selects the announcements and the
+// claims of an owner. It is no wallet.
+const OwnerRun = "run"
+
 // Annotations of an announcement.
 const (
 	AnnotationGroups   = lease.Domain + "/groups"
@@ -187,7 +191,7 @@ func readAnnouncement(o metav1.Object, spec Announcement) (*Announcement, error)
 // Configuration returns the apply configuration that writes the announcement.
 func (a *Announcement) Configuration(namespace string) *coordinationv1.LeaseApplyConfiguration {
 	ac := coordinationv1.Lease(a.Name(), namespace).
-		WithLabels(map[string]string{LabelKind: KindRun}).
+		WithLabels(map[string]string{LabelKind: KindRun, LabelOwner: OwnerRun}).
 		WithAnnotations(map[string]string{
 			AnnotationLedger: LedgerVersion, AnnotationGroups: a.groupsText(), AnnotationPhase: string(a.Phase), AnnotationVersion: a.Version,
 		}).

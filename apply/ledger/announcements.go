@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,8 +18,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Announced selects the announcements of commands.
-const Announced = state.LabelKind + "=" + state.KindRun
+// announcedOnly selects the announcements of commands.
+const announcedOnly = state.LabelKind + "=" + state.KindRun
 
 // Announce writes an announcement, pinned to what was read. Without a UID it creates one. ErrAgain means that another
 // command has written it, or that there was no answer.
@@ -74,26 +75,56 @@ func (l Ledger) unreadable(o metav1.Object, err error) error {
 		"kubectl -n %s delete lease.coordination.k8s.io/%s", err, l.Namespace, o.GetName())
 }
 
-// Announcements lists all announcements, not older than the request. Every command lists them, and each may name
-// hundreds of deployment groups, so they are decoded from protobuf.
+// Announcements lists all announcements, not older than the request.
 func (l Ledger) Announcements(ctx context.Context) ([]*state.Announcement, error) {
-	all, unread := []*state.Announcement{}, error(nil)
+	all, _, err := l.announced(ctx, announcedOnly)
+	return all, err
+}
+
+// manyOwners is up to how many owners a LIST selects; for more, it selects all claims.
+const manyOwners = 100
+
+// Announced lists all announcements and, of the same moment, the claims of the owners, like List. It may list claims of
+// other owners too.
+func (l Ledger) Announced(ctx context.Context, owners []string) ([]*state.Announcement, []*state.Claim, error) {
+	selector := ClaimsOnly
+	if len(owners) <= manyOwners {
+		selector += "," + state.LabelOwner + " in (" + strings.Join(append([]string{state.OwnerRun}, owners...), ",") + ")"
+	}
+	all, claims, err := l.announced(ctx, selector)
+	if err != nil {
+		return nil, nil, err
+	}
+	present := map[string]bool{}
+	for _, a := range all {
+		present[a.Nonce] = true
+	}
+	return all, claims, l.settle(ctx, claims, present)
+}
+
+// announced lists announcements and claims. Every command does, and each announcement may name hundreds of deployment
+// groups, so they are decoded from protobuf.
+func (l Ledger) announced(ctx context.Context, selector string) ([]*state.Announcement, []*state.Claim, error) {
+	all, claims, unread := []*state.Announcement{}, []*state.Claim{}, error(nil)
 	read := func(list *coordinationv1.LeaseList) {
 		for i := range list.Items {
 			o := &list.Items[i]
 			if _, ok := state.AnnouncedNonce(o.Name); !ok {
-				continue // a malformed claim
+				if c, ok := state.ReadClaim(&o.ObjectMeta); ok {
+					claims = append(claims, &c)
+				}
+				continue
 			}
 			a, err := state.AnnouncementOf(o)
 			all, unread = append(all, a), cmp.Or(unread, l.unreadable(o, err))
 		}
 	}
-	err := cluster.EachPage(ctx, l.cluster, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: Announced},
-		func() *coordinationv1.LeaseList { return &coordinationv1.LeaseList{} }, read, func() { all, unread = all[:0], nil })
+	err := cluster.EachPage(ctx, l.cluster, cluster.Leases, l.Namespace, metav1.ListOptions{LabelSelector: selector},
+		func() *coordinationv1.LeaseList { return &coordinationv1.LeaseList{} }, read, func() { all, claims, unread = all[:0], claims[:0], nil })
 	if err = cmp.Or(err, unread); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return all, nil
+	return all, claims, nil
 }
 
 // Unannounce deletes an announcement, pinned to what was read. ErrAgain means that it has changed or is gone.

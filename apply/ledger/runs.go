@@ -122,7 +122,7 @@ func (r *runs) meet(c *state.Claim) {
 
 // addAnnounced adds the nonces of all announcements to present.
 func (l Ledger) addAnnounced(ctx context.Context, present map[string]bool) error {
-	opts := metav1.ListOptions{LabelSelector: Announced}
+	opts := metav1.ListOptions{LabelSelector: announcedOnly}
 	return cluster.EachMeta(ctx, l.cluster, cluster.Leases, l.Namespace, opts, func(meta *metav1.ObjectMeta) {
 		if nonce, ok := state.AnnouncedNonce(meta.Name); ok {
 			present[nonce] = true

@@ -226,10 +226,8 @@ func newSnapshot() *Snapshot {
 func (s *Snapshot) addClaims(claims []*state.Claim) {
 	for _, c := range claims {
 		s.Claims[c.Name()] = c
-		for _, g := range c.Writers() {
-			s.Held[g] = append(s.Held[g], c)
-		}
 	}
+	s.Held = heldBy(claims)
 }
 
 func (s *Snapshot) addNamespaces(metas []*metav1.ObjectMeta, ledgerNamespace string) {

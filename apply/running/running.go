@@ -17,6 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/plan"
 	"github.com/akash-net/kubectl-akash-net/render"
+	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/deployed"
 )
 
@@ -77,7 +78,7 @@ func (w *Running) read(ctx context.Context) (*workloads.Live, error) {
 	if err != nil || r.Options.Turn == nil {
 		return live, err
 	}
-	return live, r.Options.Turn.Rests(ctx, func(ctx context.Context) (old bool, err error) {
+	return live, r.Options.Turn.Rests(ctx, func(ctx context.Context, _ []*state.Claim) (old bool, err error) {
 		return live.IsOld(ctx, r.Cluster, r.Options.Config, namespace)
 	})
 }

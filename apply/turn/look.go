@@ -5,10 +5,12 @@ import (
 	"sync/atomic"
 
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Look checks whether something that the command has read is out of date.
-type Look func(context.Context) (old bool, err error)
+// Look checks whether something that the command has read is out of date. claims are those of the owners of the turn's
+// groups, as they are when the turn comes.
+type Look func(ctx context.Context, claims []*state.Claim) (old bool, err error)
 
 // looksAtATime bounds how many looks run concurrently.
 const looksAtATime = 8
@@ -35,7 +37,7 @@ func (t *Turn) Rests(ctx context.Context, look Look) (err error) {
 }
 
 // takeTurn begins the command's turn once all looks have run, or one has found something out of date.
-func (t *Turn) takeTurn(ctx context.Context, old bool) error {
+func (t *Turn) takeTurn(ctx context.Context, claims []*state.Claim, old bool) error {
 	for taken := 0; ; {
 		var looks []Look
 		t.locked(func() {
@@ -50,20 +52,20 @@ func (t *Turn) takeTurn(ctx context.Context, old bool) error {
 			return nil
 		}
 		var err error
-		if old, err = anyOld(ctx, looks); err != nil {
+		if old, err = anyOld(ctx, looks, claims); err != nil {
 			return err
 		}
 		taken += len(looks)
 	}
 }
 
-func anyOld(ctx context.Context, looks []Look) (bool, error) {
+func anyOld(ctx context.Context, looks []Look, claims []*state.Claim) (bool, error) {
 	var old atomic.Bool
 	group, ctx := parallel.WithContext(ctx)
 	group.SetLimit(looksAtATime)
 	for _, look := range looks {
 		group.Go(func() error {
-			is, err := look(ctx)
+			is, err := look(ctx, claims)
 			if is {
 				old.Store(true)
 			}

@@ -200,7 +200,7 @@ func (t *Turn) begin(ctx context.Context) error {
 		if err := t.announce(ctx); err != nil {
 			return err
 		}
-		all, err := t.ledger.Announcements(ctx)
+		all, claims, err := t.ledger.Announced(ctx, t.owners())
 		if err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (t *Turn) begin(ctx context.Context) error {
 			closing := slices.ContainsFunc(all, func(a *state.Announcement) bool { return a.Phase == state.Closing })
 			fenced := slices.DeleteFunc(all, func(a *state.Announcement) bool { return a.Phase != state.Fenced || !a.Names(t.groups...) })
 			t.locked(func() { t.fenced, t.closing = fenced, closing })
-			return t.takeTurn(ctx, waited || t.ledger.Met(t.groups) || len(fenced) > 0)
+			return t.takeTurn(ctx, claims, waited || t.ledger.Met(t.groups) || len(fenced) > 0)
 		case protocol.Stop:
 			return t.lose(nil)
 		case protocol.Fence:
@@ -235,6 +235,15 @@ func (t *Turn) begin(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// owners returns the owners of the turn's groups, sorted.
+func (t *Turn) owners() (owners []string) {
+	for _, g := range t.groups {
+		owners = append(owners, g.Owner)
+	}
+	slices.Sort(owners)
+	return slices.Compact(owners)
 }
 
 // locked runs do with the mutex held, and releases it even if do panics.
