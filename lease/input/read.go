@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 	"github.com/akash-net/kubectl-akash-net/lease/sdl"
 )
 
@@ -39,22 +41,20 @@ type Options struct {
 // input. A document with errors is not yielded and does not stop the reading of the next; one that is
 // too large does. The error is that of the reader or of yield, or of the context, which ends the reading
 // at once. Documents are parsed on all processors; memory does not grow with their number.
-func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
+func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func(*lease.Definition) error) (lease.Problems,
+	error) {
 	var problems lease.Problems
-	err := orderedParallel(ctx, batches(document.Texts(r, file, opt.DocumentSize)), func(texts []document.Text) (found outcome) {
+	err := parallel.Ordered(ctx, batches(document.Texts(r, file, opt.DocumentSize)), func(texts []document.Text) (read batch) {
 		for _, text := range texts {
 			for doc := range text.Documents() {
-				ps, _ := readDocument(doc, opt, func(def *lease.Definition) error {
-					found.defs = append(found.defs, def)
-					return nil
-				})
-				found.problems = append(found.problems, ps...)
+				defs, found := readDocument(doc, opt)
+				read.defs, read.problems = append(read.defs, defs...), append(read.problems, found...)
 			}
 		}
-		return found
-	}, func(found outcome) error {
-		problems = append(problems, found.problems...)
-		for _, def := range found.defs {
+		return read
+	}, func(read batch) error {
+		problems = append(problems, read.problems...)
+		for _, def := range read.defs {
 			if err := yield(def); err != nil {
 				return err
 			}
@@ -70,10 +70,42 @@ func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func
 	return problems, err
 }
 
-// outcome is what a batch of documents came to.
-type outcome struct {
+// batch is the result of reading a batch of documents.
+type batch struct {
 	defs     []*lease.Definition
 	problems lease.Problems
+}
+
+// batchSize is the size of a batch in bytes: large enough to outweigh the cost of passing it to another goroutine.
+const batchSize = 32 << 10
+
+// readError is an error of the input's reader.
+type readError struct{ error }
+
+// batches collects texts into batches of at least batchSize bytes.
+func batches(texts iter.Seq2[document.Text, error]) iter.Seq2[[]document.Text, error] {
+	return func(yield func([]document.Text, error) bool) {
+		var batch []document.Text
+		size := 0
+		for text, err := range texts {
+			if err != nil {
+				if len(batch) == 0 || yield(batch, nil) {
+					yield(nil, &readError{err})
+				}
+				return
+			}
+			batch = append(batch, text)
+			if size += text.Size(); size >= batchSize {
+				if !yield(batch, nil) {
+					return
+				}
+				batch, size = nil, 0
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch, nil)
+		}
+	}
 }
 
 // ManifestObject reads a Manifest object as the API server gives it, as JSON. The place of its
@@ -94,44 +126,39 @@ func DefinitionObject(at string, data []byte) (*lease.Definition, lease.Problems
 }
 
 func readObject(doc *document.Document, opt Options) (*lease.Definition, lease.Problems) {
-	var def *lease.Definition
-	problems, _ := readDocument(doc, opt, func(d *lease.Definition) error {
-		def = d
-		return nil
-	})
-	if def == nil && !problems.Failed() {
+	defs, problems := readDocument(doc, opt)
+	if len(defs) > 0 {
+		return defs[len(defs)-1], problems
+	}
+	if !problems.Failed() {
 		problems.Add(doc.Root().At(), "the object is empty")
 	}
-	return def, problems
+	return nil, problems
 }
 
-// readDocument reads the definitions of one document. Each item of a List stands and falls by
-// itself.
-func readDocument(doc *document.Document, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
+// readDocument reads the definitions of one document. Errors in one item of a List do not affect the other items.
+func readDocument(doc *document.Document, opt Options) ([]*lease.Definition, lease.Problems) {
 	root := doc.Root()
 	if root.IsNull() {
-		return doc.Problems.Sorted(), nil
+		return nil, doc.Problems.Sorted()
 	}
 	if !isList(root) {
-		return readOne(root, opt, yield)
+		return readOne(root, opt)
 	}
+	var defs []*lease.Definition
 	var problems lease.Problems
 	for item := range root.AnyMapping().Get("items").List() {
 		if isList(item) {
 			item.Errorf("a list inside a list is not supported")
 		}
-		found, err := readOne(item, opt, yield)
-		problems = append(problems, found...)
-		if err != nil {
-			return problems, err
-		}
+		read, found := readOne(item, opt)
+		defs, problems = append(defs, read...), append(problems, found...)
 	}
-	problems = append(problems, doc.Problems...)
-	return problems, nil
+	return defs, append(problems, doc.Problems...)
 }
 
-// readOne takes the document's problems over, so that the next item begins with none.
-func readOne(c document.Cursor, opt Options, yield func(*lease.Definition) error) (lease.Problems, error) {
+// readOne reads one item. It moves the problems out of the document, so that the next item starts without any.
+func readOne(c document.Cursor, opt Options) ([]*lease.Definition, lease.Problems) {
 	doc := c.Document()
 	var defs []*lease.Definition
 	if !doc.Problems.Failed() {
@@ -140,16 +167,13 @@ func readOne(c document.Cursor, opt Options, yield func(*lease.Definition) error
 	problems := doc.Problems.Sorted()
 	doc.Problems = nil
 	if problems.Failed() {
-		return problems, nil
+		return nil, problems
 	}
 	for _, def := range defs {
 		lease.NumberEndpoints(def)
 		def.Hash = lease.Sum(def)
-		if err := yield(def); err != nil {
-			return problems, err
-		}
 	}
-	return problems, nil
+	return defs, problems
 }
 
 func isList(c document.Cursor) bool {
