@@ -43,6 +43,13 @@ func (c Cursor) At() lease.Place {
 // Errorf notes an error at the value.
 func (c Cursor) Errorf(format string, args ...any) { c.doc.add(c.At(), false, format, args...) }
 
+// Report notes err as an error at the value; nil is ignored.
+func (c Cursor) Report(err error) {
+	if err != nil {
+		c.Errorf("%v", err)
+	}
+}
+
 // Warnf notes a doubt at the value.
 func (c Cursor) Warnf(format string, args ...any) { c.doc.add(c.At(), true, format, args...) }
 

@@ -110,7 +110,7 @@ func (m *Mapping) flatten() {
 	if !m.needsWork() {
 		return
 	}
-	var own, merges []*yaml.Node
+	own, merges := []*yaml.Node{}, []*yaml.Node{}
 	seen := make(map[string]*yaml.Node, len(m.content)/2)
 	for i := 0; i+1 < len(m.content) && !m.doc.exhausted; i += 2 {
 		k := m.doc.resolve(m.content[i])
@@ -129,9 +129,6 @@ func (m *Mapping) flatten() {
 		}
 	}
 	m.content = own
-	if m.content == nil {
-		m.content = []*yaml.Node{}
-	}
 	for _, n := range merges {
 		m.merge(n, seen, 0)
 	}

@@ -23,21 +23,27 @@ func (c Cursor) Raw() string {
 // Text is a text. In a strict document a number or a truth value must be quoted to be one. Empty
 // when missing, null or of another kind, which is a problem.
 func (c Cursor) Text() string {
+	text, _ := c.ValidText()
+	return text
+}
+
+// ValidText is Text. ok is false if it has reported a problem.
+func (c Cursor) ValidText() (text string, ok bool) {
 	if c.IsNull() {
-		return ""
+		return "", true
 	}
 	if !c.IsScalar() {
 		c.Errorf("expected a text, found %s", c.kind())
-		return ""
+		return "", false
 	}
 	if c.doc.Strict && c.node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 		switch c.node.Tag {
 		case "!!int", "!!float", "!!bool":
 			c.Errorf("expected a text, found %s; write %s", c.kind(), quote(c.node.Value))
-			return ""
+			return "", false
 		}
 	}
-	return c.node.Value
+	return c.node.Value, true
 }
 
 // Word is a text for which a number or a truth value stands too, as it was written.
@@ -216,8 +222,11 @@ func shown(n *yaml.Node) string {
 
 // plain is a value without quotes where it looks like a number.
 func plain(value string) string {
-	if isPlain(value) {
-		return value
+	special := func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune("+-._:", r)
 	}
-	return quote(value)
+	if value == "" || len(value) > 64 || strings.ContainsFunc(value, special) {
+		return quote(value)
+	}
+	return value
 }

@@ -1,10 +1,9 @@
 package document
 
 import (
-	"errors"
-	"strings"
-
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
 // tagged are the tags of YAML that say how a text is to be read, with what such a text is.
@@ -32,7 +31,7 @@ func (d *Document) checkTags(n *yaml.Node, secret string) {
 	switch {
 	case n.Kind != yaml.ScalarNode:
 		d.add(at, false, "the tag %s is for %s", n.ShortTag(), what)
-	case decodeNode(n, &value) == nil:
+	case parallel.Guard(func() error { return n.Decode(&value) }) == nil:
 	case secret != "":
 		d.add(at, false, "a value of %q is not what its tag %s says", secret, n.ShortTag())
 	default:
@@ -42,23 +41,3 @@ func (d *Document) checkTags(n *yaml.Node, secret string) {
 
 // isSecret is true for a key whose values no message repeats.
 func isSecret(key string) bool { return key == "password" || key == "credentials" || key == "env" }
-
-// decodeNode guards against panics of the YAML library, as decode does.
-func decodeNode(n *yaml.Node, value any) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = errNotDecoded
-		}
-	}()
-	return n.Decode(value)
-}
-
-var errNotDecoded = errors.New("the value cannot be decoded")
-
-// isPlain is true for what a number or a truth value can look like: it is repeated as it is, all else
-// in quotes.
-func isPlain(s string) bool {
-	return s != "" && len(s) <= 64 && strings.IndexFunc(s, func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune("+-._:", r)
-	}) < 0
-}
