@@ -67,7 +67,7 @@ func word(c document.Cursor, into *string, rule func(string) error) {
 		return
 	}
 	if err := rule(s); err != nil {
-		c.Errorf("%v", err)
+		c.Report(err)
 		return
 	}
 	*into = s

@@ -28,10 +28,10 @@ func ParseRange(text string) (Range, error) {
 	var err error
 	switch first, last, isRange := strings.Cut(text, "-"); {
 	case isRange:
-		if r.First, err = parseAddr(strings.TrimSpace(first)); err != nil {
+		if r.First, err = ParseAddr(strings.TrimSpace(first)); err != nil {
 			return r, err
 		}
-		if r.Last, err = parseAddr(strings.TrimSpace(last)); err != nil {
+		if r.Last, err = ParseAddr(strings.TrimSpace(last)); err != nil {
 			return r, err
 		}
 		if r.First.BitLen() != r.Last.BitLen() {
@@ -50,7 +50,7 @@ func ParseRange(text string) (Range, error) {
 		}
 		r.First, r.Last = p.Addr(), lastOf(p)
 	default:
-		if r.First, err = parseAddr(text); err != nil {
+		if r.First, err = ParseAddr(text); err != nil {
 			return r, err
 		}
 		r.Last = r.First
@@ -59,9 +59,7 @@ func ParseRange(text string) (Range, error) {
 }
 
 // ParseAddr reads an address that can be leased: no zone, no IPv4-mapped IPv6 address.
-func ParseAddr(s string) (netip.Addr, error) { return parseAddr(s) }
-
-func parseAddr(s string) (netip.Addr, error) {
+func ParseAddr(s string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(s)
 	if err != nil || a.Zone() != "" {
 		return a, fmt.Errorf("%q is not an IP address", s)

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -18,7 +19,8 @@ import (
 var (
 	rootKeys     = []string{"apiVersion", "kind", "metadata", "spec"}
 	metadataKeys = []string{"name", "annotations", "labels"}
-	specKeys     = []string{"target", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip", "dns", "commitLevels", "workloads", "limits", "shards"}
+	specKeys     = []string{"target", "manifestNamespace", "ledgerNamespace", "ingress", "gateway", "hosts", "ip", "dns",
+		"commitLevels", "workloads", "limits", "shards"}
 	ingressKeys  = []string{"className", "domain", "staticHosts"}
 	gatewayKeys  = []string{"name", "namespace", "implementation", "proxyBufferSize", "listeners"}
 	listenerKeys = []string{"http", "https", "passthrough"}
@@ -29,9 +31,10 @@ var (
 	zoneKeys     = []string{"domain", "zone", "region", "secretRef"}
 	secretKeys   = []string{"name", "namespace"}
 	commitKeys   = []string{"cpu", "gpu", "memory", "storage"}
-	workloadKeys = []string{"enabled", "networkPolicies", "strictNetworkPolicies", "publicHostname", "imagePullSecret", "apiServers", "nodePorts"}
-	limitKeys    = []string{"documentSize", "inputSize", "services", "hosts", "ports"}
-	shardKeys    = []string{"name", "selector", "namespaceSelector"}
+	workloadKeys = []string{"enabled", "networkPolicies", "strictNetworkPolicies", "publicHostname", "imagePullSecret",
+		"apiServers", "nodePorts"}
+	limitKeys = []string{"documentSize", "inputSize", "services", "hosts", "ports"}
+	shardKeys = []string{"name", "selector", "namespaceSelector"}
 )
 
 // Read reads the provider's configuration: one ProviderConfig document, or Akash's provider.yaml,
@@ -81,7 +84,7 @@ func readConfig(c document.Cursor, cfg *ProviderConfig) {
 		}
 	}
 	spec := root.Get("spec").Mapping(specKeys)
-	readTarget(spec.Get("target"), cfg)
+	oneOf(spec.Get("target"), &cfg.Target, "target", TargetIngress, TargetHTTPRoute, TargetRoute)
 	text(spec.Get("manifestNamespace"), &cfg.ManifestNamespace, namespace)
 	text(spec.Get("ledgerNamespace"), &cfg.LedgerNamespace, namespace)
 	readIngress(spec.Get("ingress"), cfg)
@@ -97,16 +100,6 @@ func readConfig(c document.Cursor, cfg *ProviderConfig) {
 	readWorkloads(spec.Get("workloads"), &cfg.Workloads)
 	readLimits(spec.Get("limits"), &cfg.Limits)
 	cfg.Shards = shards(spec.Get("shards"))
-}
-
-func readTarget(c document.Cursor, cfg *ProviderConfig) {
-	switch v := c.Text(); v {
-	case "":
-	case TargetIngress, TargetHTTPRoute, TargetRoute:
-		cfg.Target = v
-	default:
-		c.Errorf("unknown target %q; %s, %s and %s are known", v, TargetIngress, TargetHTTPRoute, TargetRoute)
-	}
 }
 
 func readIngress(c document.Cursor, cfg *ProviderConfig) {
@@ -136,11 +129,7 @@ func readHosts(c document.Cursor, h *Hosts) {
 
 func blocked(c document.Cursor) []string {
 	var entries []string
-	for item := range c.List() {
-		entry := item.Text()
-		if toldAlready(item, entry) {
-			continue
-		}
+	for item, entry := range texts(c) {
 		if err := domain(strings.ToLower(strings.TrimPrefix(entry, "."))); err != nil {
 			item.Errorf("%q blocks nothing: it is not a host name, nor one with a leading dot", entry)
 			continue
@@ -153,14 +142,10 @@ func blocked(c document.Cursor) []string {
 // domains may be written with a leading dot, as in Akash's blocklist.
 func domains(c document.Cursor) []string {
 	var out []string
-	for item := range c.List() {
-		entry := item.Text()
-		if toldAlready(item, entry) {
-			continue
-		}
+	for item, entry := range texts(c) {
 		name := strings.TrimPrefix(strings.ToLower(entry), ".")
 		if err := domain(name); err != nil {
-			item.Errorf("%v", err)
+			item.Report(err)
 			continue
 		}
 		out = append(out, name)
@@ -173,21 +158,38 @@ func text(c document.Cursor, into *string, rule func(string) error) {
 	if c.IsNull() {
 		return
 	}
-	s := c.Text()
-	if s == "" && *into == "" || toldAlready(c, s) {
+	s, ok := c.ValidText()
+	if !ok || s == "" && *into == "" {
 		return
 	}
 	if err := rule(s); err != nil {
-		c.Errorf("%v", err)
+		c.Report(err)
 		return
 	}
 	*into = s
 }
 
-// toldAlready is true where Text, which gave the text, has said that the value is none: no rule for texts has more
-// to say.
-func toldAlready(c document.Cursor, text string) bool {
-	return !c.IsNull() && (!c.IsScalar() || text != c.Raw())
+// texts yields the items of a list that are texts. Each other item is a problem.
+func texts(c document.Cursor) iter.Seq2[document.Cursor, string] {
+	return func(yield func(document.Cursor, string) bool) {
+		for item := range c.List() {
+			if s, ok := item.ValidText(); ok && !yield(item, s) {
+				return
+			}
+		}
+	}
+}
+
+// oneOf sets a text that must be one of the known ones.
+func oneOf(c document.Cursor, into *string, what string, known ...string) {
+	switch v := c.Text(); {
+	case v == "":
+	case !slices.Contains(known, v):
+		last := len(known) - 1
+		c.Errorf("unknown %s %q; %s and %s are known", what, v, strings.Join(known[:last], ", "), known[last])
+	default:
+		*into = v
+	}
 }
 
 func truth(c document.Cursor, into *bool) {
@@ -223,7 +225,7 @@ func subdomain(s string) error {
 
 // domain is Akash's rule for the ingress domain, and the one for labels.
 func domain(s string) error {
-	if len(validation.IsDNS1123Subdomain(s)) > 0 || slices.ContainsFunc(strings.Split(s, "."), func(l string) bool { return len(l) > 63 }) {
+	if !lease.IsHostName(s) {
 		return fmt.Errorf("%q is not a domain (lower-case letters, digits and \"-\" in labels joined by \".\")", s)
 	}
 	return nil

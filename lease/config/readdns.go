@@ -9,11 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
-var (
-	dnsForms    = []string{DNSNone, DNSGardener, DNSEndpoint, DNSAnnotations}
-	dnsSources  = []string{FromAddress, FromStatus, FromTarget, FromDomain}
-	dnsPrefixes = []string{"external-dns.alpha.kubernetes.io", "external-dns.kubernetes.io"}
-)
+var dnsSources = []string{FromAddress, FromStatus, FromTarget, FromDomain}
 
 // maxTTL is the longest TTL that DNS knows (RFC 2181).
 const maxTTL = 1<<31 - 1
@@ -21,7 +17,7 @@ const maxTTL = 1<<31 - 1
 func readDNS(c document.Cursor, cfg *ProviderConfig) {
 	d := &cfg.DNS
 	m := c.Mapping(dnsKeys)
-	oneOf(m.Get("form"), &d.Form, "form of DNS records", dnsForms)
+	oneOf(m.Get("form"), &d.Form, "form of DNS records", DNSNone, DNSGardener, DNSEndpoint, DNSAnnotations)
 	readTargets(m.Get("targets"), d)
 	readSources(m.Get("sources"), cfg)
 	if ttl, ok := m.Get("ttl").Uint(0, maxTTL, "a TTL in seconds"); ok {
@@ -29,25 +25,15 @@ func readDNS(c document.Cursor, cfg *ProviderConfig) {
 	}
 	truth(m.Get("ownership"), &d.Ownership)
 	if d.Ownership && d.Form == DNSAnnotations {
-		m.Get("ownership").Errorf("the form %s cannot have records of ownership: external-dns writes its own (--registry=txt)", DNSAnnotations)
+		m.Get("ownership").Errorf("the form %s cannot have records of ownership: external-dns writes its own (--registry=txt)",
+			DNSAnnotations)
 	}
-	oneOf(m.Get("annotationPrefix"), &d.AnnotationPrefix, "annotation prefix", dnsPrefixes)
+	oneOf(m.Get("annotationPrefix"), &d.AnnotationPrefix, "annotation prefix",
+		"external-dns.alpha.kubernetes.io", "external-dns.kubernetes.io")
 	readGardener(m.Get("gardener"), &d.Gardener)
 	if d.Form == DNSGardener {
 		needGardener(m, d.Gardener)
 	}
-}
-
-func oneOf(c document.Cursor, into *string, what string, known []string) {
-	v := c.Text()
-	if v == "" {
-		return
-	}
-	if !slices.Contains(known, v) {
-		c.Errorf("unknown %s %q; %s are known", what, v, strings.Join(known, ", "))
-		return
-	}
-	*into = v
 }
 
 // readTargets reads addresses or one host name. Where there are any they are the only source by
@@ -55,15 +41,11 @@ func oneOf(c document.Cursor, into *string, what string, known []string) {
 func readTargets(c document.Cursor, d *DNS) {
 	var values []string
 	var items []document.Cursor
-	for item := range c.List() {
-		if value := item.Text(); !toldAlready(item, value) {
-			values, items = append(values, value), append(items, item)
-		}
+	for item, value := range texts(c) {
+		values, items = append(values, value), append(items, item)
 	}
 	for i, err := range dns.CheckTargets(values) {
-		if err != nil {
-			items[i].Errorf("%v", err)
-		}
+		items[i].Report(err)
 	}
 	d.Targets = values
 	if len(values) > 0 {

@@ -45,12 +45,10 @@ func readListeners(c document.Cursor, into *[]string) {
 		return
 	}
 	names := []string{}
-	for item := range c.List() {
-		name := item.Text()
+	for item, name := range texts(c) {
 		switch err := subdomain(name); {
-		case toldAlready(item, name):
 		case err != nil:
-			item.Errorf("%v", err)
+			item.Report(err)
 		case slices.Contains(names, name):
 			item.Errorf("the listener %q is named twice", name)
 		default:

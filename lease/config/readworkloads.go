@@ -20,11 +20,7 @@ func readWorkloads(c document.Cursor, w *Workloads) {
 	}
 	text(m.Get("publicHostname"), &w.PublicHostname, publicName)
 	text(m.Get("imagePullSecret"), &w.ImagePullSecret, subdomain)
-	for item := range m.Get("apiServers").List() {
-		server := item.Text()
-		if toldAlready(item, server) {
-			continue
-		}
+	for item, server := range texts(m.Get("apiServers")) {
 		address, err := netip.ParseAddrPort(server)
 		if err != nil || address.Port() == 0 || address.Addr().Zone() != "" {
 			item.Errorf("%q is not an address with a port, such as 10.1.0.10:6443 or [fd00::12]:443", server)

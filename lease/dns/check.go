@@ -127,7 +127,8 @@ func checkName(r Record) error {
 		return fmt.Errorf("%q is not a type of record; %s, %s, %s and %s are known", r.Type, A, AAAA, CNAME, TXT)
 	}
 	if len(r.Name) > validation.DNS1123SubdomainMaxLength {
-		return fmt.Errorf("the name %q has %d characters; at most %d are allowed", r.Name, len(r.Name), validation.DNS1123SubdomainMaxLength)
+		return fmt.Errorf("the name %q has %d characters; at most %d are allowed", r.Name, len(r.Name),
+			validation.DNS1123SubdomainMaxLength)
 	}
 	if err := checkDomain(name); err != nil {
 		return fmt.Errorf("the name of a %s record: %w", r.Type, err)
@@ -155,7 +156,8 @@ func checkDomain(name string) error {
 	}
 	for label := range strings.SplitSeq(name, ".") {
 		if len(label) > validation.DNS1123LabelMaxLength {
-			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", name, len(label), validation.DNS1123LabelMaxLength)
+			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", name, len(label),
+				validation.DNS1123LabelMaxLength)
 		}
 	}
 	return nil

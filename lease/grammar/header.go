@@ -62,7 +62,8 @@ func HeaderValue(value string, response bool) error {
 		default:
 			n := expression(rest, direction)
 			if n == 0 {
-				return fmt.Errorf("the header's value has a %% that begins no expression; write %%%% for the sign, or one such as %%[%s.hdr(Host)] or %%{+Q}[ssl_c_der,base64]", direction)
+				return fmt.Errorf("the header's value has a %% that begins no expression; write %%%% for the sign, or one such as "+
+					"%%[%s.hdr(Host)] or %%{+Q}[ssl_c_der,base64]", direction)
 			}
 			rest = rest[n:]
 		}

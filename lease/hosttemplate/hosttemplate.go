@@ -42,19 +42,23 @@ func Check(template string) error {
 	first, domain, ok := strings.Cut(template, ".")
 	switch {
 	case !ok:
-		return fmt.Errorf("%q has one label only; names are generated below a domain, such as ${service}-${dseq}.apps.example.com", lease.Clip(template))
+		return fmt.Errorf("%q has one label only; names are generated below a domain, such as ${service}-${dseq}.apps.example.com",
+			lease.Clip(template))
 	case strings.Contains(template[strings.LastIndexByte(template, '.'):], "${"):
-		return fmt.Errorf("%q ends in a variable; names are generated below a domain of the provider's own, such as ${service}-${dseq}.apps.example.com", lease.Clip(template))
+		return fmt.Errorf("%q ends in a variable; names are generated below a domain of the provider's own, such as "+
+			"${service}-${dseq}.apps.example.com", lease.Clip(template))
 	case strings.Contains(strings.TrimSuffix(first, "${hash}"), "${hash}") || strings.Contains(domain, "${hash}"):
 		return fmt.Errorf("${hash} stands at the end of the first label, or nowhere: it is added there")
 	}
 	for label := range strings.SplitSeq(domain, ".") {
 		if n := len(label); n > validation.DNS1123LabelMaxLength && !strings.Contains(label, "${") {
-			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", lease.Clip(template), n, validation.DNS1123LabelMaxLength)
+			return fmt.Errorf("%q has a label of %d characters; at most %d are allowed", lease.Clip(template), n,
+				validation.DNS1123LabelMaxLength)
 		}
 	}
 	if n := longestName(template); n > validation.DNS1123SubdomainMaxLength {
-		return fmt.Errorf("%q makes host names of up to %d characters; at most %d are allowed", lease.Clip(template), n, validation.DNS1123SubdomainMaxLength)
+		return fmt.Errorf("%q makes host names of up to %d characters; at most %d are allowed", lease.Clip(template), n,
+			validation.DNS1123SubdomainMaxLength)
 	}
 	// The shortest values show all that any name shows of the template itself: like all values they
 	// begin and end with a letter or a digit.

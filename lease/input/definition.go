@@ -71,12 +71,9 @@ func readLease(c document.Cursor) lease.ID {
 }
 
 func readAddress(c document.Cursor) string {
-	s := c.Text()
-	if c.IsNull() || s != c.Raw() || !c.IsScalar() {
-		return s // it is told already
-	}
-	if err := lease.CheckAddress(s); err != nil {
-		c.Errorf("%v", err)
+	s, ok := c.ValidText()
+	if ok && !c.IsNull() { // Require reports null
+		c.Report(lease.CheckAddress(s))
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -22,7 +23,8 @@ var (
 func readRouting(m document.Mapping) *lease.Routing {
 	tls, weight, backends, sticky := m.Get("tls"), m.Get("weight"), m.Get("alternateBackends"), m.Get("sticky")
 	headers, annotations, labels := m.Get("headers"), m.Get("annotations"), m.Get("labels")
-	if tls.IsNull() && weight.IsNull() && backends.IsNull() && sticky.IsNull() && headers.IsNull() && annotations.IsNull() && labels.IsNull() {
+	set := func(c document.Cursor) bool { return !c.IsNull() }
+	if !slices.ContainsFunc([]document.Cursor{tls, weight, backends, sticky, headers, annotations, labels}, set) {
 		return nil
 	}
 	r := &lease.Routing{TLS: readTLS(tls), Sticky: readSticky(sticky), Labels: readLabels(labels)}
@@ -120,14 +122,11 @@ func readLabels(c document.Cursor) map[string]string {
 // word reads one of the words; another one is a problem, and read as none.
 func word(c document.Cursor, what string, words ...string) string {
 	text := c.Text()
-	for _, w := range words {
-		if text == w {
-			return w
-		}
+	if text == "" || slices.Contains(words, text) {
+		return text
 	}
-	if text != "" {
-		last := len(words) - 1
-		c.Errorf("unknown %s %q; %s and %s are known%s", what, text, strings.Join(words[:last], ", "), words[last], suggest.For(text, words))
-	}
+	last := len(words) - 1
+	c.Errorf("unknown %s %q; %s and %s are known%s", what, text, strings.Join(words[:last], ", "), words[last],
+		suggest.For(text, words))
 	return ""
 }

@@ -87,7 +87,8 @@ func LastWritten(o metav1.Object, subresource ...string) (last time.Time) {
 // OfVersion are the entries of one API version, and how many there are of others.
 func OfVersion(o metav1.Object, version schema.GroupVersion) (entries []metav1.ManagedFieldsEntry, others int) {
 	all := o.GetManagedFields()
-	entries = slices.DeleteFunc(slices.Clone(all), func(m metav1.ManagedFieldsEntry) bool { return m.APIVersion != version.String() })
+	entries = slices.DeleteFunc(slices.Clone(all),
+		func(m metav1.ManagedFieldsEntry) bool { return m.APIVersion != version.String() })
 	return entries, len(all) - len(entries)
 }
 

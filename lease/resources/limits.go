@@ -59,7 +59,8 @@ func CheckVolumeAttributes(v Volume) error {
 		case a.Key == AttributeClass && len(validation.IsDNS1123Subdomain(a.Value)) > 0:
 			return fmt.Errorf("%q is not the name of a storage class", clip(a.Value))
 		case a.Key == AttributeClass && len(a.Value) > maxClass:
-			return fmt.Errorf("the class %q is too long: nodes tell by a label whether they have it, with at most %d characters of a class", clip(a.Value), maxClass)
+			return fmt.Errorf("the class %q is too long: nodes tell by a label whether they have it, with at most %d characters of a "+
+				"class", clip(a.Value), maxClass)
 		}
 	}
 	switch class := v.Class(); {
@@ -94,7 +95,8 @@ var gibibytes = regexp.MustCompile(`^[1-9][0-9]*Gi$`)
 // CheckWish says why a GPU attribute is no wish, or returns nil: vendor/<v>/model/<m>[/ram/<n>Gi][/interface/<i>].
 func CheckWish(key string) error {
 	parts := strings.Split(key, "/")
-	bad := fmt.Errorf("%q is not a wish for GPUs such as vendor/nvidia/model/a100 or vendor/nvidia/model/a100/ram/80Gi/interface/sxm", clip(key))
+	bad := fmt.Errorf("%q is not a wish for GPUs such as vendor/nvidia/model/a100 or "+
+		"vendor/nvidia/model/a100/ram/80Gi/interface/sxm", clip(key))
 	if len(parts) < 4 || len(parts)%2 != 0 || parts[0] != "vendor" || parts[2] != "model" {
 		return bad
 	}
@@ -102,7 +104,8 @@ func CheckWish(key string) error {
 	case vendor != VendorNVIDIA && vendor != VendorAMD:
 		return fmt.Errorf("there are no GPUs of the vendor %q; nvidia and amd are known", clip(vendor))
 	case model != "*" && (len(validation.IsValidLabelValue(model)) > 0 || model == "" || len(model) > MaxModel(vendor)):
-		return fmt.Errorf("%q is not the model of a GPU (letters, digits, \"-\", \"_\" and \".\", at most %d)", clip(model), MaxModel(vendor))
+		return fmt.Errorf("%q is not the model of a GPU (letters, digits, \"-\", \"_\" and \".\", at most %d)", clip(model),
+			MaxModel(vendor))
 	}
 	for i := 4; i < len(parts); i += 2 {
 		switch name, value := parts[i], parts[i+1]; {

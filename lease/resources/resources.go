@@ -3,6 +3,8 @@
 // base units: thousandths of a CPU, bytes, whole GPUs.
 package resources
 
+import "strings"
+
 // Group is what a deployment group asks for (chain-sdk: the deployment module's GroupSpec).
 type Group struct {
 	// Name is the placement's name in the SDL.
@@ -46,6 +48,9 @@ type Attribute struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
+
+// Compare orders attributes by key.
+func (a Attribute) Compare(other Attribute) int { return strings.Compare(a.Key, other.Key) }
 
 // The attributes of a volume, and the classes that mean something by themselves.
 const (

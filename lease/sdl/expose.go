@@ -32,7 +32,8 @@ var (
 	serviceKeys = []string{"image", "command", "args", "env", "expose", "dependencies", "params", "credentials"}
 	exposeKeys  = []string{"port", "as", "proto", "to", "accept", "http_options"}
 	toKeys      = []string{"service", "global", "ip", "ip_name", "http_options"}
-	httpKeys    = []string{"max_body_size", "proxy_buffer_size", "read_timeout", "send_timeout", "next_tries", "next_timeout", "next_cases"}
+	httpKeys    = []string{"max_body_size", "proxy_buffer_size", "read_timeout", "send_timeout", "next_tries", "next_timeout",
+		"next_cases"}
 )
 
 // maxProxyBuffer is the limit of an option that Akash checks and its routes do not use.
@@ -57,20 +58,15 @@ func (r *reader) readServices() {
 		if err := lease.CheckServiceName(name); err != nil {
 			r.root.Document().Problems.Add(s.at, "%v", err)
 		}
-		if !r.workloads {
-			r.judgeGlobal(s)
+		if !r.workloads { // drop ports that are not reachable from outside and claim no host
+			s.exposes = slices.DeleteFunc(s.exposes, func(e lease.Expose) bool {
+				return !e.Global && len(e.Hosts) == 0 && e.IP == ""
+			})
 		}
 	}
 	if !r.anyGlobal() && !r.root.Document().Problems.Failed() {
 		r.root.Errorf("no service is exposed globally; at least one must be")
 	}
-}
-
-// judgeGlobal drops the exposes that lead nowhere from outside and reserve no host.
-func (r *reader) judgeGlobal(s *service) {
-	s.exposes = slices.DeleteFunc(s.exposes, func(e lease.Expose) bool {
-		return !e.Global && len(e.Hosts) == 0 && e.IP == ""
-	})
 }
 
 func (r *reader) anyGlobal() bool {

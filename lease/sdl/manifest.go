@@ -40,8 +40,10 @@ var (
 		group: []string{"name", "services"},
 		service: []string{"name", "image", "command", "args", "env", "resources", "count", "expose", "params", "credentials",
 			"scheduler_params", "interconnect_group"},
-		expose: []string{"port", "external_port", "proto", "global", "hosts", "http_options", "ip", "service", "endpoint_sequence_number"},
-		http:   []string{"max_body_size", "read_timeout", "send_timeout", "next_tries", "next_timeout", "next_cases", "proxy_buffer_size"},
+		expose: []string{"port", "external_port", "proto", "global", "hosts", "http_options", "ip", "service",
+			"endpoint_sequence_number"},
+		http: []string{"max_body_size", "read_timeout", "send_timeout", "next_tries", "next_timeout", "next_cases",
+			"proxy_buffer_size"},
 	}
 	rootKeys    = []string{"apiVersion", "kind", "metadata", "spec", "status"}
 	specKeys    = []string{"lease_id", "group"}
@@ -106,9 +108,7 @@ func readLeaseID(c document.Cursor) lease.ID {
 		v := m.Require(key)
 		s := v.Word()
 		if v.IsScalar() && !v.IsNull() {
-			if err := lease.CheckAddress(s); err != nil {
-				v.Errorf("%v", err)
-			}
+			v.Report(lease.CheckAddress(s))
 		}
 		return s
 	}

@@ -66,14 +66,14 @@ func readManifestResources(c document.Cursor) resources.Resources {
 	for item := range m.Get("storage").List() {
 		vm := item.SpelledMapping(manifestVolume)
 		v := resources.Volume{Name: vm.Get("name").Word(), Size: readSize(vm), Attributes: readAttributeList(vm.Get("attributes"))}
-		note(item, resources.CheckVolume(v.Size))
-		note(item, resources.CheckVolumeAttributes(v))
+		item.Report(resources.CheckVolume(v.Size))
+		item.Report(resources.CheckVolumeAttributes(v))
 		out.Volumes = append(out.Volumes, v)
 	}
 	if m.Present() {
-		note(c, resources.CheckCPU(out.CPU))
-		note(c, resources.CheckMemory(out.Memory))
-		note(c, resources.CheckGPU(out.GPU))
+		c.Report(resources.CheckCPU(out.CPU))
+		c.Report(resources.CheckMemory(out.Memory))
+		c.Report(resources.CheckGPU(out.GPU))
 	}
 	return out
 }
@@ -112,7 +112,7 @@ func readAttributeList(c document.Cursor) []resources.Attribute {
 		seen[a.Key] = true
 		out = append(out, a)
 	}
-	slices.SortFunc(out, func(a, b resources.Attribute) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(out, resources.Attribute.Compare)
 	return out
 }
 

@@ -50,7 +50,8 @@ func (r *reader) readProfiles(c document.Cursor) {
 func readCompute(c document.Cursor) *compute {
 	out := &compute{cursor: c, at: c.At(), problems: &c.Document().Problems}
 	m := c.Mapping(computeKeys).Get("resources").Mapping(resourcesKeys)
-	out.cpu = readQuantity(m.Get("cpu").StrictMapping(unitsKeys).Get("units"), resources.ParseCPU, "a number of CPUs such as 0.5 or 500m")
+	out.cpu = readQuantity(m.Get("cpu").StrictMapping(unitsKeys).Get("units"), resources.ParseCPU,
+		"a number of CPUs such as 0.5 or 500m")
 	out.memory = readQuantity(m.Get("memory").Mapping(memoryKeys).Get("size"), resources.ParseBytes, "a size such as 512Mi")
 	readQuantity(m.Get("gpu").StrictMapping(unitsKeys).Get("units"), resources.ParseCount, "a number of GPUs")
 	if storage := m.Get("storage"); storage.IsMapping() {

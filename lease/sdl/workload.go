@@ -139,11 +139,11 @@ func ReadCredentials(c document.Cursor, needPassword bool) *lease.Credentials {
 	m := c.AnyMapping()
 	for key := range m.Entries() {
 		if word := key.Key(); !slices.Contains(CredentialsKeys, word) {
-			tell := c.Warnf
+			note := c.Warnf
 			if c.Document().Strict {
-				tell = c.Errorf
+				note = c.Errorf
 			}
-			tell("credentials have an unknown key%s; host, email, username and password are known", suggest.For(word, CredentialsKeys))
+			note("credentials have an unknown key%s; host, email, username and password are known", suggest.For(word, CredentialsKeys))
 		}
 	}
 	secret := func(key string) string {
@@ -153,7 +153,8 @@ func ReadCredentials(c document.Cursor, needPassword bool) *lease.Credentials {
 		}
 		return v.Raw()
 	}
-	k := &lease.Credentials{Host: secret("host"), Email: secret("email"), Username: secret("username"), Password: secret("password"), At: c.At()}
+	k := &lease.Credentials{Host: secret("host"), Email: secret("email"), Username: secret("username"),
+		Password: secret("password"), At: c.At()}
 	if needPassword && strings.TrimSpace(k.Password) == "" {
 		c.Errorf("the credentials have no password")
 	}
@@ -171,10 +172,10 @@ func (c *compute) resources() resources.Resources {
 		GPU: readGPU(gpu),
 	}
 	if out.CPU >= resources.MinCPU {
-		note(cpu.Get("units"), resources.CheckCPU(out.CPU))
+		cpu.Get("units").Report(resources.CheckCPU(out.CPU))
 	}
 	if out.Memory >= resources.MinMemory {
-		note(memory.Get("size"), resources.CheckMemory(out.Memory))
+		memory.Get("size").Report(resources.CheckMemory(out.Memory))
 	}
 	if storage.IsMapping() {
 		v := readVolume(storage)
@@ -189,21 +190,15 @@ func (c *compute) resources() resources.Resources {
 	return out
 }
 
-func note(c document.Cursor, err error) {
-	if err != nil {
-		c.Errorf("%v", err)
-	}
-}
-
 func readVolume(c document.Cursor) resources.Volume {
 	m := c.Mapping(storageKeys)
 	size, _ := resources.ParseBytes(m.Get("size").Raw())
 	v := resources.Volume{Name: cmp.Or(m.Get("name").Word(), resources.DefaultVolume), Size: size}
 	if size >= resources.MinVolume {
-		note(m.Get("size"), resources.CheckVolume(size))
+		m.Get("size").Report(resources.CheckVolume(size))
 	}
 	if v.Attributes = readVolumeAttributes(m.Get("attributes")); v.Attributes != nil {
-		note(m.Get("attributes"), resources.CheckVolumeAttributes(v))
+		m.Get("attributes").Report(resources.CheckVolumeAttributes(v))
 	}
 	return v
 }

@@ -164,10 +164,12 @@ func parseLease(text string) (Thing, error) {
 		if text == "" {
 			return Thing{}, fmt.Errorf("the name is empty; a lease is named OWNER/DSEQ/GSEQ")
 		}
-		return Thing{}, fmt.Errorf("%q is an owner; a lease is named OWNER/DSEQ/GSEQ, and \"kubectl akash-net state leases -l %s=%s\" lists the owner's",
+		return Thing{}, fmt.Errorf("%q is an owner; a lease is named OWNER/DSEQ/GSEQ, and \"kubectl akash-net state leases -l "+
+			"%s=%s\" lists the owner's",
 			lease.Clip(text), lease.LabelOwner, lease.Clip(text))
 	case 1:
-		return Thing{}, fmt.Errorf("%q is a deployment; a lease is named OWNER/DSEQ/GSEQ, such as %s/1", lease.Clip(text), lease.Clip(text))
+		return Thing{}, fmt.Errorf("%q is a deployment; a lease is named OWNER/DSEQ/GSEQ, such as %s/1", lease.Clip(text),
+			lease.Clip(text))
 	}
 	g, err := lease.ParseGroup(text)
 	if err != nil {

@@ -53,7 +53,8 @@ func Check(def *lease.Definition) lease.Problems {
 		if first := units[s.Resources.ID]; first == nil {
 			units[s.Resources.ID] = s
 		} else if !sameUnit(first.Resources, s.Resources) {
-			c.Add(s.At, "the services %q and %q have the resource id %d in common, but not the resources", first.Name, s.Name, s.Resources.ID)
+			c.Add(s.At, "the services %q and %q have the resource id %d in common, but not the resources", first.Name, s.Name,
+				s.Resources.ID)
 		}
 	}
 	if len(units) > resources.MaxUnits && len(w.Services) > 0 {
@@ -61,7 +62,8 @@ func Check(def *lease.Definition) lease.Problems {
 	}
 	for i := range w.Services {
 		if s := &w.Services[i]; c.onNodes[s.Name] && names[s.Name+NodePortSuffix] {
-			c.Add(s.At, "the NodePort Service of %q would have the name of the service %q: one of the two needs another name", s.Name, s.Name+NodePortSuffix)
+			c.Add(s.At, "the NodePort Service of %q would have the name of the service %q: one of the two needs another name", s.Name,
+				s.Name+NodePortSuffix)
 		}
 	}
 	return c.Sorted()
@@ -83,7 +85,8 @@ func (c *checker) service(s *lease.Workload) {
 		c.Add(s.At, "%v", err)
 	}
 	if n := len(s.Name + NodePortSuffix); n > validation.DNS1123LabelMaxLength && c.onNodes[s.Name] {
-		c.Add(s.At, "the NodePort Service would be named %q, %d characters; at most %d are allowed: shorten the service's name", s.Name+NodePortSuffix, n, validation.DNS1123LabelMaxLength)
+		c.Add(s.At, "the NodePort Service would be named %q, %d characters; at most %d are allowed: shorten the service's name",
+			s.Name+NodePortSuffix, n, validation.DNS1123LabelMaxLength)
 	}
 	if err := checkImage(s.Image); err != nil {
 		c.Add(s.At, "service %q: %v", s.Name, err)
@@ -134,7 +137,8 @@ const longestStateful = validation.LabelValueMaxLength - 11
 
 func (c *checker) volumes(s *lease.Workload) {
 	if len(s.Name) > longestStateful && slices.ContainsFunc(s.Resources.Volumes, resources.Volume.Persistent) {
-		c.Warn(s.At, "service %q: its name has %d characters, and with persistent storage Kubernetes may refuse its pods; with %d it does not", s.Name, len(s.Name), longestStateful)
+		c.Warn(s.At, "service %q: its name has %d characters, and with persistent storage Kubernetes may refuse its pods; with %d "+
+			"it does not", s.Name, len(s.Name), longestStateful)
 	}
 	seen, mounted := map[string]bool{}, map[string]bool{}
 	if s.Params != nil {
@@ -153,7 +157,8 @@ func (c *checker) volumes(s *lease.Workload) {
 		if len(validation.IsDNS1123Label(v.Name)) > 0 {
 			c.Add(s.At, "service %q: %q is not the name of a volume (lower-case letters, digits and \"-\")", s.Name, v.Name)
 		} else if n := len(s.Name + "-" + v.Name); n > validation.DNS1123LabelMaxLength {
-			c.Add(s.At, "service %q: the volume would be named %q, %d characters; at most %d are allowed", s.Name, s.Name+"-"+v.Name, n, validation.DNS1123LabelMaxLength)
+			c.Add(s.At, "service %q: the volume would be named %q, %d characters; at most %d are allowed", s.Name, s.Name+"-"+v.Name, n,
+				validation.DNS1123LabelMaxLength)
 		}
 	}
 }
@@ -182,14 +187,16 @@ func (c *checker) params(s *lease.Workload) {
 		if p := s.Params.Permissions; p != nil {
 			for _, word := range p.Read {
 				if word != Permissions[0] && word != Permissions[1] {
-					c.Warn(s.At, "service %q: the permission to read %q is not known and gives no rights; %s are known", s.Name, word, strings.Join(Permissions, " and "))
+					c.Warn(s.At, "service %q: the permission to read %q is not known and gives no rights; %s are known", s.Name, word,
+						strings.Join(Permissions, " and "))
 				}
 			}
 		}
 	}
 	for _, v := range s.Resources.Volumes {
 		if v.Persistent() && !mounted[v.Name] {
-			c.Add(s.At, "service %q: the persistent volume %q is mounted nowhere; say where in params.storage.%s.mount", s.Name, v.Name, v.Name)
+			c.Add(s.At, "service %q: the persistent volume %q is mounted nowhere; say where in params.storage.%s.mount", s.Name, v.Name,
+				v.Name)
 		}
 	}
 }
