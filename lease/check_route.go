@@ -34,8 +34,8 @@ func (c *checker) path(e *Expose) {
 	}
 }
 
-// tls returns the TLS settings of the routes, or nil.
-func (e *Expose) tls() *TLS {
+// TLS returns the TLS settings of the expose's routes, or nil.
+func (e *Expose) TLS() *TLS {
 	if e.Routing == nil {
 		return nil
 	}
@@ -43,12 +43,12 @@ func (e *Expose) tls() *TLS {
 }
 
 func (e *Expose) passesThrough() bool {
-	return e.tls() != nil && e.tls().Termination == Passthrough
+	return e.TLS() != nil && e.TLS().Termination == Passthrough
 }
 
 // redirects reports whether requests without TLS are redirected. Some targets need a second route for that.
 func (e *Expose) redirects() bool {
-	return e.tls() != nil && e.tls().Insecure == InsecureRedirect
+	return e.TLS() != nil && e.TLS().Insecure == InsecureRedirect
 }
 
 // host validates a host's name, and that each path of the host is served by one port of one service.

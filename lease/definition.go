@@ -131,7 +131,7 @@ func (e Expose) ExternalPort() uint16 {
 // IsIngress reports whether the port is reached through the HTTP router: a global TCP port whose external number is 80
 // (chain-sdk: manifest's IsIngress), or one of any number that has TLS settings, which Akash's formats cannot express.
 func (e Expose) IsIngress() bool {
-	return e.Global && e.Protocol == TCP && (e.ExternalPort() == 80 || e.Routing != nil && e.Routing.TLS != nil)
+	return e.Global && e.Protocol == TCP && (e.ExternalPort() == 80 || e.TLS() != nil)
 }
 
 // Endpoint returns the IP endpoint of that name, or nil.

@@ -96,9 +96,11 @@ func (l *leased) appendBackendTLS(objects []Object, r route) []Object {
 	}
 	switch {
 	case tls.DestinationCASecretName == "" && r.wildcard():
-		l.refuse(r, r.routing.At.TLS, "the backend of a wildcard host has no one name for its certificate: name the CA (destinationCASecretName)")
+		l.refuse(r, r.routing.At.TLS,
+			"the backend of a wildcard host has no one name for its certificate: name the CA (destinationCASecretName)")
 	case tls.DestinationCASecretName != "" && l.cfg.Gateway.Implementation == config.GatewayStandard:
-		l.warn(r, r.routing.At.TLS, "not every implementation of the Gateway API takes a backend's CA from a Secret; all take it from a ConfigMap only")
+		l.warn(r, r.routing.At.TLS,
+			"not every implementation of the Gateway API takes a backend's CA from a Secret; all take it from a ConfigMap only")
 	case tls.DestinationCASecretName != "" && len(r.routing.Backends) > 0:
 		l.refuse(r, r.routing.At.Backends, "NGINX Gateway Fabric wants certificates of one name from all services of a route, "+
 			"but with a CA of the lease's each is to have its Service's: give each service a host of its own")
@@ -122,11 +124,16 @@ func (l *leased) backendTLSPolicy(service string, p backendTLS) Object {
 	} else {
 		validation.WithCACertificateRefs(gwac.LocalObjectReference().WithGroup("").WithKind("Secret").WithName(gwv1.ObjectName(p.ca)))
 	}
-	return Object{Kind: kinds.BackendTLSPolicy, Namespace: l.namespace, Name: service, Config: gwac.BackendTLSPolicy(service, l.namespace).
-		WithLabels(l.labelsBeside()).
-		WithAnnotations(l.annotations()).
-		WithSpec(gwac.BackendTLSPolicySpec().
-			WithTargetRefs(gwac.LocalPolicyTargetReferenceWithSectionName().
-				WithGroup("").WithKind("Service").WithName(gwv1.ObjectName(service))).
-			WithValidation(validation))}
+	return Object{Kind: kinds.BackendTLSPolicy, Namespace: l.namespace, Name: service,
+		Config: gwac.BackendTLSPolicy(service, l.namespace).
+			WithLabels(l.labelsBeside()).
+			WithAnnotations(l.annotations()).
+			WithSpec(gwac.BackendTLSPolicySpec().
+				WithTargetRefs(gwac.LocalPolicyTargetReferenceWithSectionName().
+					WithGroup("").WithKind("Service").WithName(gwv1.ObjectName(service))).
+				WithValidation(validation))}
 }
+
+// backendName is the name for which a backend's certificate is to be, where a CA of the lease
+// verifies it: that of its Service, which the tenant's CA can sign whatever the hosts are.
+func (l *leased) backendName(service string) string { return service + "." + l.namespace + ".svc" }

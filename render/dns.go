@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
@@ -40,7 +42,7 @@ type UnknownHost struct {
 // the configured sources that applies to it. A host that is reserved and not served has none. The
 // error is of type lease.Problems.
 func Records(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses, published Published) (DNS, error) {
-	l := &leased{id: def.Lease, cfg: cfg, namespace: def.Lease.Namespace(), labels: def.Lease.Labels(), hash: def.Hash}
+	l := newLeased(def, cfg)
 	var out DNS
 	var problems lease.Problems
 	for _, h := range namedHosts(def, cfg) {
@@ -85,7 +87,8 @@ func checkApex(records []dns.Record, cfg *config.ProviderConfig) error {
 	for _, r := range records {
 		apex := func(z config.Zone) bool { return z.Domain == r.Name }
 		if r.Type == dns.CNAME && slices.ContainsFunc(cfg.DNS.Gardener.Zones, apex) {
-			return fmt.Errorf("%s is a zone of dns.gardener.zones, and a zone's own name can have no CNAME record (to %s), only addresses: "+
+			return fmt.Errorf("%s is a zone of dns.gardener.zones, and a zone's own name can have no CNAME record (to %s), only "+
+				"addresses: "+
 				"name them in dns.targets, or lease one for its service with the source address", r.Name, strings.Join(r.Values, ", "))
 		}
 	}
@@ -157,7 +160,8 @@ func (h namedHost) unwritable(cfg *config.ProviderConfig) string {
 	switch {
 	case cfg.DNS.Form != config.DNSAnnotations || !h.routed:
 	case h.kind == config.TargetRoute && (h.source != config.FromStatus || cfg.DNS.TTL > 0):
-		return "Routes get no external-dns annotations, for a Route names its host and its target by itself: leave out dns.ttl and use dns.sources [status], or use dns.form endpoint"
+		return "Routes get no external-dns annotations, for a Route names its host and its target by itself: leave out dns.ttl and " +
+			"use dns.sources [status], or use dns.form endpoint"
 	case h.source == config.FromStatus:
 	case h.kind == config.TargetHTTPRoute:
 		return "external-dns takes the target of an HTTPRoute from its Gateway alone; use dns.sources [status], or dns.form endpoint"
@@ -189,7 +193,7 @@ type secretRef struct {
 func (l *leased) dnsRecord(host string, r dns.Record) Object {
 	g := l.cfg.DNS.Gardener
 	access := g.Access(strings.TrimPrefix(r.Name, "*."))
-	return newCustom(kinds.DNSRecord, l.dnsMeta(host, "-"+strings.ToLower(string(r.Type))), dnsRecordSpec{
+	return NewCustom(kinds.DNSRecord, l.dnsMeta(host, "-"+strings.ToLower(string(r.Type))), dnsRecordSpec{
 		Class: g.Class, Name: r.Name, RecordType: string(r.Type), Region: access.Region,
 		SecretRef: secretRef{access.Secret.Name, access.Secret.Namespace},
 		TTL:       r.TTL, Type: g.Type, Values: r.Values, Zone: access.Zone,
@@ -214,19 +218,16 @@ func (l *leased) dnsEndpoint(host string, records []dns.Record) Object {
 	for _, r := range records {
 		spec.Endpoints = append(spec.Endpoints, endpoint{r.Name, r.TTL, string(r.Type), r.Values})
 	}
-	return newCustom(kinds.DNSEndpoint, l.dnsMeta(host, ""), spec)
+	return NewCustom(kinds.DNSEndpoint, l.dnsMeta(host, ""), spec)
 }
 
-// maxName is the longest name of most objects.
-const maxName = 253
-
 // dnsMeta names an object after the host; a host that is too long with the suffix by its hash.
-func (l *leased) dnsMeta(host, suffix string) meta {
+func (l *leased) dnsMeta(host, suffix string) Meta {
 	name := dns.Plain(host) + suffix
-	if len(name) > maxName {
+	if len(name) > validation.DNS1123SubdomainMaxLength {
 		name = lease.Hash(host) + suffix
 	}
 	a := l.annotations()
 	a[lease.AnnotationHost] = host
-	return meta{Annotations: a, Labels: l.labelsAnd(lease.LabelOurs, "true"), Name: name, Namespace: l.namespace}
+	return Meta{Annotations: a, Labels: l.labelsAnd(lease.LabelOurs, "true"), Name: name, Namespace: l.namespace}
 }

@@ -28,8 +28,10 @@ func (l *leased) headerFilter(r route, rules []lease.HeaderRule) *gwac.HTTPHeade
 	}
 	filter := gwac.HTTPHeaderFilter()
 	for _, rule := range rules {
-		if l.cfg.Gateway.Implementation != config.GatewayStandard && (len(validation.IsHTTPHeaderName(rule.Name)) > 0 || slices.Contains(nginxHeaders, strings.ToLower(rule.Name))) {
-			l.refuse(r, rule.At, "the header %q cannot be changed by NGINX Gateway Fabric: it takes names of letters, digits and \"-\", and not %s", rule.Name, strings.Join(nginxHeaders, ", "))
+		unsupported := len(validation.IsHTTPHeaderName(rule.Name)) > 0 || slices.Contains(nginxHeaders, strings.ToLower(rule.Name))
+		if l.cfg.Gateway.Implementation != config.GatewayStandard && unsupported {
+			l.refuse(r, rule.At, "the header %q cannot be changed by NGINX Gateway Fabric: it takes names of letters, digits and "+
+				"\"-\", and not %s", rule.Name, strings.Join(nginxHeaders, ", "))
 		}
 		if rule.Delete {
 			filter.WithRemove(rule.Name)
@@ -52,7 +54,8 @@ func (l *leased) headerValue(r route, rule lease.HeaderRule) string {
 	}
 	value = strings.ReplaceAll(rule.Value, "%%", "%")
 	if len(value) > maxHeaderValue {
-		l.refuse(r, rule.At, "the value of header %q has %d characters; in an HTTPRoute at most %d are allowed", rule.Name, len(value), maxHeaderValue)
+		l.refuse(r, rule.At, "the value of header %q has %d characters; in an HTTPRoute at most %d are allowed", rule.Name, len(value),
+			maxHeaderValue)
 	}
 	if l.cfg.Gateway.Implementation != config.GatewayStandard && strings.ContainsAny(value, `"$\`) {
 		l.refuse(r, rule.At, "the value of header %q has one of \" $ \\, which NGINX Gateway Fabric does not take", rule.Name)

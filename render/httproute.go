@@ -14,7 +14,8 @@ import (
 func (l *leased) appendHTTPRoute(objects []Object, r route) []Object {
 	listeners := l.listeners(r)
 	if r.wildcard() {
-		l.warn(r, r.at, "a Gateway takes %s for every name below, such as a.b%s; an Ingress and an OpenShift Route take it for one label only",
+		l.warn(r, r.at,
+			"a Gateway takes %s for every name below, such as a.b%s; an Ingress and an OpenShift Route take it for one label only",
 			r.host, r.host[1:])
 	}
 	if r.passthrough() {
@@ -34,13 +35,14 @@ func (l *leased) appendHTTPRoute(objects []Object, r route) []Object {
 	}
 	objects = l.appendBackendTLS(objects, r)
 	name := r.name()
-	objects = append(objects, Object{Kind: kinds.HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
-		WithLabels(l.routeLabels(r, r.known())).
-		WithAnnotations(annotations).
-		WithSpec(gwac.HTTPRouteSpec().
-			WithParentRefs(l.parents(listeners)...).
-			WithHostnames(gwv1.Hostname(r.host)).
-			WithRules(rule))})
+	objects = append(objects,
+		Object{Kind: kinds.HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
+			WithLabels(l.routeLabels(r, r.known())).
+			WithAnnotations(annotations).
+			WithSpec(gwac.HTTPRouteSpec().
+				WithParentRefs(l.parents(listeners)...).
+				WithHostnames(gwv1.Hostname(r.host)).
+				WithRules(rule))})
 	return append(l.appendRedirect(objects, r), after...)
 }
 
@@ -51,7 +53,8 @@ func (l *leased) listeners(r route) []string {
 	if tls == nil {
 		return nil
 	}
-	const belongs = "on a Gateway the certificate belongs to the listener, which the provider's administrator configures: leave it out"
+	const belongs = "on a Gateway the certificate belongs to the listener, which the provider's administrator configures: leave " +
+		"it out"
 	if tls.SecretName != "" {
 		l.refuse(r, r.routing.At.TLS, "%s (secretName %q)", belongs, tls.SecretName)
 	}
@@ -156,13 +159,14 @@ func (l *leased) appendRedirect(objects []Object, r route) []Object {
 	rule := gwac.HTTPRouteRule().WithMatches(pathMatch(r)).WithFilters(gwac.HTTPRouteFilter().
 		WithType(gwv1.HTTPRouteFilterRequestRedirect).
 		WithRequestRedirect(gwac.HTTPRequestRedirectFilter().WithScheme("https").WithStatusCode(301)))
-	return append(objects, Object{Kind: kinds.HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
-		WithLabels(l.routeLabels(r, false)).
-		WithAnnotations(l.annotations()).
-		WithSpec(gwac.HTTPRouteSpec().
-			WithParentRefs(l.parents(listeners)...).
-			WithHostnames(gwv1.Hostname(r.host)).
-			WithRules(rule))})
+	return append(objects,
+		Object{Kind: kinds.HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
+			WithLabels(l.routeLabels(r, false)).
+			WithAnnotations(l.annotations()).
+			WithSpec(gwac.HTTPRouteSpec().
+				WithParentRefs(l.parents(listeners)...).
+				WithHostnames(gwv1.Hostname(r.host)).
+				WithRules(rule))})
 }
 
 // tlsRoute hands the TLS of a host on to the backend.

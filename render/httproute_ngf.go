@@ -56,9 +56,9 @@ var nginxSize = regexp.MustCompile(`^\d{1,4}(k|m|g)?$`)
 // follow the route. Defaults of Akash's are nginx's own, but for the number of tries; they are not
 // written, and what the administrator says for the whole Gateway holds.
 func (l *leased) nginxFabric(objects []Object, r route, rule *gwac.HTTPRouteRuleApplyConfiguration) (before, after []Object) {
-	m := meta{Annotations: l.annotations(), Labels: l.labelsBeside(), Name: r.name(), Namespace: l.namespace}
+	m := Meta{Annotations: l.annotations(), Labels: l.labelsBeside(), Name: r.name(), Namespace: l.namespace}
 	if directives := nginxDirectives(r.expose.HTTP); len(directives) > 0 {
-		objects = append(objects, newCustom(kinds.SnippetsFilter, m, snippetsFilterSpec{Snippets: []snippet{
+		objects = append(objects, NewCustom(kinds.SnippetsFilter, m, snippetsFilterSpec{Snippets: []snippet{
 			{Context: "http.server.location", Value: strings.Join(directives, "\n")},
 		}}))
 		rule.WithFilters(gwac.HTTPRouteFilter().
@@ -70,7 +70,7 @@ func (l *leased) nginxFabric(objects []Object, r route, rule *gwac.HTTPRouteRule
 	}
 	target := policyTarget{Group: kinds.HTTPRoute.Group, Kind: kinds.HTTPRoute.Kind, Name: m.Name}
 	if size := r.expose.HTTP.MaxBodySize; size != 0 {
-		after = append(after, newCustom(kinds.ClientSettingsPolicy, m, clientSettingsSpec{
+		after = append(after, NewCustom(kinds.ClientSettingsPolicy, m, clientSettingsSpec{
 			Body: clientBody{MaxSize: roundedSize(size)}, TargetRef: target,
 		}))
 	}
@@ -81,7 +81,7 @@ func (l *leased) nginxFabric(objects []Object, r route, rule *gwac.HTTPRouteRule
 		}
 		// The size of all buffers together must leave room for two of these (nginx:
 		// proxy_busy_buffers_size), which nginx's default number of smaller ones does not.
-		after = append(after, newCustom(kinds.ProxySettingsPolicy, m, proxySettingsSpec{
+		after = append(after, NewCustom(kinds.ProxySettingsPolicy, m, proxySettingsSpec{
 			Buffering:  proxyBuffering{BufferSize: size, Buffers: proxyBuffers{Number: 8, Size: size}},
 			TargetRefs: []policyTarget{target},
 		}))

@@ -14,7 +14,8 @@ func (l *leased) standardRule(r route, rule *gwac.HTTPRouteRuleApplyConfiguratio
 	for _, option := range r.given() {
 		switch option.name {
 		case "readTimeout":
-			l.warn(r, option.at, "the Gateway API limits the whole answer of a backend, not one read of it: longer downloads end after %s", r.http.ReadTimeout)
+			l.warn(r, option.at,
+				"the Gateway API limits the whole answer of a backend, not one read of it: longer downloads end after %s", r.http.ReadTimeout)
 			rule.WithTimeouts(gwac.HTTPRouteTimeouts().WithBackendRequest(gwv1.Duration(duration(r.http.ReadTimeout))))
 		case "nextTries", "nextTimeout", "nextCases":
 			l.refuse(r, option.at, "retries are not in the Gateway API's standard channel: no %s", option.name)

@@ -138,11 +138,9 @@ func (l *leased) ingressSecret(r route, a map[string]string) string {
 		return r.name()
 	}
 	if l.issued[tls.SecretName] {
-		l.refuse(r, r.routing.At.TLS, "cert-manager writes one certificate for each Ingress, but several hosts or paths share the Secret %q: "+
-			"leave its name out, and each gets a Secret of its own", tls.SecretName)
-	}
-	if l.issued == nil {
-		l.issued = map[string]bool{}
+		l.refuse(r, r.routing.At.TLS,
+			"cert-manager writes one certificate for each Ingress, but several hosts or paths share the Secret %q: "+
+				"leave its name out, and each gets a Secret of its own", tls.SecretName)
 	}
 	l.issued[tls.SecretName] = true
 	return tls.SecretName

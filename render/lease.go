@@ -51,7 +51,8 @@ func Lease(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses) (
 func Warnings(def *lease.Definition, cfg *config.ProviderConfig) lease.Problems {
 	all, warnings := routes(def, cfg), lease.Warnings(def)
 	warns := func(r route) bool {
-		return r.routing != nil || r.target == config.TargetHTTPRoute && (r.wildcard() || cfg.Gateway.Implementation == config.GatewayStandard)
+		return r.routing != nil || r.target == config.TargetHTTPRoute &&
+			(r.wildcard() || cfg.Gateway.Implementation == config.GatewayStandard)
 	}
 	if !slices.ContainsFunc(all, warns) {
 		return warnings
@@ -100,12 +101,14 @@ func newLeased(def *lease.Definition, cfg *config.ProviderConfig) *leased {
 		namespace: def.Lease.Namespace(),
 		labels:    def.Lease.Labels(),
 		hash:      def.Hash,
+		issued:    map[string]bool{},
 	}
 }
 
 // addressesFor lists the addresses that the expose's Services ask for, IPv4 first; none in pool
 // mode.
-func addressesFor(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses, e lease.Expose) ([]netip.Addr, *lease.Problem) {
+func addressesFor(def *lease.Definition, cfg *config.ProviderConfig, addrs Addresses, e lease.Expose) ([]netip.Addr,
+	*lease.Problem) {
 	if cfg.IP.Mode == config.ModePool {
 		return nil, nil
 	}

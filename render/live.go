@@ -129,7 +129,7 @@ func ReadRoute(o *unstructured.Unstructured, cfg *config.ProviderConfig, s Surro
 	}
 	r.Expose.Hosts = []lease.Host{{Name: r.Host}}
 	r.Expose.HTTP = r.Expose.HTTP.WithoutDefaults()
-	r.Expose.Routing = worded(r.Expose.Routing)
+	r.Expose.Routing = r.Expose.Routing.OrNil()
 	return r.Live, r.named()
 }
 
@@ -233,22 +233,8 @@ func as[T any](o *unstructured.Unstructured) (*T, error) {
 	return out, nil
 }
 
-// worded is nil for a routing that says nothing.
-func worded(r *lease.Routing) *lease.Routing {
-	if r.TLS == nil && r.Weight == nil && len(r.Backends) == 0 && r.Sticky == nil && len(r.RequestHeaders)+len(r.ResponseHeaders) == 0 &&
-		len(r.Annotations) == 0 && len(r.Labels) == 0 {
-		return nil
-	}
-	return r
-}
-
 // shares sets the services that share the traffic. One alone has all of it, whatever its weight.
 func (r *reader) shares(all []lease.Backend) error {
-	for _, b := range all {
-		if b.Weight > 256 {
-			return fmt.Errorf("service %q has the weight %d; at most 256 is supported", b.Service, b.Weight)
-		}
-	}
 	if len(all) > 4 {
 		return fmt.Errorf("%d services share its traffic; at most 4 are supported", len(all))
 	}
@@ -262,6 +248,18 @@ func (r *reader) shares(all []lease.Backend) error {
 	weight := all[0].Weight
 	r.Expose.Routing.Weight, r.Expose.Routing.Backends = &weight, all[1:]
 	return nil
+}
+
+// readWeight reads the weight of a service, or returns the default if it has none.
+func readWeight(service string, weight *int32, defaultWeight int32) (uint16, error) {
+	w := defaultWeight
+	if weight != nil {
+		w = *weight
+	}
+	if w < 0 || w > 256 {
+		return 0, fmt.Errorf("service %q has the weight %d; at most 256 is supported", service, w)
+	}
+	return uint16(w), nil
 }
 
 // route is the live route as it is to be rendered for a target.

@@ -91,14 +91,11 @@ func (r *reader) backendRefs(refs []gwv1.BackendRef) error {
 			b.Namespace != nil && string(*b.Namespace) != r.Route.GetNamespace() {
 			return fmt.Errorf("it leads to something else than a port of a Service of the lease")
 		}
-		weight := int32(1)
-		if b.Weight != nil {
-			weight = *b.Weight
+		weight, err := readWeight(string(b.Name), b.Weight, 1)
+		if err != nil {
+			return err
 		}
-		if weight < 0 || weight > 256 {
-			return fmt.Errorf("service %q has the weight %d; at most 256 is supported", b.Name, weight)
-		}
-		all = append(all, lease.Backend{Service: string(b.Name), Port: uint16(*b.Port), Weight: uint16(weight)})
+		all = append(all, lease.Backend{Service: string(b.Name), Port: uint16(*b.Port), Weight: weight})
 	}
 	if len(all) == 0 {
 		return fmt.Errorf("it leads to no Service")
@@ -107,33 +104,32 @@ func (r *reader) backendRefs(refs []gwv1.BackendRef) error {
 }
 
 // filters reads the header rules and the filter of NGINX Gateway Fabric that this program writes.
-func (r *reader) filters(filters []gwv1.HTTPRouteFilter) error {
+func (r *reader) filters(filters []gwv1.HTTPRouteFilter) (err error) {
 	routing := r.Expose.Routing
 	for _, f := range filters {
 		switch {
 		case f.RequestHeaderModifier != nil && routing.RequestHeaders == nil:
-			routing.RequestHeaders = headerRules(f.RequestHeaderModifier)
-			if len(f.RequestHeaderModifier.Add) > 0 {
-				return fmt.Errorf("it adds headers; only setting and deleting them is supported")
-			}
+			routing.RequestHeaders, err = headerRules(f.RequestHeaderModifier)
 		case f.ResponseHeaderModifier != nil && routing.ResponseHeaders == nil:
-			routing.ResponseHeaders = headerRules(f.ResponseHeaderModifier)
-			if len(f.ResponseHeaderModifier.Add) > 0 {
-				return fmt.Errorf("it adds headers; only setting and deleting them is supported")
-			}
-		case f.ExtensionRef != nil && string(f.ExtensionRef.Kind) == kinds.SnippetsFilter.Kind && string(f.ExtensionRef.Name) == r.Route.GetName():
-			if err := r.snippets(); err != nil {
-				return err
-			}
+			routing.ResponseHeaders, err = headerRules(f.ResponseHeaderModifier)
+		case f.ExtensionRef != nil && string(f.ExtensionRef.Kind) == kinds.SnippetsFilter.Kind &&
+			string(f.ExtensionRef.Name) == r.Route.GetName():
+			err = r.snippets()
 		default:
 			return fmt.Errorf("it has a filter of type %s, which a lease definition cannot express", f.Type)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // headerRules are in the form of OpenShift's router, where a percent sign is written twice.
-func headerRules(f *gwv1.HTTPHeaderFilter) []lease.HeaderRule {
+func headerRules(f *gwv1.HTTPHeaderFilter) ([]lease.HeaderRule, error) {
+	if len(f.Add) > 0 {
+		return nil, fmt.Errorf("it adds headers; only setting and deleting them is supported")
+	}
 	rules := []lease.HeaderRule{}
 	for _, h := range f.Set {
 		rules = append(rules, lease.HeaderRule{Name: string(h.Name), Value: strings.ReplaceAll(h.Value, "%", "%%")})
@@ -141,7 +137,7 @@ func headerRules(f *gwv1.HTTPHeaderFilter) []lease.HeaderRule {
 	for _, name := range f.Remove {
 		rules = append(rules, lease.HeaderRule{Name: name, Delete: true})
 	}
-	return rules
+	return rules, nil
 }
 
 // snippets reads the SnippetsFilter as nginxDirectives writes it.
@@ -189,7 +185,8 @@ func (r *reader) endsTLS(parents []gwv1.ParentReference) error {
 	}
 	for _, name := range named {
 		if !slices.Contains(r.cfg.Gateway.Listeners.HTTPS, name) {
-			return fmt.Errorf("it attaches to the listener %q, which is not among gateway.listeners.https of the provider's configuration", name)
+			return fmt.Errorf("it attaches to the listener %q, which is not among gateway.listeners.https of the provider's "+
+				"configuration", name)
 		}
 	}
 	tls := r.tls()

@@ -65,8 +65,8 @@ func (r *reader) ingressSticky() {
 // route without them would be another one.
 var deciding = []string{
 	"whitelist-source-range", "allowlist-source-range", "denylist-source-range", "satisfy",
-	"auth-type", "auth-secret", "auth-url", "auth-snippet", "auth-tls-secret", "enable-global-auth", "enable-modsecurity", "modsecurity-snippet",
-	"configuration-snippet", "server-snippet", "stream-snippet",
+	"auth-type", "auth-secret", "auth-url", "auth-snippet", "auth-tls-secret", "enable-global-auth", "enable-modsecurity",
+	"modsecurity-snippet", "configuration-snippet", "server-snippet", "stream-snippet",
 	"rewrite-target", "app-root", "use-regex", "server-alias", "upstream-vhost", "default-backend", "canary", "mirror-target",
 	"permanent-redirect", "temporal-redirect", "from-to-www-redirect",
 }
@@ -128,7 +128,8 @@ func (r *reader) ingressCA(tls *lease.TLS) error {
 	}
 	namespace, ca, _ := strings.Cut(secret, "/")
 	if namespace != r.Lease.Namespace() || ca == "" || verify != "on" {
-		return fmt.Errorf("%sproxy-ssl-secret %s: only a CA in the lease's namespace that is verified is supported", nginxPrefix, secret)
+		return fmt.Errorf("%sproxy-ssl-secret %s: only a CA in the lease's namespace that is verified is supported", nginxPrefix,
+			secret)
 	}
 	if want := r.Service + "." + namespace + ".svc"; name != want {
 		return fmt.Errorf("%sproxy-ssl-name %s: the certificate is verified for %s", nginxPrefix, name, want)

@@ -32,7 +32,8 @@ func (r *reader) openShiftRoute() error {
 		return err
 	}
 	if h := spec.HTTPHeaders; h != nil {
-		r.Expose.Routing.RequestHeaders, r.Expose.Routing.ResponseHeaders = routeRules(h.Actions.Request), routeRules(h.Actions.Response)
+		r.Expose.Routing.RequestHeaders = routeRules(h.Actions.Request)
+		r.Expose.Routing.ResponseHeaders = routeRules(h.Actions.Response)
 	}
 	r.routeSettings()
 	return nil
@@ -50,16 +51,14 @@ func (r *reader) routeBackends(spec routev1.RouteSpec) error {
 		}
 		port := r.servicePort(to.Name, spec.Port.TargetPort.IntValue(), spec.Port.TargetPort.StrVal)
 		if port == 0 {
-			return fmt.Errorf("which port of Service %s has the containers' port %s cannot be seen: the Service is not there, or has no such port", to.Name, spec.Port.TargetPort.String())
+			return fmt.Errorf("which port of Service %s has the containers' port %s cannot be seen: the Service is not there, or has "+
+				"no such port", to.Name, spec.Port.TargetPort.String())
 		}
-		weight := int32(lease.DefaultWeight)
-		if to.Weight != nil {
-			weight = *to.Weight
+		weight, err := readWeight(to.Name, to.Weight, lease.DefaultWeight)
+		if err != nil {
+			return err
 		}
-		if weight < 0 || weight > 256 {
-			return fmt.Errorf("service %q has the weight %d; at most 256 is supported", to.Name, weight)
-		}
-		all = append(all, lease.Backend{Service: to.Name, Port: port, Weight: uint16(weight)})
+		all = append(all, lease.Backend{Service: to.Name, Port: port, Weight: weight})
 	}
 	if err := r.shares(all); err != nil {
 		return err
@@ -110,7 +109,8 @@ func (r *reader) routeSettings() {
 	if text := r.annotations[routeTimeout]; text != "" && readSeconds(text, &r.Expose.HTTP.ReadTimeout) {
 		r.take(routeTimeout)
 	}
-	sticky := lease.Sticky{Disabled: r.take(routeDisableCookies) == "true", Cookie: r.take(routeCookieName), SameSite: r.take(routeCookieSameSite)}
+	sticky := lease.Sticky{Disabled: r.take(grammar.DisableCookie) == "true", Cookie: r.take(grammar.CookieName),
+		SameSite: r.take(grammar.SameSite)}
 	if sticky != (lease.Sticky{}) {
 		r.Expose.Routing.Sticky = &sticky
 	}

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"maps"
+
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
@@ -9,18 +11,18 @@ import (
 type custom[S any] struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	Metadata   meta   `json:"metadata"`
+	Metadata   Meta   `json:"metadata"`
 	Spec       S      `json:"spec"`
 }
 
-type meta struct {
+type Meta struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Name        string            `json:"name"`
 	Namespace   string            `json:"namespace"`
 }
 
-func newCustom[S any](k kinds.Kind, m meta, spec S) Object {
+func NewCustom[S any](k kinds.Kind, m Meta, spec S) Object {
 	return Object{Kind: k, Namespace: m.Namespace, Name: m.Name, Config: &custom[S]{
 		APIVersion: k.GroupVersion().String(),
 		Kind:       k.Kind,
@@ -40,10 +42,7 @@ func (l *leased) annotations() map[string]string {
 
 // labelsAnd are the labels of the lease and further ones, given as name, value, ….
 func (l *leased) labelsAnd(pairs ...string) map[string]string {
-	all := make(map[string]string, len(l.labels)+len(pairs)/2)
-	for k, v := range l.labels {
-		all[k] = v
-	}
+	all := maps.Clone(l.labels)
 	for i := 0; i < len(pairs); i += 2 {
 		all[pairs[i]] = pairs[i+1]
 	}

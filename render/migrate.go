@@ -28,42 +28,59 @@ type Migrated struct {
 // out is refused. Routes of the lease that have the target's form already (beside) count where a
 // thing is said once for several routes.
 func Migrate(lives, beside []*Live, cfg *config.ProviderConfig, s Surroundings) []Migrated {
-	var taken []*Live
-	taken = append(taken, beside...)
-	issued := map[string]bool{}
+	m := migration{cfg: cfg, Surroundings: s, taken: slices.Clone(beside), issued: map[string]bool{}}
 	out := make([]Migrated, len(lives))
 	for i, live := range lives {
-		m := Migrated{Live: live}
-		m.Objects, m.Lost, m.Refused = fit(live, taken, issued, cfg, s)
-		if len(m.Refused) == 0 {
-			m.Lost = append(m.carried(cfg), m.Lost...)
-			annotateDNS(m.Objects, live.definition(), cfg, nil)
-			taken = append(taken, m.Live)
-			markIssued(issued, m.Live, cfg)
-		}
-		out[i] = m
+		out[i] = m.migrate(live)
+	}
+	return out
+}
+
+// migration is what routes of a lease that are migrated together have in common.
+type migration struct {
+	Surroundings
+	cfg *config.ProviderConfig
+	// taken are the routes that already have the target's form.
+	taken []*Live
+	// issued are the Secrets into which cert-manager writes for their Ingresses.
+	issued map[string]bool
+}
+
+func (m *migration) migrate(live *Live) Migrated {
+	out := Migrated{Live: live}
+	out.Objects, out.Lost, out.Refused = m.fit(live)
+	if len(out.Refused) > 0 {
+		return out
+	}
+	out.Lost = append(live.carried(m.cfg), out.Lost...)
+	annotateDNS(out.Objects, live.definition(), m.cfg, nil)
+	m.taken = append(m.taken, live)
+	if t := live.Expose.TLS(); m.cfg.Target == config.TargetIngress && t != nil && t.Issuer != nil && t.SecretName != "" {
+		m.issued[t.SecretName] = true
 	}
 	return out
 }
 
 // definition is one that says no more than the route.
 func (l *Live) definition() *lease.Definition {
-	return &lease.Definition{Lease: l.Lease, Hash: l.Hash, Services: []lease.Service{{Name: l.Service, Expose: []lease.Expose{l.Expose}}}}
+	return &lease.Definition{Lease: l.Lease, Hash: l.Hash,
+		Services: []lease.Service{{Name: l.Service, Expose: []lease.Expose{l.Expose}}}}
 }
 
 // carried are the losses of reading, without what Akash's form of a Gateway's route takes as it is.
-func (m Migrated) carried(cfg *config.ProviderConfig) []Loss {
-	if m.nginx == nil || cfg.Target != config.TargetHTTPRoute || cfg.Gateway.Implementation != config.GatewayAkash {
-		return m.Live.Lost
+func (l *Live) carried(cfg *config.ProviderConfig) []Loss {
+	if l.nginx == nil || cfg.Target != config.TargetHTTPRoute || cfg.Gateway.Implementation != config.GatewayAkash {
+		return l.Lost
 	}
-	return slices.DeleteFunc(slices.Clone(m.Live.Lost), func(l Loss) bool {
-		return l.What == nginxPrefix+"proxy-body-size" || l.What == nginxPrefix+"proxy-next-upstream"
+	return slices.DeleteFunc(slices.Clone(l.Lost), func(lost Loss) bool {
+		return lost.What == nginxPrefix+"proxy-body-size" || lost.What == nginxPrefix+"proxy-next-upstream"
 	})
 }
 
 // fit renders a route, leaving out what must be left out.
-func fit(live *Live, taken []*Live, issued map[string]bool, cfg *config.ProviderConfig, s Surroundings) (objects []Object, lost []Loss, refused []string) {
-	objects, problems := attempt(live, taken, issued, cfg, s)
+func (m *migration) fit(live *Live) (objects []Object,
+	lost []Loss, refused []string) {
+	objects, problems := m.attempt(live)
 	for _, option := range tuning {
 		if len(problems) == 0 {
 			break
@@ -72,7 +89,7 @@ func fit(live *Live, taken []*Live, issued map[string]bool, cfg *config.Provider
 		if !option.drop(without) {
 			continue
 		}
-		fewer, still := attempt(without, taken, issued, cfg, s)
+		fewer, still := m.attempt(without)
 		if len(still) < len(problems) {
 			lost = append(lost, Loss{What: option.what, Why: vanished(problems, still)})
 			*live, objects, problems = *without, fewer, still
@@ -87,18 +104,18 @@ func fit(live *Live, taken []*Live, issued map[string]bool, cfg *config.Provider
 	return objects, lost, nil
 }
 
-// attempt renders one route as it would be among those that are taken.
-func attempt(live *Live, taken []*Live, issued map[string]bool, cfg *config.ProviderConfig, s Surroundings) ([]Object, lease.Problems) {
-	l := newLeased(&lease.Definition{Lease: live.Lease, Hash: live.Hash, Services: s.services()}, cfg)
-	l.issued = maps.Clone(issued)
-	r := live.route(cfg.Target)
-	if cfg.Target == config.TargetRoute && r.expose.Port == 0 {
-		l.refuse(r, r.at, "which port of the containers is behind port %d of Service %s cannot be seen, and a Route names that one: the Service is not there, or names it",
-			r.port, r.service)
+// attempt renders one route together with the routes that are taken.
+func (m *migration) attempt(live *Live) ([]Object, lease.Problems) {
+	l := newLeased(&lease.Definition{Lease: live.Lease, Hash: live.Hash, Services: m.services()}, m.cfg)
+	l.issued = maps.Clone(m.issued)
+	r := live.route(m.cfg.Target)
+	if m.cfg.Target == config.TargetRoute && r.expose.Port == 0 {
+		l.refuse(r, r.at, "which port of the containers is behind port %d of Service %s cannot be seen, "+
+			"and a Route names that one: the Service is not there, or names it", r.port, r.service)
 	}
-	all := make([]route, 0, len(taken)+1)
-	for _, t := range taken {
-		all = append(all, t.route(cfg.Target))
+	all := make([]route, 0, len(m.taken)+1)
+	for _, t := range m.taken {
+		all = append(all, t.route(m.cfg.Target))
 	}
 	l.findBackends(append(all, r))
 	objects := l.appendRoute(nil, r)
@@ -129,13 +146,6 @@ func vanished(before, after lease.Problems) string {
 		}
 	}
 	return strings.Join(texts, "; ")
-}
-
-// markIssued notes the Secret into which cert-manager writes for an Ingress.
-func markIssued(issued map[string]bool, live *Live, cfg *config.ProviderConfig) {
-	if r := live.Expose.Routing; cfg.Target == config.TargetIngress && r != nil && r.TLS != nil && r.TLS.Issuer != nil && r.TLS.SecretName != "" {
-		issued[r.TLS.SecretName] = true
-	}
 }
 
 // clone is a copy of which options can be dropped.
@@ -193,7 +203,7 @@ func inRouting(drop func(*lease.Routing) bool) func(*Live) bool {
 		if l.Expose.Routing == nil || !drop(l.Expose.Routing) {
 			return false
 		}
-		l.Expose.Routing = worded(l.Expose.Routing)
+		l.Expose.Routing = l.Expose.Routing.OrNil()
 		return true
 	}
 }

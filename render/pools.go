@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -43,11 +44,12 @@ func Pools(cfg *config.ProviderConfig, addrs []netip.Addr) ([]Object, error) {
 			continue
 		}
 		done[name] = true
-		addresses := []string{config.Range{First: a, Last: a}.MetalLB()}
+		ranges := []config.Range{{First: a, Last: a}}
 		if cfg.IP.Mode == config.ModeRange {
-			addresses = pieces(cfg.IP.Ranges, a)
+			configured, _ := cfg.IP.Ranges.Find(a)
+			ranges = cfg.IP.Ranges.Pieces(configured)
 		}
-		objects = append(objects, pool(cfg, name, addresses), advertisement(cfg, name))
+		objects = append(objects, PoolPair(cfg, name, ranges)...)
 	}
 	return objects, nil
 }
@@ -66,30 +68,17 @@ func RangePools(cfg *config.ProviderConfig) ([]Object, error) {
 
 // Pool renders an IPAddressPool with the addresses of ranges.
 func Pool(cfg *config.ProviderConfig, name string, ranges []config.Range) Object {
-	return pool(cfg, name, texts(ranges))
+	return NewCustom(kinds.IPAddressPool, poolMeta(cfg, name), poolSpec{Addresses: texts(ranges)})
 }
 
 // PoolPair renders an IPAddressPool with the addresses of ranges, and its L2Advertisement.
 func PoolPair(cfg *config.ProviderConfig, name string, ranges []config.Range) []Object {
-	return []Object{Pool(cfg, name, ranges), advertisement(cfg, name)}
+	advertisement := NewCustom(kinds.L2Advertisement, poolMeta(cfg, name), advertisementSpec{IPAddressPools: []string{name}})
+	return []Object{Pool(cfg, name, ranges), advertisement}
 }
 
-func pool(cfg *config.ProviderConfig, name string, addresses []string) Object {
-	return newCustom(kinds.IPAddressPool, poolMeta(cfg, name), poolSpec{Addresses: addresses})
-}
-
-func advertisement(cfg *config.ProviderConfig, name string) Object {
-	return newCustom(kinds.L2Advertisement, poolMeta(cfg, name), advertisementSpec{IPAddressPools: []string{name}})
-}
-
-func poolMeta(cfg *config.ProviderConfig, name string) meta {
-	return meta{Labels: map[string]string{lease.LabelOurs: "true"}, Name: name, Namespace: cfg.IP.MetalLBNamespace}
-}
-
-// pieces are the range that leases the address, without what is excluded.
-func pieces(ranges config.Ranges, a netip.Addr) []string {
-	r, _ := ranges.Find(a)
-	return texts(ranges.Pieces(r))
+func poolMeta(cfg *config.ProviderConfig, name string) Meta {
+	return Meta{Labels: map[string]string{lease.LabelOurs: "true"}, Name: name, Namespace: cfg.IP.MetalLBNamespace}
 }
 
 // texts are ranges as MetalLB reads them.
@@ -101,15 +90,9 @@ func texts(ranges []config.Range) (out []string) {
 }
 
 func describe(ranges config.Ranges) string {
-	var texts []string
-	for _, r := range ranges.Include {
-		texts = append(texts, r.MetalLB())
+	all := texts(ranges.Include)
+	for _, text := range texts(ranges.Exclude) {
+		all = append(all, "!"+text)
 	}
-	for _, r := range ranges.Exclude {
-		texts = append(texts, "!"+r.MetalLB())
-	}
-	if texts == nil {
-		return "none"
-	}
-	return strings.Join(texts, ", ")
+	return cmp.Or(strings.Join(all, ", "), "none")
 }

@@ -18,7 +18,7 @@ type providerHostSpec struct {
 // providerHost is the object by which Akash's hostname operator knows the host. Its name is the
 // host, so that there cannot be two.
 func (l *leased) providerHost(r route) Object {
-	return newCustom(kinds.ProviderHost, meta{
+	return NewCustom(kinds.ProviderHost, Meta{
 		Annotations: l.annotations(),
 		Labels:      l.labels,
 		Name:        r.host,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/grammar"
 )
 
 // routeSpec is OpenShift's, with header rules that leave out the lists that are empty.
@@ -23,13 +24,8 @@ type routeHeaderActions struct {
 	Response []routev1.RouteHTTPHeader `json:"response,omitempty"`
 }
 
-// The annotations of OpenShift's router that are written for what has words of its own.
-const (
-	routeTimeout        = "haproxy.router.openshift.io/timeout"
-	routeDisableCookies = "haproxy.router.openshift.io/disable_cookies"
-	routeCookieName     = "router.openshift.io/cookie_name"
-	routeCookieSameSite = "router.openshift.io/cookie-same-site"
-)
+// routeTimeout is the annotation for the read timeout.
+const routeTimeout = "haproxy.router.openshift.io/timeout"
 
 // openShiftRoute routes a path of a host through OpenShift's router. Akash's operators do not know
 // the kind.
@@ -58,7 +54,7 @@ func (l *leased) openShiftRoute(r route) Object {
 			}}
 		}
 	}
-	return newCustom(kinds.Route, meta{
+	return NewCustom(kinds.Route, Meta{
 		Annotations: annotations,
 		Labels:      l.routeLabels(r, false),
 		Name:        r.name(),
@@ -101,17 +97,17 @@ func (l *leased) routeSticky(r route, a map[string]string) {
 	case s == nil:
 		return
 	case s.Disabled:
-		a[routeDisableCookies] = "true"
+		a[grammar.DisableCookie] = "true"
 		return
 	}
 	if s.Cookie != "" {
-		a[routeCookieName] = s.Cookie
+		a[grammar.CookieName] = s.Cookie
 	}
 	if s.SameSite != "" {
 		if r.tls() == nil || r.tls().Insecure == lease.InsecureAllow {
 			l.refuse(r, r.routing.At.Sticky, "OpenShift's router writes SameSite only where no request comes without TLS")
 		}
-		a[routeCookieSameSite] = s.SameSite
+		a[grammar.SameSite] = s.SameSite
 	}
 }
 
@@ -156,8 +152,9 @@ func (l *leased) routeTLS(r route, spec *routeSpec, a map[string]string) {
 		InsecureEdgeTerminationPolicy: routev1.InsecureEdgeTerminationPolicyType(tls.Insecure),
 	}
 	if tls.DestinationCASecretName != "" {
-		l.refuse(r, r.routing.At.TLS, "an OpenShift Route holds the backend's CA itself, and certificates never stand in a lease definition: "+
-			"leave destinationCASecretName out, and the cluster's service CA is trusted")
+		l.refuse(r, r.routing.At.TLS,
+			"an OpenShift Route holds the backend's CA itself, and certificates never stand in a lease definition: "+
+				"leave destinationCASecretName out, and the cluster's service CA is trusted")
 	}
 	if tls.Issuer == nil {
 		if tls.SecretName != "" {
@@ -166,7 +163,8 @@ func (l *leased) routeTLS(r route, spec *routeSpec, a map[string]string) {
 		return
 	}
 	if tls.SecretName != "" {
-		l.warn(r, r.routing.At.TLS, "cert-manager writes the certificate into the Route itself; the Secret %q is not used", tls.SecretName)
+		l.warn(r, r.routing.At.TLS, "cert-manager writes the certificate into the Route itself; the Secret %q is not used",
+			tls.SecretName)
 	}
 	const prefix = "cert-manager.io/"
 	a[prefix+"issuer-name"] = tls.Issuer.Name

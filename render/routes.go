@@ -2,6 +2,7 @@ package render
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -129,13 +130,8 @@ func (l *leased) routeLabels(r route, known bool) map[string]string {
 	if r.routing == nil || len(r.routing.Labels) == 0 {
 		return labels
 	}
-	all := make(map[string]string, len(labels)+len(r.routing.Labels))
-	for k, v := range r.routing.Labels {
-		all[k] = v
-	}
-	for k, v := range labels {
-		all[k] = v
-	}
+	all := maps.Clone(r.routing.Labels)
+	maps.Copy(all, labels)
 	return all
 }
 
@@ -156,4 +152,43 @@ func (l *leased) refuse(r route, at lease.Place, format string, args ...any) {
 
 func (l *leased) warn(r route, at lease.Place, format string, args ...any) {
 	l.problems.Warn(cmp.Or(at, r.expose.At), format, args...)
+}
+
+// given is an HTTP option that differs from Akash's default.
+type given struct {
+	name string
+	at   lease.Place
+}
+
+// given lists the HTTP options of the definition by the names that they have there. The defaults
+// are left to the router where a target has no field for them.
+func (r route) given() []given {
+	o, at := r.expose.HTTP, r.expose.HTTPAt
+	if at == nil {
+		at = &lease.HTTPPlaces{}
+	}
+	var all []given
+	for _, option := range []struct {
+		given
+		set bool
+	}{
+		{given{"maxBodySize", at.MaxBodySize}, o.MaxBodySize != 0},
+		{given{"readTimeout", at.ReadTimeout}, o.ReadTimeout != 0},
+		{given{"sendTimeout", at.SendTimeout}, o.SendTimeout != 0},
+		{given{"nextTries", at.NextTries}, o.NextTries != 0},
+		{given{"nextTimeout", at.NextTimeout}, o.NextTimeout != 0},
+		{given{"nextCases", at.NextCases}, len(o.NextCases) > 0},
+	} {
+		if option.set {
+			all = append(all, option.given)
+		}
+	}
+	return all
+}
+
+// refuseAnnotations refuses the settings of OpenShift's router on other targets.
+func (l *leased) refuseAnnotations(r route) {
+	for _, a := range r.routing.Annotations {
+		l.refuse(r, a.At, "%s is a setting of OpenShift's router: only the target route has it", a.Key)
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -17,9 +18,6 @@ import (
 // (MetalLB 0.15: poolFor in internal/allocator), and no pool of ours has both families.
 const SecondFamilySuffix = "-v6"
 
-// maxLabel is the longest name of a Service.
-const maxLabel = 63
-
 // services are the LoadBalancer Services of one leased port: one for each address, IPv4 first; in
 // pool mode one that names no address.
 func (l *leased) services(name string, e lease.Expose, ips []netip.Addr) ([]Object, *lease.Problem) {
@@ -30,9 +28,9 @@ func (l *leased) services(name string, e lease.Expose, ips []netip.Addr) ([]Obje
 	objects := []Object{l.service(object, name, e, ips[0])}
 	if len(ips) == 2 {
 		second := object + SecondFamilySuffix
-		if len(second) > maxLabel {
-			return nil, &lease.Problem{At: e.At, Message: fmt.Sprintf(
-				"the Service for the IPv6 address would be named %q, which has more than %d characters: shorten the service's name", second, maxLabel)}
+		if len(second) > validation.DNS1123LabelMaxLength {
+			return nil, &lease.Problem{At: e.At, Message: fmt.Sprintf("the Service for the IPv6 address would be named %q, "+
+				"which has more than %d characters: shorten the service's name", second, validation.DNS1123LabelMaxLength)}
 		}
 		objects = append(objects, l.service(second, name, e, ips[1]))
 	}

@@ -52,7 +52,8 @@ var settings = []Setting{
 	{Key: haproxy + "timeout", Rule: timeRule, Example: "30s", judge: timeSpec},
 	{Key: haproxy + "timeout-tunnel", Rule: timeRule, Example: "1h", judge: timeSpec},
 	{Key: router + "haproxy.health.check.interval", Rule: timeRule, Example: "5s", judge: timeSpec},
-	{Key: haproxy + "balance", Rule: "roundrobin, leastconn, source or random", Example: "leastconn", judge: oneOf("roundrobin", "leastconn", "source", "random")},
+	{Key: haproxy + "balance", Rule: "roundrobin, leastconn, source or random", Example: "leastconn",
+		judge: oneOf("roundrobin", "leastconn", "source", "random")},
 	{Key: DisableCookie, Rule: boolRule, Example: "true", HTTP: true, judge: truth},
 	{Key: haproxy + "h1-adjust-case", Rule: boolRule, Example: "true", HTTP: true, judge: truth},
 	{Key: RateLimit, Rule: boolRule, Example: "true", judge: truth},
@@ -62,11 +63,14 @@ var settings = []Setting{
 	{Key: haproxy + "pod-concurrent-connections", Rule: countRule, Example: "100", judge: count},
 	{Key: Allowlist, Rule: listRule, Example: "192.0.2.7 203.0.113.0/24", judge: addresses},
 	{Key: Whitelist, Rule: listRule, Example: "192.0.2.7 203.0.113.0/24", judge: addresses},
-	{Key: haproxy + "hsts_header", Rule: "max-age, includeSubDomains and preload, joined by ;", Example: "max-age=31536000;includeSubDomains;preload", HTTP: true, TLS: true, judge: hsts},
-	{Key: haproxy + "set-forwarded-headers", Rule: "append, replace, if-none or never", Example: "append", HTTP: true, judge: oneOf("append", "replace", "if-none", "never")},
+	{Key: haproxy + "hsts_header", Rule: "max-age, includeSubDomains and preload, joined by ;",
+		Example: "max-age=31536000;includeSubDomains;preload", HTTP: true, TLS: true, judge: hsts},
+	{Key: haproxy + "set-forwarded-headers", Rule: "append, replace, if-none or never", Example: "append", HTTP: true,
+		judge: oneOf("append", "replace", "if-none", "never")},
 	{Key: haproxy + "rewrite-target", Rule: "/, then letters, digits and -._~/", Example: "/v2", HTTP: true, judge: rewrite},
 	{Key: CookieName, Rule: "letters, digits, - and _", Example: "session-id", HTTP: true, judge: Cookie},
-	{Key: SameSite, Rule: "Lax, Strict or None", Example: "Strict", HTTP: true, TLS: true, Secure: true, judge: oneOf("Lax", "Strict", "None")},
+	{Key: SameSite, Rule: "Lax, Strict or None", Example: "Strict", HTTP: true, TLS: true, Secure: true,
+		judge: oneOf("Lax", "Strict", "None")},
 }
 
 // Settings are all that a definition may give, in the order of the documentation.

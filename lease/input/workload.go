@@ -107,7 +107,8 @@ func readVolume(c document.Cursor) resources.Volume {
 		v.Attributes = append(v.Attributes, resources.Attribute{Key: resources.AttributeClass, Value: class.Text()})
 	}
 	if p := m.Get("persistent"); !p.IsNull() {
-		v.Attributes = append(v.Attributes, resources.Attribute{Key: resources.AttributePersistent, Value: strconv.FormatBool(p.Bool())})
+		v.Attributes = append(v.Attributes,
+			resources.Attribute{Key: resources.AttributePersistent, Value: strconv.FormatBool(p.Bool())})
 	}
 	c.Report(resources.CheckVolumeAttributes(v))
 	return v

@@ -43,10 +43,11 @@ func readManifestWorkload(m document.Mapping, keys spelling, s lease.Service) le
 	w := lease.Workload{
 		Name: s.Name, At: s.At, Image: m.Get(keys.service[keyImage]).Word(),
 		Command: readTexts(m.Get(keys.service[keyCommand])), Args: readTexts(m.Get(keys.service[keyArgs])),
-		Env:       readTexts(m.Get(keys.service[keyEnv])),
-		Resources: readManifestResources(m.Require(keys.service[keyResources])),
-		Params:    readManifestParams(m.Get(keys.service[keyParams])), Credentials: ReadCredentials(m.Get(keys.service[keyCredentials]), true),
-		Scheduler: ReadSchedulerParams(m.Get(keys.service[keyScheduler])),
+		Env:         readTexts(m.Get(keys.service[keyEnv])),
+		Resources:   readManifestResources(m.Require(keys.service[keyResources])),
+		Params:      readManifestParams(m.Get(keys.service[keyParams])),
+		Credentials: ReadCredentials(m.Get(keys.service[keyCredentials]), true),
+		Scheduler:   ReadSchedulerParams(m.Get(keys.service[keyScheduler])),
 	}
 	n, _ := m.Get(keys.service[keyCount]).Uint(0, math.MaxUint32, "a count")
 	w.Count = uint32(n)
@@ -56,7 +57,8 @@ func readManifestWorkload(m document.Mapping, keys spelling, s lease.Service) le
 // readManifestResources reads a unit: as JSON amounts are {"val": "100"}, in an object plain numbers or texts.
 func readManifestResources(c document.Cursor) resources.Resources {
 	m := c.SpelledMapping(unitKeys)
-	cpu, memory, gpu := m.Get("cpu").SpelledMapping(amountKeys), m.Get("memory").SpelledMapping(sizeKeys), m.Get("gpu").SpelledMapping(amountKeys)
+	cpu, memory := m.Get("cpu").SpelledMapping(amountKeys), m.Get("memory").SpelledMapping(sizeKeys)
+	gpu := m.Get("gpu").SpelledMapping(amountKeys)
 	id, _ := m.Require("id").Uint(1, math.MaxUint32, "the number of a resource unit")
 	out := resources.Resources{
 		ID: uint32(id), CPU: readAmount(cpu.Get("units")), CPUAttributes: readAttributeList(cpu.Get("attributes")),

@@ -165,11 +165,11 @@ func ReadCredentials(c document.Cursor, needPassword bool) *lease.Credentials {
 // the chain are judged here; what is less than its minima has been told by judge.
 func (c *compute) resources() resources.Resources {
 	m := c.cursor.Mapping(computeKeys).Get("resources").Mapping(resourcesKeys)
-	cpu, memory, gpu, storage := m.Get("cpu").StrictMapping(unitsKeys), m.Get("memory").Mapping(memoryKeys), m.Get("gpu"), m.Get("storage")
+	cpu, memory, storage := m.Get("cpu").StrictMapping(unitsKeys), m.Get("memory").Mapping(memoryKeys), m.Get("storage")
 	out := resources.Resources{
 		CPU: c.cpu.value, CPUAttributes: readAttributes(cpu.Get("attributes")),
 		Memory: c.memory.value, MemoryAttributes: readAttributes(memory.Get("attributes")),
-		GPU: readGPU(gpu),
+		GPU: readGPU(m.Get("gpu")),
 	}
 	if out.CPU >= resources.MinCPU {
 		cpu.Get("units").Report(resources.CheckCPU(out.CPU))

@@ -48,8 +48,8 @@ var prefixes = map[string]Kind{
 
 // others are words that this program prints before the names of what is none of the kinds.
 var others = []string{
-	"pool", "dns", "problem", "ingress", "httproute", "tlsroute", "route", "service", "namespace", "providerhost", "providerleasedip",
-	"ipaddresspool", "l2advertisement", "dnsrecord", "dnsendpoint",
+	"pool", "dns", "problem", "ingress", "httproute", "tlsroute", "route", "service", "namespace", "providerhost",
+	"providerleasedip", "ipaddresspool", "l2advertisement", "dnsrecord", "dnsendpoint",
 }
 
 // Parse reads a name:

@@ -24,7 +24,7 @@ func (s *service) container() *coreac.ContainerApplyConfiguration {
 		return c
 	}
 	for _, m := range s.Params.Storage {
-		mount := coreac.VolumeMount().WithName(s.Name + "-" + m.Volume).WithMountPath(m.Path)
+		mount := coreac.VolumeMount().WithName(s.volumeName(m.Volume)).WithMountPath(m.Path)
 		if m.ReadOnly {
 			mount.WithReadOnly(true)
 		}

@@ -31,6 +31,7 @@ func (s *service) deployment() render.Object {
 			WithReplicas(int32(s.Count)).
 			WithRevisionHistoryLimit(10).
 			WithStrategy(appsac.DeploymentStrategy().WithType(appsv1.RollingUpdateDeploymentStrategyType).
-				WithRollingUpdate(appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(0)).WithMaxUnavailable(intstr.FromInt32(1)))).
+				WithRollingUpdate(appsac.RollingUpdateDeployment().
+					WithMaxSurge(intstr.FromInt32(0)).WithMaxUnavailable(intstr.FromInt32(1)))).
 			WithTemplate(s.template()))}
 }

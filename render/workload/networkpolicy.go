@@ -53,12 +53,14 @@ func (b *builder) networkPolicies() []render.Object {
 				WithIngress(netac.NetworkPolicyIngressRule().WithPorts(ports...).WithFrom(b.anywhere()...))))
 		}
 		if s.reads() && len(b.cfg.Workloads.APIServers) > 0 {
-			objects = append(objects, s.policy("akash-apiserver-"+s.Name, netac.NetworkPolicySpec().WithPolicyTypes(netv1.PolicyTypeEgress).
-				WithEgress(apiServerRule(b.cfg.Workloads.APIServers))))
+			objects = append(objects,
+				s.policy("akash-apiserver-"+s.Name, netac.NetworkPolicySpec().WithPolicyTypes(netv1.PolicyTypeEgress).
+					WithEgress(apiServerRule(b.cfg.Workloads.APIServers))))
 		}
 		for _, o := range objects[n:] {
 			if other, taken := owner[o.Name]; taken {
-				b.problems.Add(s.At, "a NetworkPolicy of the service %q would have the name %q of one of the service %q: one of the two services needs another name", s.Name, o.Name, other)
+				b.problems.Add(s.At, "a NetworkPolicy of the service %q would have the name %q of one of the service %q: one of the two "+
+					"services needs another name", s.Name, o.Name, other)
 			}
 			owner[o.Name] = s.Name
 		}
@@ -98,7 +100,8 @@ func (b *builder) restrictions() render.Object {
 	if b.routes(config.TargetRoute) {
 		spec.WithIngress(from(netac.NetworkPolicyPeer().WithNamespaceSelector(matching(labelOpenShift, ""))))
 	}
-	dns := netac.NetworkPolicyPeer().WithNamespaceSelector(matching(labelNamespaceName, "kube-system")).WithPodSelector(matching("k8s-app", "kube-dns"))
+	dns := netac.NetworkPolicyPeer().WithNamespaceSelector(matching(labelNamespaceName,
+		"kube-system")).WithPodSelector(matching("k8s-app", "kube-dns"))
 	spec.WithEgress(
 		to(own),
 		to(dns).WithPorts(policyPort(corev1.ProtocolUDP, 53), policyPort(corev1.ProtocolTCP, 53)),
@@ -129,7 +132,8 @@ func (b *builder) public() []*netac.NetworkPolicyPeerApplyConfiguration {
 	if !b.cfg.Workloads.StrictNetworkPolicies {
 		return []*netac.NetworkPolicyPeerApplyConfiguration{block(everyIPv4, privateIPv4...)}
 	}
-	return []*netac.NetworkPolicyPeerApplyConfiguration{block(everyIPv4, slices.Concat(privateIPv4, strictIPv4)...), block(everyIPv6, privateIPv6...)}
+	return []*netac.NetworkPolicyPeerApplyConfiguration{block(everyIPv4, slices.Concat(privateIPv4, strictIPv4)...),
+		block(everyIPv6, privateIPv6...)}
 }
 
 // anywhere is from where a leased address is reached.

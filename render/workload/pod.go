@@ -4,8 +4,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	coreac "k8s.io/client-go/applyconfigurations/core/v1"
-
-	"github.com/akash-net/kubectl-akash-net/lease/resources"
 )
 
 // The labels by which Akash's inventory operator says what a node has.
@@ -92,7 +90,8 @@ func (s *service) gpuLabels() []string {
 	return labels
 }
 
-func (s *service) volumeName(v resources.Volume) string { return s.Name + "-" + v.Name }
+// volumeName returns the name of a volume in the pod.
+func (s *service) volumeName(volume string) string { return s.Name + "-" + volume }
 
 // volumes are those that are not claimed: in memory, and on the node's disk where they are mounted. Of the latter
 // Akash's provider makes none, so that the API server refuses the mount.
@@ -103,11 +102,11 @@ func (s *service) volumes() []*coreac.VolumeApplyConfiguration {
 		switch {
 		case v.InMemory():
 			empty.WithMedium(corev1.StorageMediumMemory)
-		case v.Ephemeral() && s.mount(v) != nil:
+		case v.Ephemeral() && s.mounts(v.Name):
 		default:
 			continue
 		}
-		volumes = append(volumes, coreac.Volume().WithName(s.volumeName(v)).WithEmptyDir(empty))
+		volumes = append(volumes, coreac.Volume().WithName(s.volumeName(v.Name)).WithEmptyDir(empty))
 	}
 	return volumes
 }

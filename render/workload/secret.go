@@ -27,7 +27,8 @@ func (s *service) secretName() string { return workload.SecretPrefix + s.Name }
 // user, password and mail without the spaces around them, the host as it was sent.
 func (s *service) secret() render.Object {
 	k := s.Credentials
-	r := registry{Username: strings.TrimSpace(k.Username), Password: strings.TrimSpace(k.Password), Email: strings.TrimSpace(k.Email)}
+	r := registry{Username: strings.TrimSpace(k.Username), Password: strings.TrimSpace(k.Password),
+		Email: strings.TrimSpace(k.Email)}
 	r.Auth = base64.StdEncoding.EncodeToString([]byte(r.Username + ":" + r.Password))
 	data, err := json.Marshal(map[string]map[string]registry{"auths": {k.Host: r}}) //nolint:gosec // it is what the Secret is for
 	if err != nil {

@@ -36,12 +36,14 @@ func (s *service) statefulSet() render.Object {
 // claimTemplate asks for the whole size: storage that lasts is not committed twice. The class default is the
 // cluster's own, which is asked for by naming none.
 func (s *service) claimTemplate(v resources.Volume) *coreac.PersistentVolumeClaimApplyConfiguration {
-	spec := coreac.PersistentVolumeClaimSpec().WithAccessModes(corev1.ReadWriteOnce).WithVolumeMode(corev1.PersistentVolumeFilesystem).
+	spec := coreac.PersistentVolumeClaimSpec().
+		WithAccessModes(corev1.ReadWriteOnce).
+		WithVolumeMode(corev1.PersistentVolumeFilesystem).
 		WithResources(coreac.VolumeResourceRequirements().WithRequests(corev1.ResourceList{corev1.ResourceStorage: bytes(v.Size)}))
 	if class := v.Class(); class != resources.ClassDefault {
 		spec.WithStorageClassName(class)
 	}
 	return &coreac.PersistentVolumeClaimApplyConfiguration{
-		ObjectMetaApplyConfiguration: metaac.ObjectMeta().WithName(s.volumeName(v)), Spec: spec,
+		ObjectMetaApplyConfiguration: metaac.ObjectMeta().WithName(s.volumeName(v.Name)), Spec: spec,
 	}
 }

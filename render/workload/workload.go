@@ -4,10 +4,10 @@ package workload
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
-	"github.com/akash-net/kubectl-akash-net/lease/resources"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -48,7 +48,7 @@ func Lease(def *lease.Definition, cfg *config.ProviderConfig, opt Options) (Rend
 	if def.Workloads == nil {
 		return Rendered{}, nil
 	}
-	b := newBuilder(def, cfg, opt)
+	b := &builder{def: def, cfg: cfg, opt: opt, ns: def.Lease.Namespace()}
 	b.add(b.namespace(), b.manifest())
 	b.add(b.networkPolicies()...)
 	for i := range def.Workloads.Services {
@@ -74,10 +74,6 @@ type builder struct {
 	opt      Options
 	ns       string
 	problems lease.Problems
-}
-
-func newBuilder(def *lease.Definition, cfg *config.ProviderConfig, opt Options) *builder {
-	return &builder{def: def, cfg: cfg, opt: opt, ns: def.Lease.Namespace()}
 }
 
 func (b *builder) add(objects ...render.Object) { b.Objects = append(b.Objects, objects...) }
@@ -113,17 +109,9 @@ func (b *builder) scheduled(w *lease.Workload) *lease.SchedulerParams {
 	return w.Scheduler
 }
 
-// volume is a volume of the service by its name in the definition, and mount its mount; nil where there is none.
-func (s *service) mount(volume resources.Volume) *lease.Mount {
-	if s.Params == nil {
-		return nil
-	}
-	for i := range s.Params.Storage {
-		if s.Params.Storage[i].Volume == volume.Name {
-			return &s.Params.Storage[i]
-		}
-	}
-	return nil
+// mounts reports whether the service mounts the volume.
+func (s *service) mounts(volume string) bool {
+	return s.Params != nil && slices.ContainsFunc(s.Params.Storage, func(m lease.Mount) bool { return m.Volume == volume })
 }
 
 // reads is true for a service that may read of its namespace.
