@@ -1,5 +1,5 @@
-// Package document reads YAML and JSON documents so that every problem can name its file, line,
-// column and path, and so that all problems of a document are found in one reading.
+// Package document reads YAML and JSON documents. Each problem has its file, line, column and path, and all problems of
+// a document are found in one pass.
 package document
 
 import (
@@ -15,44 +15,42 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/workload"
 )
 
-// maxProblems is how many problems of one document are kept.
+// maxProblems is the number of problems of one document that are kept.
 const maxProblems = 10_000
 
-// DefaultSize is the largest document that is read where nothing else is said, in bytes.
+// DefaultSize is the default limit for the size of a document, in bytes.
 const DefaultSize = 16 << 20
 
-// Document is one document of a stream, and the problems found in it so far.
+// Document is one document of a stream, with the problems found in it so far.
 type Document struct {
-	// Strict makes an unknown key an error instead of a warning, and a text that stands for a
-	// number or a truth value an error instead of being taken for it.
+	// Strict turns unknown keys from warnings into errors, and rejects texts where a number or a boolean is expected.
 	Strict bool
-	// Problems are what was found, in the order in which it was found.
+	// Problems are in the order in which they were found.
 	Problems lease.Problems
 
 	file string
-	// before is the number of lines of the stream before the document's text; less than 0 where
-	// lines say nothing to the user.
+	// before is the number of lines of the stream before the document; negative if line numbers mean nothing to the
+	// user.
 	before int
 	root   *yaml.Node
-	// visits is how many more nodes may be looked at: aliases can make a small document
-	// endless.
+	// visits is the number of nodes that may still be visited. Aliases can expand a small document without end.
 	visits    int
 	exhausted bool
 }
 
-// Text is the text of one document of a stream, before it is parsed.
+// Text is the unparsed text of one document of a stream.
 type Text struct {
 	data   []byte
 	file   string
 	before int
 }
 
-// Size is the length of the text in bytes.
+// Size returns the length of the text in bytes.
 func (t Text) Size() int { return len(t.data) }
 
-// Texts yields the texts of the documents of a stream, one at a time, in memory that depends on
-// the largest of them: at most size bytes, or DefaultSize where that is 0. The error is that of the
-// reader, or lease.Problems for a document that is larger, and ends the stream.
+// Texts yields the texts of the documents of a stream, one at a time. It holds one document of at most size bytes
+// (default: DefaultSize) in memory. The stream ends with an error of the reader, or with lease.Problems if a document
+// is too large.
 func Texts(r io.Reader, file string, size int64) iter.Seq2[Text, error] {
 	return func(yield func(Text, error) bool) {
 		if size <= 0 {
@@ -72,16 +70,15 @@ func Texts(r io.Reader, file string, size int64) iter.Seq2[Text, error] {
 	}
 }
 
-// Documents yields the documents of the text: one, or more where markers stand without content
-// between them. A document without content is left out; one that is not YAML has a problem and an
-// empty root.
+// Documents yields the documents of the text. It is one document, or several if only comments are between markers.
+// Documents without content are skipped; one that is not valid YAML has a problem and no root.
 func (t Text) Documents() iter.Seq[*Document] {
 	return func(yield func(*Document) bool) {
 		parse(t.data, t.file, t.before, yield)
 	}
 }
 
-// Read yields the documents of a stream, one after the other; see Texts and Documents.
+// Read yields the documents of a stream; see Texts and Documents.
 func Read(r io.Reader, file string) iter.Seq2[*Document, error] {
 	return func(yield func(*Document, error) bool) {
 		for text, err := range Texts(r, file, 0) {
@@ -98,8 +95,8 @@ func Read(r io.Reader, file string) iter.Seq2[*Document, error] {
 	}
 }
 
-// Parse reads the one document of an object whose lines say nothing to the user, such as JSON
-// that came from the API server. The place of its problems is the name.
+// Parse reads one object whose line numbers mean nothing to the user, such as JSON from the API server. The name is the
+// position of its problems.
 func Parse(data []byte, name string) *Document {
 	var first *Document
 	parse(data, name, -1, func(d *Document) bool {
@@ -112,7 +109,7 @@ func Parse(data []byte, name string) *Document {
 	return first
 }
 
-// parse yields the documents of a text: markers without content between them make more than one.
+// parse yields the documents of a text. Markers without content between them separate further documents.
 func parse(text []byte, file string, before int, yield func(*Document) bool) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {
@@ -139,7 +136,7 @@ func parse(text []byte, file string, before int, yield func(*Document) bool) {
 	}
 }
 
-// Root is the document's content.
+// Root returns the document's content.
 func (d *Document) Root() Cursor {
 	if d.root == nil {
 		return Cursor{doc: d}
@@ -154,7 +151,7 @@ func (d *Document) Root() Cursor {
 	return Cursor{doc: d, node: d.resolve(n)}
 }
 
-// resolve follows an alias and counts what is looked at.
+// resolve follows an alias, and counts visits.
 func (d *Document) resolve(n *yaml.Node) *yaml.Node {
 	d.visits--
 	if d.visits < 0 {
@@ -165,7 +162,7 @@ func (d *Document) resolve(n *yaml.Node) *yaml.Node {
 		return nil
 	}
 	if n.Kind == yaml.AliasNode {
-		return n.Alias // what has an anchor is no alias
+		return n.Alias // never an alias itself
 	}
 	return n
 }
@@ -182,13 +179,14 @@ func (d *Document) add(at lease.Place, warning bool, format string, args ...any)
 		return
 	}
 	if len(d.Problems) == maxProblems {
-		d.Problems.Add(at, "the document has more than %d problems; those after this one are not told", maxProblems)
+		d.Problems.Add(at, "the document has more than %d problems; further problems are not listed", maxProblems)
 		return
 	}
 	d.Problems = append(d.Problems, lease.Problem{At: at, Message: lease.Message(format, args...), Warning: warning})
 }
 
-// Check judges what was read from the document: the groups of one deployment, or one definition.
+// Check validates the definitions that were read from the document: the groups of one deployment, or a single
+// definition.
 func (d *Document) Check(groups ...*lease.Definition) {
 	check := lease.Check
 	if d.Problems.Failed() {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// decode guards against panics of the YAML library: a document must never end the program.
+// decode converts panics of the YAML library into errors: no document may crash the program.
 func decode(decoder *yaml.Decoder) (node *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -26,11 +26,11 @@ func decode(decoder *yaml.Decoder) (node *yaml.Node, err error) {
 	return node, nil
 }
 
-// What the YAML library's messages look like; compiled when the first has to be understood.
+// Patterns of the YAML library's messages, compiled on first use.
 var (
 	yamlLine = grammar(`^yaml: (?:line (\d+): )?(.*)`)
-	// yamlParser are the messages of the YAML library's parser. It counts lines from 0, where its scanner
-	// counts from 1, and names none for the first one.
+	// yamlParser matches messages of the library's parser. It counts lines from 0 and omits 0; the library's scanner
+	// counts from 1.
 	yamlParser = grammar(`^(did not find expected (<|node content|key|'-' indicator|',' or )|` +
 		`found (undefined tag handle|duplicate %|incompatible YAML document))`)
 	unknownAnchor = grammar(`^unknown anchor '(.*)' referenced`)
@@ -40,8 +40,8 @@ func grammar(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// syntaxError notes what the YAML library says, at the line it names or, where it names none, at
-// the alias that it means, or the first character that cannot stand in YAML.
+// syntaxError adds an error of the YAML library. Its position is the line in the message; without a line it is the
+// unknown alias, or the first character that is not allowed in YAML.
 func (d *Document) syntaxError(text []byte, err error) {
 	message := err.Error()
 	line := 0
@@ -57,23 +57,24 @@ func (d *Document) syntaxError(text []byte, err error) {
 		line, column = badCharacter(text)
 		if m := unknownAnchor().FindStringSubmatch(message); m != nil {
 			line, column = position(text, bytes.Index(text, []byte("*"+m[1])))
-			message = "an alias without an anchor; quote a text that begins with *" // it may be a password
+			message = "an alias without an anchor; quote a text that begins with *" // not repeated: it may be a password
 		}
 	} else {
 		lines := bytes.Split(bytes.TrimRight(text, " \t\r\n"), []byte("\n"))
-		line = min(line, len(lines)) // what ends too early is missed behind the end
+		line = min(line, len(lines)) // the parser reports a premature end after the last line
 		l := lines[line-1]
 		column += len(l) - len(bytes.TrimLeft(l, " \t"))
 	}
 	d.add(d.place(line, column, nil), false, "not valid YAML: %s", strings.TrimSpace(message))
 }
 
-// position is the line and the column of a byte.
+// position returns the line and the column of the byte at an offset.
 func position(text []byte, at int) (line, column int) {
 	before := text[:max(at, 0)]
 	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 }
 
+// badCharacter returns the position of the first character that is not allowed in YAML, or 1, 1.
 func badCharacter(text []byte) (line, column int) {
 	line, column = 1, 1
 	for len(text) > 0 {

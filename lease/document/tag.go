@@ -6,14 +6,14 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
 )
 
-// tagged are the tags of YAML that say how a text is to be read, with what such a text is.
+// tagged maps YAML's scalar tags to a description of their values.
 var tagged = map[string]string{
 	"!!int": "a whole number", "!!float": "a number", "!!bool": "true or false", "!!null": "null",
 	"!!timestamp": "a time", "!!binary": "base64",
 }
 
-// checkTags notes the texts that are not what their own tag says, such as !!int "x": those who read the
-// value would take its tag's word for it. Below a key whose values no message repeats, secret is that key.
+// checkTags reports values that contradict their explicit tag, such as !!int "x", because readers trust the tag. secret
+// is the key of an enclosing value that messages must not repeat, or "".
 func (d *Document) checkTags(n *yaml.Node, secret string) {
 	for i, child := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 1 && isSecret(n.Content[i-1].Value) {
@@ -39,5 +39,5 @@ func (d *Document) checkTags(n *yaml.Node, secret string) {
 	}
 }
 
-// isSecret is true for a key whose values no message repeats.
+// isSecret reports whether messages must not repeat the values of the key.
 func isSecret(key string) bool { return key == "password" || key == "credentials" || key == "env" }
