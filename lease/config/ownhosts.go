@@ -9,18 +9,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 )
 
-// Backend is the port of a lease's service to which a host leads, as far as it is known.
+// Backend is the port of a lease's service that serves a host, as far as it is known.
 type Backend struct {
 	Lease   lease.ID
 	Service string
-	// Port is the external port; 0 stands for any.
+	// Port is the external port; 0 means any.
 	Port uint16
 }
 
-// ownDomain is a domain of the provider's, with the key of the configuration that says so.
+// ownDomain is a domain of the provider, with its key in the configuration.
 type ownDomain struct{ name, key string }
 
-// ownDomains are the provider's own domains: hosts in them are given to leases, or are not theirs.
+// ownDomains returns the provider's own domains. Leases get only those hosts in them that the provider gives them.
 func (c *ProviderConfig) ownDomains() []ownDomain {
 	return []ownDomain{
 		{c.Ingress.Domain, "ingress.domain"},
@@ -29,9 +29,9 @@ func (c *ProviderConfig) ownDomains() []ownDomain {
 	}
 }
 
-// Refuse says why the provider does not let the lease have the host for a service, or is empty: it is
-// the provider's own, or one that no lease gets. A host that the provider gives the service itself is
-// never refused, whatever is blocked or denied. With the zero Backend it judges a host for nobody.
+// Refuse returns the reason why the provider refuses a host for a service of a lease, or "". It refuses hosts in the
+// provider's own domains, and hosts that no lease may have. It never refuses a host that the provider itself gives the
+// service, even if that host is blocked or denied. The zero Backend matches no service.
 func (c *ProviderConfig) Refuse(host string, to Backend) string {
 	if c.Gives(host, to) {
 		return ""
@@ -42,8 +42,8 @@ func (c *ProviderConfig) Refuse(host string, to Backend) string {
 	return c.Hosts.Refuse(host)
 }
 
-// OwnDomain says how a host, or a wildcard, is in the provider's own domains, or is empty. A wildcard
-// covers a domain from any height: the Gateway API's covers several labels.
+// OwnDomain describes how a host or a wildcard is in the provider's own domains, or returns "". A wildcard covers a
+// domain at any depth, because the Gateway API's wildcards cover several labels.
 func (c *ProviderConfig) OwnDomain(host string) string {
 	parent, wildcard := strings.CutPrefix(host, "*.")
 	for _, d := range c.ownDomains() {
@@ -61,8 +61,8 @@ func (c *ProviderConfig) OwnDomain(host string) string {
 	return ""
 }
 
-// Gives is true for a host that the provider gives the service itself: the static one, or the one that
-// is generated for its port.
+// Gives reports whether the provider itself gives the service the host: as its static host, or as the generated host of
+// its port.
 func (c *ProviderConfig) Gives(host string, to Backend) bool {
 	if to.Service == "" {
 		return false
@@ -85,16 +85,16 @@ func (c *ProviderConfig) Gives(host string, to Backend) bool {
 	return false
 }
 
-// OwnHost is a host name below the provider's own domains that leads to a port of a lease.
+// OwnHost is a host name in the provider's own domains that routes to a port of a lease.
 type OwnHost struct {
 	Host, Path string
 	Expose     *lease.Expose
 }
 
-// OwnHosts are the host names that the provider gives a service beside those of its definition:
-// Akash's static host, which leads to the last of its routed ports, as Akash keeps one for each
-// service; and a generated one for each routed port without hosts. Of two such ports that are one
-// outside, the last has it. A host that the definition names for the service is left to it.
+// OwnHosts returns the host names that the provider gives a service in addition to those of its definition. Akash's
+// static host routes to the last routed port, because Akash keeps one static host per service. Each routed port without
+// hosts gets a generated host; if two of them have the same external port and path, the last one gets it. Hosts that
+// the definition itself names for the service are left out.
 func (c *ProviderConfig) OwnHosts(id lease.ID, s *lease.Service) []OwnHost {
 	if !c.Ingress.StaticHosts && c.Hosts.Generated == "" {
 		return nil
@@ -120,7 +120,7 @@ func (c *ProviderConfig) OwnHosts(id lease.ID, s *lease.Service) []OwnHost {
 	return slices.DeleteFunc(hosts, func(h OwnHost) bool { return names(s, h.Host, h.Path) })
 }
 
-// names is true where the definition itself says to which port of the service a host leads.
+// names reports whether the definition itself routes the path of the host to a port of the service.
 func names(s *lease.Service, host, path string) bool {
 	return slices.ContainsFunc(s.Expose, func(e lease.Expose) bool {
 		return e.RoutePath() == path && slices.ContainsFunc(e.Hosts, func(h lease.Host) bool { return h.Name == host })

@@ -15,7 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/hosttemplate"
 )
 
-// The keys of a ProviderConfig, as its JSON schema has them too.
+// The keys of a ProviderConfig. The JSON schema has the same keys.
 var (
 	rootKeys     = []string{"apiVersion", "kind", "metadata", "spec"}
 	metadataKeys = []string{"name", "annotations", "labels"}
@@ -37,9 +37,9 @@ var (
 	shardKeys = []string{"name", "selector", "namespaceSelector"}
 )
 
-// Read reads the provider's configuration: one ProviderConfig document, or Akash's provider.yaml,
-// which has no apiVersion and kind. The configuration is nil when the problems have errors; an
-// empty stream is the default configuration. The error is the reader's.
+// Read reads the provider's configuration: one ProviderConfig document, or Akash's provider.yaml, which has neither
+// apiVersion nor kind. It returns nil as the configuration if the problems contain errors, and the default
+// configuration for an empty stream. The error is that of the reader.
 func Read(r io.Reader, file string) (*ProviderConfig, lease.Problems, error) {
 	cfg := Default()
 	var problems lease.Problems
@@ -106,11 +106,11 @@ func readIngress(c document.Cursor, cfg *ProviderConfig) {
 	m := c.Mapping(ingressKeys)
 	text(m.Get("className"), &cfg.Ingress.ClassName, subdomain)
 	text(m.Get("domain"), &cfg.Ingress.Domain, hostDomain)
-	truth(m.Get("staticHosts"), &cfg.Ingress.StaticHosts)
+	boolean(m.Get("staticHosts"), &cfg.Ingress.StaticHosts)
 	needDomain(m.Get("staticHosts"), cfg.Ingress, "ingress.domain")
 }
 
-// needDomain is Akash's rule: static hosts are made below the ingress domain.
+// needDomain applies Akash's rule that static hosts require an ingress domain.
 func needDomain(c document.Cursor, ingress Ingress, key string) {
 	if ingress.StaticHosts && ingress.Domain == "" {
 		c.Errorf("static hosts need %s, a domain below which they are made", key)
@@ -122,8 +122,8 @@ func readHosts(c document.Cursor, h *Hosts) {
 	h.Blocked = blocked(m.Get("blocked"))
 	h.DeniedDomains = domains(m.Get("deniedDomains"))
 	h.AllowedDomains = domains(m.Get("allowedDomains"))
-	truth(m.Get("wildcards"), &h.Wildcards)
-	truth(m.Get("namespaceOwnership"), &h.NamespaceOwnership)
+	boolean(m.Get("wildcards"), &h.Wildcards)
+	boolean(m.Get("namespaceOwnership"), &h.NamespaceOwnership)
 	text(m.Get("generated"), &h.Generated, hosttemplate.Check)
 }
 
@@ -139,7 +139,7 @@ func blocked(c document.Cursor) []string {
 	return entries
 }
 
-// domains may be written with a leading dot, as in Akash's blocklist.
+// domains reads domains. Like the entries of Akash's blocklist, they may have a leading dot.
 func domains(c document.Cursor) []string {
 	var out []string
 	for item, entry := range texts(c) {
@@ -153,7 +153,7 @@ func domains(c document.Cursor) []string {
 	return out
 }
 
-// text sets a value that is given and passes its rule.
+// text sets a text that is present and valid.
 func text(c document.Cursor, into *string, rule func(string) error) {
 	if c.IsNull() {
 		return
@@ -169,7 +169,7 @@ func text(c document.Cursor, into *string, rule func(string) error) {
 	*into = s
 }
 
-// texts yields the items of a list that are texts. Each other item is a problem.
+// texts yields the valid texts of a list. Other items are errors.
 func texts(c document.Cursor) iter.Seq2[document.Cursor, string] {
 	return func(yield func(document.Cursor, string) bool) {
 		for item := range c.List() {
@@ -180,7 +180,7 @@ func texts(c document.Cursor) iter.Seq2[document.Cursor, string] {
 	}
 }
 
-// oneOf sets a text that must be one of the known ones.
+// oneOf sets a text that must be one of the known values. An empty text leaves the default.
 func oneOf(c document.Cursor, into *string, what string, known ...string) {
 	switch v := c.Text(); {
 	case v == "":
@@ -192,7 +192,7 @@ func oneOf(c document.Cursor, into *string, what string, known ...string) {
 	}
 }
 
-func truth(c document.Cursor, into *bool) {
+func boolean(c document.Cursor, into *bool) {
 	if !c.IsNull() {
 		*into = c.Bool()
 	}
@@ -223,7 +223,7 @@ func subdomain(s string) error {
 	return nil
 }
 
-// domain is Akash's rule for the ingress domain, and the one for labels.
+// domain validates a domain: Akash's rule for the ingress domain, with labels of at most 63 characters.
 func domain(s string) error {
 	if !lease.IsHostName(s) {
 		return fmt.Errorf("%q is not a domain (lower-case letters, digits and \"-\" in labels joined by \".\")", s)
@@ -231,7 +231,7 @@ func domain(s string) error {
 	return nil
 }
 
-// hostDomain is the rule for a domain in which there are hosts: no host name ends in a number.
+// hostDomain validates a domain that contains hosts: it does not end in a number, because no host name does.
 func hostDomain(s string) error {
 	if dns.EndsInNumber(s) {
 		return fmt.Errorf("%q ends in a number, so that no host names are in it", s)

@@ -11,7 +11,7 @@ import (
 
 var dnsSources = []string{FromAddress, FromStatus, FromTarget, FromDomain}
 
-// maxTTL is the longest TTL that DNS knows (RFC 2181).
+// maxTTL is DNS' largest TTL (RFC 2181).
 const maxTTL = 1<<31 - 1
 
 func readDNS(c document.Cursor, cfg *ProviderConfig) {
@@ -23,7 +23,7 @@ func readDNS(c document.Cursor, cfg *ProviderConfig) {
 	if ttl, ok := m.Get("ttl").Uint(0, maxTTL, "a TTL in seconds"); ok {
 		d.TTL = int64(ttl)
 	}
-	truth(m.Get("ownership"), &d.Ownership)
+	boolean(m.Get("ownership"), &d.Ownership)
 	if d.Ownership && d.Form == DNSAnnotations {
 		m.Get("ownership").Errorf("the form %s cannot have records of ownership: external-dns writes its own (--registry=txt)",
 			DNSAnnotations)
@@ -36,8 +36,7 @@ func readDNS(c document.Cursor, cfg *ProviderConfig) {
 	}
 }
 
-// readTargets reads addresses or one host name. Where there are any they are the only source by
-// default.
+// readTargets reads addresses or one host name. If there are any, they are the only source by default.
 func readTargets(c document.Cursor, d *DNS) {
 	var values []string
 	var items []document.Cursor
@@ -106,7 +105,7 @@ func readGardener(c document.Cursor, g *Gardener) {
 	}
 }
 
-// notEmpty refuses a text that is given and empty, where the key is not optional.
+// notEmpty reports a text that is present but empty.
 func notEmpty(c document.Cursor, what string) {
 	if c.IsScalar() && !c.IsNull() && c.Raw() == "" {
 		c.Errorf("the %s is empty", what)
@@ -121,7 +120,7 @@ func readAccess(m document.Mapping, a *ZoneAccess) {
 	text(secret.Require("namespace"), &a.Secret.Namespace, namespace)
 }
 
-// needGardener wants what every DNSRecord has.
+// needGardener reports missing fields that every DNSRecord needs.
 func needGardener(m document.Mapping, g Gardener) {
 	at := m.Get("gardener")
 	if at.IsNull() {
@@ -135,7 +134,7 @@ func needGardener(m document.Mapping, g Gardener) {
 	}
 }
 
-// identifier is a text of the DNS provider's: anything that can be seen.
+// identifier validates an identifier of the DNS provider: any text without surrounding spaces.
 func identifier(s string) error {
 	if s == "" || strings.TrimSpace(s) != s {
 		return fmt.Errorf("%q is not an identifier; leave the key out for none", s)

@@ -39,7 +39,7 @@ func buffer(c document.Cursor, size string, g *Gateway) {
 	g.ProxyBufferSize = size
 }
 
-// readListeners reads the names of a Gateway's listeners; an empty list says that there are none.
+// readListeners reads the names of a Gateway's listeners. An empty list means that there are none.
 func readListeners(c document.Cursor, into *[]string) {
 	if c.IsNull() {
 		return

@@ -28,9 +28,9 @@ func readIP(c document.Cursor, ip *IP) {
 	}
 }
 
-// readRanges reads the ranges in their order. One that begins with "!" excludes. Ranges that
-// overlap would become overlapping pools, which MetalLB refuses as a whole. A range does not begin or end with an address
-// that a lease could not ask for.
+// readRanges reads the ranges in their order; a leading "!" excludes a range. It reports overlapping ranges, because
+// their pools would overlap and MetalLB would reject its whole configuration, and ranges that begin or end with an
+// address that cannot be leased.
 func readRanges(c document.Cursor, rs *Ranges) {
 	for item, text := range texts(c) {
 		rest, exclude := strings.CutPrefix(text, "!")
