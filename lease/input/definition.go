@@ -8,7 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 )
 
-// The keys of a LeaseDefinition, as its JSON schema has them too.
+// The keys of a LeaseDefinition. The JSON schema has the same keys.
 var (
 	rootKeys     = []string{"apiVersion", "kind", "metadata", "spec"}
 	metadataKeys = []string{"name", "annotations", "labels"}
@@ -21,8 +21,8 @@ var (
 	endpointKeys = []string{"name", "addresses"}
 )
 
-// readDefinition reads a LeaseDefinition document. What it says of workloads is judged always, and kept where
-// workloads is true.
+// readDefinition reads a LeaseDefinition document. It always validates the workloads, and keeps them if workloads is
+// true.
 func readDefinition(c document.Cursor, workloads bool) *lease.Definition {
 	c.Document().Strict = true
 	defer func() { c.Document().Strict = false }()

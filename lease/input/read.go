@@ -1,5 +1,5 @@
-// Package input reads lease definitions in all the formats that are accepted: LeaseDefinition
-// documents, Akash's SDL, manifest JSON and Manifest objects.
+// Package input reads lease definitions in all accepted formats: LeaseDefinition documents, Akash's SDL, manifest JSON
+// and Manifest objects.
 package input
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/sdl"
 )
 
-// APIVersion is that of the project's own documents; Kind that of a lease definition.
+// APIVersion is the API version of this project's documents; Kind is the kind of a lease definition.
 const (
 	APIVersion = "net.akash.network/v1alpha1"
 	Kind       = "LeaseDefinition"
@@ -23,24 +23,24 @@ const (
 
 const akashVersion = "akash.network/v2beta2"
 
-// Options say how documents are read.
+// Options are the options for reading documents.
 type Options struct {
-	// Lease is the lease of documents that name none: an SDL and a manifest as it is sent to a
-	// provider. Documents that name another are refused.
+	// Lease is the lease of documents that name none: an SDL, and a manifest as it is sent to a provider. Documents
+	// that name another lease are errors.
 	Lease *lease.ID
-	// DocumentSize is the largest document that is read, in bytes; document.DefaultSize where it is 0.
+	// DocumentSize limits a document, in bytes; 0 means document.DefaultSize.
 	DocumentSize int64
-	// Workloads is true where what the services run is read and judged too.
+	// Workloads makes the reader return what the services run.
 	Workloads bool
-	// Unleased is true where documents that name no lease are read without one: each of their groups is yielded,
-	// with nothing of a lease but its gseq.
+	// Unleased reads documents that name no lease without one: it yields each of their groups, with nothing of a lease
+	// but its gseq.
 	Unleased bool
 }
 
-// Read reads a stream of documents and yields a definition for each lease, in the order of the
-// input. A document with errors is not yielded and does not stop the reading of the next; one that is
-// too large does. The error is that of the reader or of yield, or of the context, which ends the reading
-// at once. Documents are parsed on all processors; memory does not grow with their number.
+// Read reads a stream of documents and yields one definition per lease, in the order of the input. It does not yield
+// documents with errors, and continues with the next document unless a document is too large. The error is that of the
+// reader, of yield or of the context, and ends reading at once. Documents are parsed concurrently; memory does not grow
+// with their number.
 func Read(ctx context.Context, r io.Reader, file string, opt Options, yield func(*lease.Definition) error) (lease.Problems,
 	error) {
 	var problems lease.Problems
@@ -108,14 +108,14 @@ func batches(texts iter.Seq2[document.Text, error]) iter.Seq2[[]document.Text, e
 	}
 }
 
-// ManifestObject reads a Manifest object as the API server gives it, as JSON. The place of its
-// problems is manifests/NAME. The definition is nil when there are errors. Of the options only Workloads counts.
+// ManifestObject reads a Manifest object from the API server's JSON. The position of its problems is manifests/NAME.
+// The definition is nil if there are errors. Workloads is the only option that it uses.
 func ManifestObject(name string, data []byte, opt Options) (*lease.Definition, lease.Problems) {
 	return readObject(document.Parse(data, "manifests/"+name), Options{Workloads: opt.Workloads})
 }
 
-// DefinitionObject reads a LeaseDefinition that an object of the cluster holds, as JSON. The place of its
-// problems is that of the object. The definition is nil when there are errors.
+// DefinitionObject reads a LeaseDefinition, as JSON, from an object of the cluster. at is the position of its problems.
+// The definition is nil if there are errors.
 func DefinitionObject(at string, data []byte) (*lease.Definition, lease.Problems) {
 	doc := document.Parse(data, at)
 	if root := doc.Root(); !root.IsMapping() || root.Peek("kind") != Kind {
@@ -162,7 +162,7 @@ func readOne(c document.Cursor, opt Options) ([]*lease.Definition, lease.Problem
 	doc := c.Document()
 	var defs []*lease.Definition
 	if !doc.Problems.Failed() {
-		defs = recognise(c, opt)
+		defs = readAny(c, opt)
 	}
 	problems := doc.Problems.Sorted()
 	doc.Problems = nil
@@ -188,11 +188,11 @@ func typeOf(c document.Cursor) (version, kind string) {
 	return c.Peek("apiVersion"), c.Peek("kind")
 }
 
-// unleased stands for the lease of a document that needs none.
+// unleased is the placeholder for the lease of a document that needs none.
 var unleased = lease.ID{Owner: "akash1", DSeq: 1, GSeq: 1, OSeq: 1}
 
-// recognise reads a document by what it is.
-func recognise(c document.Cursor, opt Options) []*lease.Definition {
+// readAny reads a document in any format, and all its groups if no lease is needed.
+func readAny(c document.Cursor, opt Options) []*lease.Definition {
 	version, kind := typeOf(c)
 	switch {
 	case opt.Lease != nil || !opt.Unleased:
@@ -201,16 +201,16 @@ func recognise(c document.Cursor, opt Options) []*lease.Definition {
 	case c.IsMapping() && version == "" && kind == "" && isSDL(c):
 		return sdl.ReadAll(c, unleased, opt.Workloads)
 	}
-	if def := recogniseLeased(c, opt); def != nil {
+	if def := readLeased(c, opt); def != nil {
 		return []*lease.Definition{def}
 	}
 	return nil
 }
 
-// recogniseLeased reads the one group that is the lease's.
-func recogniseLeased(c document.Cursor, opt Options) *lease.Definition {
+// readLeased reads the group of a lease.
+func readLeased(c document.Cursor, opt Options) *lease.Definition {
 	if c.IsList() {
-		if id := needLease(c, opt, "a manifest"); id != nil {
+		if id := requireLease(c, opt, "a manifest"); id != nil {
 			return sdl.ReadGroups(c, *id, opt.Workloads)
 		}
 		return nil
@@ -222,11 +222,11 @@ func recogniseLeased(c document.Cursor, opt Options) *lease.Definition {
 	version, kind := typeOf(c)
 	switch {
 	case version == "" && kind == "":
-		return recogniseSDL(c, opt)
+		return readSDL(c, opt)
 	case kind == Kind && version == APIVersion:
-		return sameLease(c, readDefinition(c, opt.Workloads), opt)
+		return requireSameLease(c, readDefinition(c, opt.Workloads), opt)
 	case kind == "Manifest" && version == akashVersion:
-		return sameLease(c, sdl.ReadManifest(c, opt.Workloads), opt)
+		return requireSameLease(c, sdl.ReadManifest(c, opt.Workloads), opt)
 	case kind == Kind:
 		c.Errorf("unsupported apiVersion %q of %s; use %s", version, kind, APIVersion)
 	case kind == "Manifest":
@@ -243,14 +243,14 @@ func recogniseLeased(c document.Cursor, opt Options) *lease.Definition {
 
 const formats = "supported are LeaseDefinition, SDL, manifest JSON and Manifest"
 
-func recogniseSDL(c document.Cursor, opt Options) *lease.Definition {
+func readSDL(c document.Cursor, opt Options) *lease.Definition {
 	if !isSDL(c) {
 		c.Errorf("the document has no apiVersion and kind and is not an SDL; %s", formats)
 		return nil
 	}
-	id := needLease(c, opt, "an SDL")
+	id := requireLease(c, opt, "an SDL")
 	if id == nil {
-		// It is read all the same, so that all its problems are told at once.
+		// Reading it anyway reports all its other problems too.
 		sdl.Read(c, unleased, opt.Workloads)
 		return nil
 	}
@@ -261,14 +261,14 @@ func isSDL(c document.Cursor) bool {
 	return c.Has("version") || c.Has("services") || c.Has("deployment") || c.Has("profiles")
 }
 
-func needLease(c document.Cursor, opt Options, what string) *lease.ID {
+func requireLease(c document.Cursor, opt Options, what string) *lease.ID {
 	if opt.Lease == nil {
 		c.Errorf("%s names no lease; say which with --lease OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", what)
 	}
 	return opt.Lease
 }
 
-func sameLease(c document.Cursor, def *lease.Definition, opt Options) *lease.Definition {
+func requireSameLease(c document.Cursor, def *lease.Definition, opt Options) *lease.Definition {
 	if def != nil && opt.Lease != nil && !c.Document().Problems.Failed() && def.Lease != *opt.Lease {
 		c.Errorf("the document is for the lease %s, but --lease says %s; leave --lease out", def.Lease, opt.Lease)
 	}

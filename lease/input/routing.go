@@ -9,7 +9,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
-// The keys of what is said of an expose's routes.
+// The keys of an expose's route settings.
 var (
 	tlsKeys     = []string{"termination", "insecure", "secretName", "destinationCASecretName", "issuer"}
 	issuerKeys  = []string{"name", "kind", "group"}
@@ -19,7 +19,7 @@ var (
 	headerKeys  = []string{"name", "action", "value"}
 )
 
-// readRouting reads what an expose says of its routes; nil where it says nothing.
+// readRouting reads the route settings of an expose; nil if there are none.
 func readRouting(m document.Mapping) *lease.Routing {
 	tls, weight, backends, sticky := m.Get("tls"), m.Get("weight"), m.Get("alternateBackends"), m.Get("sticky")
 	headers, annotations, labels := m.Get("headers"), m.Get("annotations"), m.Get("labels")
@@ -119,7 +119,7 @@ func readLabels(c document.Cursor) map[string]string {
 	return labels
 }
 
-// word reads one of the words; another one is a problem, and read as none.
+// word reads one of the known words. Any other word is an error, and is returned as "".
 func word(c document.Cursor, what string, words ...string) string {
 	text := c.Text()
 	if text == "" || slices.Contains(words, text) {

@@ -12,7 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/sdl"
 )
 
-// The keys of what a LeaseDefinition says of workloads.
+// The keys of a service's workload in a LeaseDefinition.
 var (
 	workloadKeys    = []string{"image", "command", "args", "env", "count", "resources", "params", "credentials"}
 	resourcesKeys   = []string{"id", "cpu", "cpuAttributes", "memory", "memoryAttributes", "gpu", "storage"}
@@ -23,7 +23,7 @@ var (
 	permissionsKeys = []string{"read"}
 )
 
-// readWorkload reads what a service runs; nil where nothing is said of it.
+// readWorkload reads the workload of a service; nil if there is none.
 func readWorkload(c document.Cursor, s lease.Service) *lease.Workload {
 	m := c.Mapping(workloadKeys)
 	if !m.Present() {
@@ -73,7 +73,7 @@ func readResources(c document.Cursor) resources.Resources {
 	return out
 }
 
-// readQuantity reads an amount, which may be a text or a number.
+// readQuantity reads an amount, which may be written as a text or a number.
 func readQuantity(c document.Cursor, parse func(string) (uint64, bool), check func(uint64) error, what string) uint64 {
 	if c.IsNull() {
 		return 0
@@ -98,7 +98,7 @@ func readAttributes(c document.Cursor) []resources.Attribute {
 	return out
 }
 
-// readVolume reads a volume; a class or "persistent" that is missing is no attribute of it.
+// readVolume reads a volume. A missing "class" or "persistent" is no attribute of the volume.
 func readVolume(c document.Cursor) resources.Volume {
 	m := c.Mapping(volumeKeys)
 	v := resources.Volume{Name: cmp.Or(m.Get("name").Text(), resources.DefaultVolume)}
@@ -133,7 +133,7 @@ func readParams(c document.Cursor) *lease.Params {
 	return params
 }
 
-// sortWorkloads sorts by name, and numbers the units that have no number by their position.
+// sortWorkloads sorts workloads by name, and numbers resource units without an ID by their position.
 func sortWorkloads(w *lease.Workloads) {
 	slices.SortStableFunc(w.Services, func(a, b lease.Workload) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range w.Services {

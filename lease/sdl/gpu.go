@@ -13,7 +13,7 @@ var (
 	modelKeys        = []string{"model", "ram", "interface"}
 )
 
-// readGPU reads a number of GPUs and which they may be.
+// readGPU reads the number of GPUs and the accepted models.
 func readGPU(c document.Cursor) resources.GPU {
 	m := c.StrictMapping(unitsKeys)
 	units, _ := resources.ParseCount(m.Get("units").Raw())
@@ -31,9 +31,9 @@ func readGPU(c document.Cursor) resources.GPU {
 	return gpu
 }
 
-// readVendors gives the wishes, sorted. Akash's library knows NVIDIA alone: what is said of other vendors is
-// dropped, and where nothing is left any card of NVIDIA will do (chain-sdk: go/sdl/gpu.go). That is what the
-// provider is asked for, so it is what is read; but it is told.
+// readVendors returns the accepted models, sorted. Akash's library supports only NVIDIA: it drops other vendors, and
+// accepts any NVIDIA GPU if nothing is left (chain-sdk: go/sdl/gpu.go). This reader does the same, because that is what
+// the provider receives, but warns about it.
 func readVendors(attributes, c document.Cursor) []resources.Attribute {
 	vendors := c.AnyMapping()
 	if !vendors.Present() {

@@ -10,7 +10,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
 )
 
-// The positions of a service's keys in a spelling.
+// The index of each service key in a spelling.
 const (
 	keyImage = iota + 1
 	keyCommand
@@ -38,7 +38,7 @@ var (
 	schedulerCardKeys = []string{"vendor", "model", "memory_size", "interface"}
 )
 
-// readManifestWorkload reads what a service of a manifest runs.
+// readManifestWorkload reads the workload of a manifest's service.
 func readManifestWorkload(m document.Mapping, keys spelling, s lease.Service) lease.Workload {
 	w := lease.Workload{
 		Name: s.Name, At: s.At, Image: m.Get(keys.service[keyImage]).Word(),
@@ -54,7 +54,8 @@ func readManifestWorkload(m document.Mapping, keys spelling, s lease.Service) le
 	return w
 }
 
-// readManifestResources reads a unit: as JSON amounts are {"val": "100"}, in an object plain numbers or texts.
+// readManifestResources reads a resource unit. Amounts are {"val": "100"} in JSON, and plain numbers or texts in an
+// object.
 func readManifestResources(c document.Cursor) resources.Resources {
 	m := c.SpelledMapping(unitKeys)
 	cpu, memory := m.Get("cpu").SpelledMapping(amountKeys), m.Get("memory").SpelledMapping(sizeKeys)
@@ -80,7 +81,7 @@ func readManifestResources(c document.Cursor) resources.Resources {
 	return out
 }
 
-// readSize reads a size, which manifests for earlier providers called quantity.
+// readSize reads a size. Manifests for older providers call it quantity.
 func readSize(m document.Mapping) uint64 {
 	if old := m.Get("quantity"); m.Get("size").IsNull() && !old.IsNull() {
 		return readAmount(old)
@@ -137,7 +138,7 @@ func readManifestParams(c document.Cursor) *lease.Params {
 	return params
 }
 
-// ReadSchedulerParams reads what a reservation chose for a unit; nil where it is null.
+// ReadSchedulerParams reads the result of a reservation for a resource unit; nil if it is null.
 func ReadSchedulerParams(c document.Cursor) *lease.SchedulerParams {
 	m := c.SpelledMapping(schedulerKeys)
 	if !m.Present() {
