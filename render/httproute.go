@@ -9,8 +9,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// appendHTTPRoute appends the objects that route a path of a host through a Gateway. Plain ones
-// are as Akash's provider makes them in gateway mode (provider: cluster/kube/gateway).
+// appendHTTPRoute appends the objects that route a path of a host through a Gateway. Without further settings they
+// equal those of Akash's provider in gateway mode (provider: cluster/kube/gateway).
 func (l *leased) appendHTTPRoute(objects []Object, r route) []Object {
 	listeners := l.listeners(r)
 	if r.wildcard() {
@@ -46,8 +46,8 @@ func (l *leased) appendHTTPRoute(objects []Object, r route) []Object {
 	return append(l.appendRedirect(objects, r), after...)
 }
 
-// listeners are the Gateway's listeners to which the route attaches by name; none stand for all
-// that accept the host, as with Akash.
+// listeners returns the Gateway's listeners that the route attaches to by name. nil attaches it to all listeners that
+// accept the host, as in Akash.
 func (l *leased) listeners(r route) []string {
 	tls := r.tls()
 	if tls == nil {
@@ -70,7 +70,7 @@ func (l *leased) listeners(r route) []string {
 	return nil
 }
 
-// configured are the listeners of one use, which the configuration must name.
+// configured returns the listeners for a purpose, and refuses the route if none are configured.
 func (l *leased) configured(r route, names []string, key, use string) []string {
 	if len(names) == 0 {
 		l.refuse(r, r.routing.At.TLS, "the provider's configuration names no listener that %s (%s)", use, key)
@@ -78,7 +78,7 @@ func (l *leased) configured(r route, names []string, key, use string) []string {
 	return names
 }
 
-// parents are the references to the Gateway: one for each listener, or one for all.
+// parents returns the references to the Gateway: one per listener, or one without a listener.
 func (l *leased) parents(listeners []string) []*gwac.ParentReferenceApplyConfiguration {
 	parent := func() *gwac.ParentReferenceApplyConfiguration {
 		return gwac.ParentReference().
@@ -97,7 +97,7 @@ func (l *leased) parents(listeners []string) []*gwac.ParentReferenceApplyConfigu
 	return parents
 }
 
-// httpRule is the one rule of the route, with what every implementation of the Gateway API knows.
+// httpRule returns the route's only rule, with the fields that all implementations of the Gateway API support.
 func (l *leased) httpRule(r route) *gwac.HTTPRouteRuleApplyConfiguration {
 	rule := gwac.HTTPRouteRule().WithMatches(pathMatch(r))
 	for _, ref := range r.backendRefs() {
@@ -119,9 +119,9 @@ func (l *leased) httpRule(r route) *gwac.HTTPRouteRuleApplyConfiguration {
 	return rule
 }
 
-// backendRefs are the services of the route as the API server keeps them, with the defaults that it fills
-// in. The list of rules is atomic: an apply that leaves a default out differs from what is stored, and
-// conflicts with everybody else who has applied the same bytes.
+// backendRefs returns the services of the route, with the defaults that the API server adds. The list of rules is
+// atomic: an apply without these defaults would differ from the stored object, and conflict with every other manager
+// that has applied the same bytes.
 func (r route) backendRefs() []*gwac.BackendRefApplyConfiguration {
 	var refs []*gwac.BackendRefApplyConfiguration
 	for _, b := range r.backends() {
@@ -141,7 +141,7 @@ func pathMatch(r route) *gwac.HTTPRouteMatchApplyConfiguration {
 		WithValue(r.path))
 }
 
-// whyNotSticky is why the implementation keeps no client on one backend.
+// whyNotSticky returns the reason why the implementation has no sticky sessions.
 func (l *leased) whyNotSticky() string {
 	if l.cfg.Gateway.Implementation == config.GatewayStandard {
 		return "sticky sessions (sessionPersistence) are not in the Gateway API's standard channel: use the target ingress or route"
@@ -149,7 +149,7 @@ func (l *leased) whyNotSticky() string {
 	return "NGINX Gateway Fabric has sticky sessions by cookie only with NGINX Plus: use the target ingress or route"
 }
 
-// appendRedirect appends the HTTPRoute that sends requests without TLS to the same place with it.
+// appendRedirect appends the HTTPRoute that redirects requests without TLS to the same URL with TLS.
 func (l *leased) appendRedirect(objects []Object, r route) []Object {
 	if r.tls() == nil || r.tls().Insecure != lease.InsecureRedirect {
 		return objects
@@ -169,7 +169,7 @@ func (l *leased) appendRedirect(objects []Object, r route) []Object {
 				WithRules(rule))})
 }
 
-// tlsRoute hands the TLS of a host on to the backend.
+// tlsRoute renders the TLSRoute that forwards a host's TLS to the backend.
 func (l *leased) tlsRoute(r route, listeners []string) Object {
 	l.refuseAnnotations(r)
 	rule := gwac.TLSRouteRule()

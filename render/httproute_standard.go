@@ -8,8 +8,7 @@ import (
 	gwac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
 )
 
-// standardRule writes the HTTP options for which the Gateway API's standard channel has a field,
-// and refuses the others.
+// standardRule writes the HTTP options that the Gateway API's standard channel supports, and refuses the others.
 func (l *leased) standardRule(r route, rule *gwac.HTTPRouteRuleApplyConfiguration) {
 	for _, option := range r.given() {
 		switch option.name {
@@ -25,8 +24,7 @@ func (l *leased) standardRule(r route, rule *gwac.HTTPRouteRuleApplyConfiguratio
 	}
 }
 
-// duration is a time in the units that nginx and the Gateway API share: whole seconds where it
-// is, or milliseconds.
+// duration formats a duration in a unit that nginx and the Gateway API share: whole seconds or milliseconds.
 func duration(d time.Duration) string {
 	if d%time.Second == 0 {
 		return strconv.FormatInt(int64(d/time.Second), 10) + "s"

@@ -11,8 +11,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// httpRoute reads an HTTPRoute with one host, one rule and one path, and the objects that say more of
-// it: its redirect, and what NGINX Gateway Fabric reads.
+// httpRoute reads an HTTPRoute with one host, one rule and one path, and its other objects: the redirect and those of
+// NGINX Gateway Fabric.
 func (r *reader) httpRoute() error {
 	o, err := as[gwv1.HTTPRoute](r.Route)
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *reader) backendRefs(refs []gwv1.BackendRef) error {
 	return r.shares(all)
 }
 
-// filters reads the header rules and the filter of NGINX Gateway Fabric that this program writes.
+// filters reads the header rules, and the filter of NGINX Gateway Fabric that this program writes.
 func (r *reader) filters(filters []gwv1.HTTPRouteFilter) (err error) {
 	routing := r.Expose.Routing
 	for _, f := range filters {
@@ -125,7 +125,8 @@ func (r *reader) filters(filters []gwv1.HTTPRouteFilter) (err error) {
 	return nil
 }
 
-// headerRules are in the form of OpenShift's router, where a percent sign is written twice.
+// headerRules converts header rules to the form of OpenShift's router, in which a literal percent sign is written
+// twice.
 func headerRules(f *gwv1.HTTPHeaderFilter) ([]lease.HeaderRule, error) {
 	if len(f.Add) > 0 {
 		return nil, fmt.Errorf("it adds headers; only setting and deleting them is supported")
@@ -140,7 +141,7 @@ func headerRules(f *gwv1.HTTPHeaderFilter) ([]lease.HeaderRule, error) {
 	return rules, nil
 }
 
-// snippets reads the SnippetsFilter as nginxDirectives writes it.
+// snippets reads the SnippetsFilter in the form that nginxDirectives writes.
 func (r *reader) snippets() error {
 	o := r.beside(kinds.SnippetsFilter, r.Route.GetName())
 	if o == nil {
@@ -159,7 +160,7 @@ func (r *reader) snippets() error {
 	return nil
 }
 
-// policies reads what stands in policies of NGINX Gateway Fabric.
+// policies reads the policies of NGINX Gateway Fabric.
 func (r *reader) policies() {
 	name := r.Route.GetName()
 	if o := r.beside(kinds.ClientSettingsPolicy, name); o != nil {
@@ -171,7 +172,7 @@ func (r *reader) policies() {
 	r.beside(kinds.ProxySettingsPolicy, name) // the configuration's
 }
 
-// endsTLS learns from the listeners to which the route attaches by name how TLS ends.
+// endsTLS derives the TLS settings from the listeners that the route attaches to by name.
 func (r *reader) endsTLS(parents []gwv1.ParentReference) error {
 	var named []string
 	for _, p := range parents {
@@ -197,7 +198,7 @@ func (r *reader) endsTLS(parents []gwv1.ParentReference) error {
 	return nil
 }
 
-// backendTLS reads the policy by which a Gateway speaks TLS to the route's service.
+// backendTLS reads the policy for TLS between the Gateway and the route's service.
 func (r *reader) backendTLS() error {
 	o := r.beside(kinds.BackendTLSPolicy, r.Service)
 	if o == nil {

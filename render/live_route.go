@@ -13,7 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/grammar"
 )
 
-// openShiftRoute reads a Route of OpenShift.
+// openShiftRoute reads an OpenShift Route.
 func (r *reader) openShiftRoute() error {
 	o, err := as[routev1.Route](r.Route)
 	if err != nil {
@@ -39,7 +39,7 @@ func (r *reader) openShiftRoute() error {
 	return nil
 }
 
-// routeBackends finds the ports of the Services behind the containers' port that a Route names.
+// routeBackends finds the Service ports for the container port that a Route names.
 func (r *reader) routeBackends(spec routev1.RouteSpec) error {
 	if spec.Port == nil {
 		return fmt.Errorf("it names no port")
@@ -69,8 +69,7 @@ func (r *reader) routeBackends(spec routev1.RouteSpec) error {
 	return nil
 }
 
-// servicePort is the port of a Service behind which the containers have the port of that number or
-// name, or 0.
+// servicePort returns the port of a Service whose container port has that number or name, or 0.
 func (r *reader) servicePort(service string, container int, name string) uint16 {
 	for _, p := range r.Ports[service] {
 		if name == "" && int(p.Container) == container || name != "" && p.Name == name {
@@ -103,8 +102,8 @@ func (r *reader) routeTLS(tls *routev1.TLSConfig) error {
 	return nil
 }
 
-// routeSettings reads the annotations of OpenShift's router: those that have words, and those that
-// a definition may have as they are.
+// routeSettings reads the annotations of OpenShift's router: those with a field in the definition, and those that a
+// definition may set directly.
 func (r *reader) routeSettings() {
 	if text := r.annotations[routeTimeout]; text != "" && readSeconds(text, &r.Expose.HTTP.ReadTimeout) {
 		r.take(routeTimeout)

@@ -7,7 +7,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// custom is an object of a kind whose module is not worth its weight.
+// custom is an object of a kind whose Go module is not worth the dependency.
 type custom[S any] struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -15,6 +15,7 @@ type custom[S any] struct {
 	Spec       S      `json:"spec"`
 }
 
+// Meta is the metadata of such an object.
 type Meta struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
@@ -22,6 +23,7 @@ type Meta struct {
 	Namespace   string            `json:"namespace"`
 }
 
+// NewCustom returns an object of a kind whose Go module is not worth the dependency.
 func NewCustom[S any](k kinds.Kind, m Meta, spec S) Object {
 	return Object{Kind: k, Namespace: m.Namespace, Name: m.Name, Config: &custom[S]{
 		APIVersion: k.GroupVersion().String(),
@@ -31,7 +33,7 @@ func NewCustom[S any](k kinds.Kind, m Meta, spec S) Object {
 	}}
 }
 
-// annotations are those that every object of the lease has, with room for further ones.
+// annotations returns the annotations that every object of the lease has, in a new map.
 func (l *leased) annotations() map[string]string {
 	a := make(map[string]string, 8)
 	if l.hash != "" {
@@ -40,7 +42,7 @@ func (l *leased) annotations() map[string]string {
 	return a
 }
 
-// labelsAnd are the labels of the lease and further ones, given as name, value, ….
+// labelsAnd returns the labels of the lease and further labels, given as name, value, ….
 func (l *leased) labelsAnd(pairs ...string) map[string]string {
 	all := maps.Clone(l.labels)
 	for i := 0; i < len(pairs); i += 2 {

@@ -12,8 +12,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// poolSpec is the part of an IPAddressPool's spec that is written. AutoAssign is false: only a
-// Service that asks for an address gets one.
+// poolSpec has the fields of an IPAddressPool's spec that are written. AutoAssign is false, so that only Services that
+// request an address get one.
 type poolSpec struct {
 	Addresses  []string `json:"addresses"`
 	AutoAssign bool     `json:"autoAssign"`
@@ -23,10 +23,9 @@ type advertisementSpec struct {
 	IPAddressPools []string `json:"ipAddressPools"`
 }
 
-// Pools renders the IPAddressPools that serve the addresses, each followed by its
-// L2Advertisement: in range mode one pair for each configured range, in dedicated mode one for
-// each address, in pool mode none. Leases share them, so no lease owns them. An address that no
-// pool can serve is an error.
+// Pools renders the IPAddressPools that serve the addresses, each followed by its L2Advertisement: one pair per
+// configured range in range mode, one per address in dedicated mode, none in pool mode. Leases share them, so they
+// belong to no lease. It returns an error for an address that no pool can serve.
 func Pools(cfg *config.ProviderConfig, addrs []netip.Addr) ([]Object, error) {
 	if cfg.IP.Mode == config.ModePool {
 		return nil, nil
@@ -54,8 +53,7 @@ func Pools(cfg *config.ProviderConfig, addrs []netip.Addr) ([]Object, error) {
 	return objects, nil
 }
 
-// RangePools renders the pools of all configured ranges. An address of each is enough to find its pool; a
-// range of which everything is excluded has none.
+// RangePools renders the pools of all configured ranges, except ranges that are excluded completely.
 func RangePools(cfg *config.ProviderConfig) ([]Object, error) {
 	var addresses []netip.Addr
 	for _, r := range cfg.IP.Ranges.Include {
@@ -81,7 +79,7 @@ func poolMeta(cfg *config.ProviderConfig, name string) Meta {
 	return Meta{Labels: map[string]string{lease.LabelOurs: "true"}, Name: name, Namespace: cfg.IP.MetalLBNamespace}
 }
 
-// texts are ranges as MetalLB reads them.
+// texts returns ranges in MetalLB's format.
 func texts(ranges []config.Range) (out []string) {
 	for _, r := range ranges {
 		out = append(out, r.MetalLB())
@@ -89,6 +87,7 @@ func texts(ranges []config.Range) (out []string) {
 	return out
 }
 
+// describe lists the configured ranges for a message.
 func describe(ranges config.Ranges) string {
 	all := texts(ranges.Include)
 	for _, text := range texts(ranges.Exclude) {

@@ -18,7 +18,7 @@ type providerLeasedIPSpec struct {
 	SharingKey   string         `json:"sharing_key"`
 }
 
-// LeaseIDSpec is a lease ID in Akash's objects. DSeq is a string here.
+// LeaseIDSpec is a lease ID in Akash's objects. Here DSeq is a string.
 type LeaseIDSpec struct {
 	DSeq     string `json:"dseq"`
 	GSeq     uint32 `json:"gseq"`
@@ -34,8 +34,8 @@ func NewLeaseIDSpec(id lease.ID) LeaseIDSpec {
 	}
 }
 
-// providerLeasedIP is the object by which Akash's IP operator knows the leased port. The last
-// three labels have no prefix, as Akash writes them.
+// providerLeasedIP renders the object through which Akash's IP operator knows the leased port. The last three labels
+// have no prefix, as in Akash's own objects.
 func (l *leased) providerLeasedIP(service string, e lease.Expose) Object {
 	key := lease.SharingKey(l.id.Owner, e.IP)
 	return NewCustom(kinds.ProviderLeasedIP, Meta{

@@ -13,13 +13,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// SecondFamilySuffix ends the name of the Service for the IPv6 address of a port that has an IPv4
-// address too. There are two Services because MetalLB gives a Service only addresses of one pool
-// (MetalLB 0.15: poolFor in internal/allocator), and no pool of ours has both families.
+// SecondFamilySuffix is the suffix of the Service for the IPv6 address of a port that also has an IPv4 address. Two
+// Services are needed because MetalLB assigns a Service only addresses of one pool (MetalLB 0.15: poolFor in
+// internal/allocator), and this program's pools have one family each.
 const SecondFamilySuffix = "-v6"
 
-// services are the LoadBalancer Services of one leased port: one for each address, IPv4 first; in
-// pool mode one that names no address.
+// services renders the LoadBalancer Services of one leased port: one per address, IPv4 first; in pool mode one without
+// an address.
 func (l *leased) services(name string, e lease.Expose, ips []netip.Addr) ([]Object, *lease.Problem) {
 	object := lease.IPServiceName(name, e.ExternalPort(), e.Protocol)
 	if len(ips) == 0 {
@@ -37,9 +37,9 @@ func (l *leased) services(name string, e lease.Expose, ips []netip.Addr) ([]Obje
 	return objects, nil
 }
 
-// service is a LoadBalancer Service as Akash writes it (provider:
-// cluster/kube/operators/clients/metallb/client.go), which asks for the address where there is
-// one. IPv4 is the family that a cluster gives by itself.
+// service renders a LoadBalancer Service as Akash writes it (provider:
+// cluster/kube/operators/clients/metallb/client.go). It requests the address if there is one. Only IPv6 needs a family
+// policy, because IPv4 is the default of most clusters.
 func (l *leased) service(object, name string, e lease.Expose, ip netip.Addr) Object {
 	spec := coreac.ServiceSpec().
 		WithType(corev1.ServiceTypeLoadBalancer).
@@ -59,7 +59,7 @@ func (l *leased) service(object, name string, e lease.Expose, ip netip.Addr) Obj
 	return Object{Kind: kinds.Service, Namespace: l.namespace, Name: object, Config: service}
 }
 
-// serviceAnnotations are what MetalLB is told. It reads them under both prefixes (MetalLB 0.15:
+// serviceAnnotations returns the annotations for MetalLB, which accepts both prefixes (MetalLB 0.15:
 // controller/service.go).
 func (l *leased) serviceAnnotations(endpoint string, ip netip.Addr) map[string]string {
 	prefix := l.cfg.IP.AnnotationPrefix + "/"

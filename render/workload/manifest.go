@@ -154,7 +154,7 @@ func (s *service) manifestService() manifestService {
 	return out
 }
 
-// manifestPort keeps "as" where it was written, also where it says no more than the port.
+// manifestPort keeps an "as" that was written although it equals the port.
 func manifestPort(e lease.Expose) manifestExpose {
 	http := e.HTTP.WithDefaults()
 	out := manifestExpose{
