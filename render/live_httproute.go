@@ -58,7 +58,7 @@ func (r *reader) httpRoute() error {
 	}
 	r.readNGINX(gatewayPrefix, "client-max-body-size")
 	if r.annotations[gatewayPrefix+"proxy-buffer-size"] == r.cfg.Gateway.ProxyBufferSize {
-		r.take(gatewayPrefix + "proxy-buffer-size") // the configuration's
+		r.take(gatewayPrefix + "proxy-buffer-size") // set by the configuration
 	}
 	r.policies()
 	if err := r.endsTLS(o.Spec.ParentRefs); err != nil {
@@ -169,7 +169,7 @@ func (r *reader) policies() {
 			r.lose("clientsettingspolicy "+name, "")
 		}
 	}
-	r.beside(kinds.ProxySettingsPolicy, name) // the configuration's
+	r.beside(kinds.ProxySettingsPolicy, name) // set by the configuration
 }
 
 // endsTLS derives the TLS settings from the listeners that the route attaches to by name.

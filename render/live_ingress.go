@@ -150,6 +150,6 @@ func (r *reader) ingressIssuer(tls *lease.TLS) {
 		}
 	}
 	if tls.Issuer != nil && tls.SecretName == r.Route.GetName() {
-		tls.SecretName = "" // so it is where the definition names none
+		tls.SecretName = "" // the name of the Secret if the definition names none
 	}
 }

@@ -39,7 +39,7 @@ func (l *leased) openShiftRoute(r route) Object {
 		spec.Path = r.path
 	}
 	if r.wildcard() {
-		// OpenShift takes any host of the domain for the wildcard.
+		// OpenShift accepts any host of the domain here and routes the whole domain.
 		spec.Host = "wildcard" + r.host[1:]
 		spec.WildcardPolicy = routev1.WildcardPolicySubdomain
 	}

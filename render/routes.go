@@ -14,7 +14,7 @@ import (
 type route struct {
 	host, path string
 	service    string
-	port       uint16 // the Kubernetes Service's
+	port       uint16 // of the Kubernetes Service
 	http       lease.HTTPOptions
 	// target is the kind of route.
 	target string

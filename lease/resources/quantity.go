@@ -90,12 +90,6 @@ func Commit(level float64, amount uint64) uint64 {
 	if !(level > 1) || amount == 0 {
 		return amount
 	}
-	x := math.Round(float64(amount) * (1 / level))
-	switch {
-	case x < 1:
-		return 1
-	case x >= math.MaxUint64:
-		return amount
-	}
-	return uint64(x)
+	// The product is below 2^64, because 1/level is below 1.
+	return uint64(max(1, math.Round(float64(amount)*(1/level))))
 }
