@@ -46,7 +46,10 @@ func TestATextIsValidOnlyIfNoProblemIsReported(t *testing.T) {
 }
 
 func TestReportAddsAnErrorAtTheValueUnlessItIsNil(t *testing.T) {
-	for doc := range Read(strings.NewReader("a:\n  - x\n  - y\n"), "f") {
+	for doc, err := range Read(strings.NewReader("a:\n  - x\n  - y\n"), "f") {
+		if err != nil {
+			t.Fatal(err)
+		}
 		for item := range doc.Root().AnyMapping().Get("a").List() {
 			item.Report(nil)
 			if item.Raw() == "y" {
@@ -74,7 +77,10 @@ func TestANumberWithALeadingZeroIsAnErrorOnlyInAStrictDocument(t *testing.T) {
 		"0480":  {480, "begins with a zero"},
 	} {
 		for _, strict := range []bool{false, true} {
-			for doc := range Read(strings.NewReader("a: "+text), "f") {
+			for doc, err := range Read(strings.NewReader("a: "+text), "f") {
+				if err != nil {
+					t.Fatal(err)
+				}
 				doc.Strict = strict
 				n, ok := doc.Root().AnyMapping().Get("a").Uint(0, 65535, "a port")
 				if n != want.n || ok != (want.problem == "" || !strict) || doc.Problems.Failed() == ok {

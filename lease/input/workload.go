@@ -65,7 +65,7 @@ func readResources(c document.Cursor) resources.Resources {
 			out.GPU.Attributes = append(out.GPU.Attributes, resources.Attribute{Key: key, Value: "true"})
 		}
 		slices.SortFunc(out.GPU.Attributes, resources.Attribute.Compare)
-		g.Cursor.Report(resources.CheckGPU(out.GPU))
+		g.Report(resources.CheckGPU(out.GPU))
 	}
 	for item := range m.Get("storage").List() {
 		out.Volumes = append(out.Volumes, readVolume(item))
