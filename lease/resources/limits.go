@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// What Akash's chain accepts of one unit and of a group (chain-sdk: the deployment module's validation).
+// The limits of Akash's chain for a resource unit and a group (chain-sdk: validation of the deployment module).
 const (
 	MinCPU    = 10
 	MaxCPU    = 384_000
@@ -18,12 +18,12 @@ const (
 	MaxVolume = 32 << 40
 	MaxGPU    = 24
 	MaxCount  = 50
-	// MaxUnits bounds a group, MaxGroups a deployment.
+	// MaxUnits limits the units of a group, MaxGroups the groups of a deployment.
 	MaxUnits  = 20
 	MaxGroups = 20
 )
 
-// CheckCPU says why one replica cannot have so many thousandths of a CPU, or returns nil.
+// CheckCPU returns an error if a replica cannot have that many thousandths of a CPU.
 func CheckCPU(milli uint64) error {
 	if milli < MinCPU || milli > MaxCPU {
 		return fmt.Errorf("%s of CPU is not what Akash accepts (10m to 384)", FormatCPU(milli))
@@ -31,7 +31,7 @@ func CheckCPU(milli uint64) error {
 	return nil
 }
 
-// CheckMemory says why one replica cannot have so many bytes of memory, or returns nil.
+// CheckMemory returns an error if a replica cannot have that many bytes of memory.
 func CheckMemory(bytes uint64) error {
 	if bytes < MinMemory || bytes > MaxMemory {
 		return fmt.Errorf("%s of memory is not what Akash accepts (1Mi to 2Ti)", FormatBytes(bytes))
@@ -39,7 +39,7 @@ func CheckMemory(bytes uint64) error {
 	return nil
 }
 
-// CheckVolume says why a volume cannot have so many bytes, or returns nil.
+// CheckVolume returns an error if a volume cannot have that many bytes.
 func CheckVolume(bytes uint64) error {
 	if bytes < MinVolume || bytes > MaxVolume {
 		return fmt.Errorf("a volume of %s is not what Akash accepts (5Mi to 32Ti)", FormatBytes(bytes))
@@ -47,8 +47,8 @@ func CheckVolume(bytes uint64) error {
 	return nil
 }
 
-// CheckVolumeAttributes says what of a volume's attributes contradicts itself, or returns nil: Akash's rules
-// (chain-sdk: go/sdl/storage.go).
+// CheckVolumeAttributes returns an error if the attributes of a volume are invalid or contradict each other. These are
+// Akash's rules (chain-sdk: go/sdl/storage.go).
 func CheckVolumeAttributes(v Volume) error {
 	for _, a := range v.Attributes {
 		switch {
@@ -59,7 +59,8 @@ func CheckVolumeAttributes(v Volume) error {
 		case a.Key == AttributeClass && len(validation.IsDNS1123Subdomain(a.Value)) > 0:
 			return fmt.Errorf("%q is not the name of a storage class", clip(a.Value))
 		case a.Key == AttributeClass && len(a.Value) > maxClass:
-			return fmt.Errorf("the class %q is too long: nodes tell by a label whether they have it, with at most %d characters of a class", clip(a.Value), maxClass)
+			return fmt.Errorf("the class %q is too long: nodes tell by a label whether they have it, with at most %d characters of a "+
+				"class", clip(a.Value), maxClass)
 		}
 	}
 	switch class := v.Class(); {
@@ -73,28 +74,29 @@ func CheckVolumeAttributes(v Volume) error {
 	return nil
 }
 
-// maxClass is what a label leaves for the class: 63 characters less capabilities.storage.class.
+// maxClass is the length that a label value of 63 characters leaves for the class after capabilities.storage.class.
 const maxClass = validation.LabelValueMaxLength - len("capabilities.storage.class.")
 
-// MaxModel is what a label leaves for the model of a GPU of a vendor: 63 characters less
+// MaxModel returns the length that a label value of 63 characters leaves for a GPU model after
 // capabilities.gpu.vendor.VENDOR.model.
 func MaxModel(vendor string) int {
 	return validation.LabelValueMaxLength - len("capabilities.gpu.vendor."+vendor+".model.")
 }
 
-// The vendors of GPUs that there are resources and labels for.
+// The GPU vendors that have extended resources and node labels.
 const (
 	VendorNVIDIA = "nvidia"
 	VendorAMD    = "amd"
 )
 
-// gibibytes is the memory of a GPU in a wish.
+// gibibytes matches the memory of a GPU in an attribute.
 var gibibytes = regexp.MustCompile(`^[1-9][0-9]*Gi$`)
 
-// CheckWish says why a GPU attribute is no wish, or returns nil: vendor/<v>/model/<m>[/ram/<n>Gi][/interface/<i>].
+// CheckWish returns an error if the key of a GPU attribute is not vendor/<v>/model/<m>[/ram/<n>Gi][/interface/<i>].
 func CheckWish(key string) error {
 	parts := strings.Split(key, "/")
-	bad := fmt.Errorf("%q is not a wish for GPUs such as vendor/nvidia/model/a100 or vendor/nvidia/model/a100/ram/80Gi/interface/sxm", clip(key))
+	bad := fmt.Errorf("%q is not a wish for GPUs such as vendor/nvidia/model/a100 or "+
+		"vendor/nvidia/model/a100/ram/80Gi/interface/sxm", clip(key))
 	if len(parts) < 4 || len(parts)%2 != 0 || parts[0] != "vendor" || parts[2] != "model" {
 		return bad
 	}
@@ -102,7 +104,8 @@ func CheckWish(key string) error {
 	case vendor != VendorNVIDIA && vendor != VendorAMD:
 		return fmt.Errorf("there are no GPUs of the vendor %q; nvidia and amd are known", clip(vendor))
 	case model != "*" && (len(validation.IsValidLabelValue(model)) > 0 || model == "" || len(model) > MaxModel(vendor)):
-		return fmt.Errorf("%q is not the model of a GPU (letters, digits, \"-\", \"_\" and \".\", at most %d)", clip(model), MaxModel(vendor))
+		return fmt.Errorf("%q is not the model of a GPU (letters, digits, \"-\", \"_\" and \".\", at most %d)", clip(model),
+			MaxModel(vendor))
 	}
 	for i := 4; i < len(parts); i += 2 {
 		switch name, value := parts[i], parts[i+1]; {
@@ -117,7 +120,7 @@ func CheckWish(key string) error {
 	return nil
 }
 
-// CheckGPU says why one replica cannot have the GPUs, or returns nil. The attributes are sorted by key.
+// CheckGPU returns an error if a replica cannot have the GPUs. The attributes must be sorted by key.
 func CheckGPU(g GPU) error {
 	if g.Units > MaxGPU {
 		return fmt.Errorf("%d GPUs are more than Akash accepts (%d)", g.Units, MaxGPU)
@@ -139,7 +142,7 @@ func CheckGPU(g GPU) error {
 	return nil
 }
 
-// clip shortens what messages repeat.
+// clip shortens a value for a message.
 func clip(s string) string {
 	const most = 80
 	if len(s) > most {

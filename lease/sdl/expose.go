@@ -14,12 +14,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
+// service is a service of the SDL.
 type service struct {
 	at       lease.Place
 	cursor   document.Cursor
 	deployed bool
 	exposes  []lease.Expose
-	// named is what each "to" says of an IP endpoint.
+	// named has the IP endpoint of each "to".
 	named []endpointOf
 }
 
@@ -32,14 +33,15 @@ var (
 	serviceKeys = []string{"image", "command", "args", "env", "expose", "dependencies", "params", "credentials"}
 	exposeKeys  = []string{"port", "as", "proto", "to", "accept", "http_options"}
 	toKeys      = []string{"service", "global", "ip", "ip_name", "http_options"}
-	httpKeys    = []string{"max_body_size", "proxy_buffer_size", "read_timeout", "send_timeout", "next_tries", "next_timeout", "next_cases"}
+	httpKeys    = []string{"max_body_size", "proxy_buffer_size", "read_timeout", "send_timeout", "next_tries", "next_timeout",
+		"next_cases"}
 )
 
-// maxProxyBuffer is the limit of an option that Akash checks and its routes do not use.
+// maxProxyBuffer is the limit of an option that Akash validates but does not use for its routes.
 const maxProxyBuffer = 1048576
 
-// readServices reads all services, and judges those that the deployment names: of the others
-// Akash's parser wants only that they can be decoded.
+// readServices reads all services, and validates those that the deployment names. For the others Akash's parser only
+// requires that they can be decoded.
 func (r *reader) readServices() {
 	for _, name := range slices.Sorted(maps.Keys(r.services)) {
 		s := r.services[name]
@@ -57,20 +59,15 @@ func (r *reader) readServices() {
 		if err := lease.CheckServiceName(name); err != nil {
 			r.root.Document().Problems.Add(s.at, "%v", err)
 		}
-		if !r.workloads {
-			r.judgeGlobal(s)
+		if !r.workloads { // drop ports that are not reachable from outside and claim no host
+			s.exposes = slices.DeleteFunc(s.exposes, func(e lease.Expose) bool {
+				return !e.Global && len(e.Hosts) == 0 && e.IP == ""
+			})
 		}
 	}
 	if !r.anyGlobal() && !r.root.Document().Problems.Failed() {
 		r.root.Errorf("no service is exposed globally; at least one must be")
 	}
-}
-
-// judgeGlobal drops the exposes that lead nowhere from outside and reserve no host.
-func (r *reader) judgeGlobal(s *service) {
-	s.exposes = slices.DeleteFunc(s.exposes, func(e lease.Expose) bool {
-		return !e.Global && len(e.Hosts) == 0 && e.IP == ""
-	})
 }
 
 func (r *reader) anyGlobal() bool {
@@ -85,7 +82,7 @@ func (r *reader) anyGlobal() bool {
 	return false
 }
 
-// readExpose adds one expose for each "to", or one that is not global.
+// readExpose adds one expose per "to", or one that is not global if there is no "to".
 func (r *reader) readExpose(c document.Cursor, s *service) {
 	m, deployed := c.Mapping(exposeKeys), s.deployed
 	e := lease.Expose{At: c.At()}
@@ -126,16 +123,16 @@ func (r *reader) readExpose(c document.Cursor, s *service) {
 	}
 }
 
-// refuseWildcard refuses what Akash refuses, though the rules for all formats allow it.
+// refuseWildcard reports a wildcard, which Akash rejects although the common rules allow it.
 func refuseWildcard(c document.Cursor, host string) {
 	if strings.HasPrefix(host, "*.") {
 		c.Errorf("%q is a wildcard; only a LeaseDefinition can name one", host)
 	}
 }
 
-// readPort reads a port. That it lies in the range of ports is judged only where it counts.
-func readPort(c document.Cursor, judge bool) uint16 {
-	if !judge {
+// readPort reads a port. It requires the range of ports only if validate is true.
+func readPort(c document.Cursor, validate bool) uint16 {
+	if !validate {
 		c.Uint(0, math.MaxUint32, "a port")
 		return 0
 	}
@@ -143,21 +140,21 @@ func readPort(c document.Cursor, judge bool) uint16 {
 	return uint16(n)
 }
 
-func readProtocol(c document.Cursor, judge bool) lease.Protocol {
+func readProtocol(c document.Cursor, validate bool) lease.Protocol {
 	word := c.Word()
 	switch strings.ToUpper(word) {
 	case "", "TCP":
 	case "UDP":
 		return lease.UDP
 	default:
-		if judge {
+		if validate {
 			c.Errorf("%q is not a protocol; tcp and udp are", word)
 		}
 	}
 	return lease.TCP
 }
 
-// readTo gives the service that may connect.
+// readTo reads a "to" into the expose and returns the service that may connect.
 func (r *reader) readTo(c document.Cursor, e *lease.Expose, deployed bool) (peer string) {
 	m := c.Mapping(toKeys)
 	peer = m.Get("service").Word()
@@ -197,8 +194,8 @@ func (r *reader) suggestEndpoint(name string) string {
 	return fmt.Sprintf("; did you mean %q (line %d)?", best, r.endpoints[best].At.Line)
 }
 
-// readHTTP reads options of Akash's SDL: times are milliseconds. Limits are judged with the
-// definition, so only where the service is deployed.
+// readHTTP reads the http_options of the SDL. Their limits are validated with the definition, so only for deployed
+// services.
 func readHTTP(c document.Cursor, e *lease.Expose, deployed bool) {
 	m := c.Mapping(httpKeys)
 	if !m.Present() {
@@ -216,8 +213,8 @@ func readHTTP(c document.Cursor, e *lease.Expose, deployed bool) {
 	}
 }
 
-// readOptions reads the options under the names that the format gives them: the body's size, then
-// those that follow it in HTTPPlaces.
+// readOptions reads the HTTP options with the format's names: body is the key of the body size, names are the other
+// keys in the order of HTTPPlaces. Durations are in milliseconds.
 func readOptions(m document.Mapping, body string, names []string, e *lease.Expose) {
 	size, read, send := m.Get(body), m.Get(names[0]), m.Get(names[1])
 	tries, next, cases := m.Get(names[2]), m.Get(names[3]), m.Get(names[4])

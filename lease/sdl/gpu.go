@@ -1,7 +1,6 @@
 package sdl
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,7 +13,7 @@ var (
 	modelKeys        = []string{"model", "ram", "interface"}
 )
 
-// readGPU reads a number of GPUs and which they may be.
+// readGPU reads the number of GPUs and the accepted models.
 func readGPU(c document.Cursor) resources.GPU {
 	m := c.StrictMapping(unitsKeys)
 	units, _ := resources.ParseCount(m.Get("units").Raw())
@@ -25,26 +24,28 @@ func readGPU(c document.Cursor) resources.GPU {
 	}
 	switch {
 	case wishes.IsNull():
-		note(c, resources.CheckGPU(gpu))
+		c.Report(resources.CheckGPU(gpu))
 	case gpu.Attributes != nil:
-		note(wishes, resources.CheckGPU(gpu))
+		wishes.Report(resources.CheckGPU(gpu))
 	}
 	return gpu
 }
 
-// readVendors gives the wishes, sorted. Akash's library knows NVIDIA alone: what is said of other vendors is
-// dropped, and where nothing is left any card of NVIDIA will do (chain-sdk: go/sdl/gpu.go). That is what the
-// provider is asked for, so it is what is read; but it is told.
+// readVendors returns the accepted models, sorted. Akash's library supports only NVIDIA: it drops other vendors, and
+// accepts any NVIDIA GPU if nothing is left (chain-sdk: go/sdl/gpu.go). This reader does the same, because that is what
+// the provider receives, but warns about it.
 func readVendors(attributes, c document.Cursor) []resources.Attribute {
 	vendors := c.AnyMapping()
 	if !vendors.Present() {
-		attributes.Errorf("the attributes of a GPU name no vendor; write vendor: {nvidia: [{model: a100}]}, or vendor: {nvidia: } for any of NVIDIA")
+		attributes.Errorf("the attributes of a GPU name no vendor; write vendor: {nvidia: [{model: a100}]}, or vendor: {nvidia: } " +
+			"for any of NVIDIA")
 		return nil
 	}
 	var out []resources.Attribute
 	for vendor, models := range vendors.Entries() {
 		if vendor.Key() != resources.VendorNVIDIA {
-			vendor.Warnf("Akash's SDL knows GPUs of nvidia alone: the wish for %q is dropped, and where none is left any card of nvidia is asked for", vendor.Key())
+			vendor.Warnf("Akash's SDL knows GPUs of nvidia alone: the wish for %q is dropped, and where none is left any card of "+
+				"nvidia is asked for", vendor.Key())
 			continue
 		}
 		for model := range models.List() {
@@ -54,7 +55,7 @@ func readVendors(attributes, c document.Cursor) []resources.Attribute {
 	if len(out) == 0 {
 		out = []resources.Attribute{{Key: "vendor/" + resources.VendorNVIDIA + "/model/*", Value: "true"}}
 	}
-	slices.SortFunc(out, func(a, b resources.Attribute) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(out, resources.Attribute.Compare)
 	return out
 }
 

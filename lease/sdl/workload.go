@@ -18,12 +18,12 @@ var (
 	permissionKeys = []string{"read"}
 )
 
-// CredentialsKeys are the keys of credentials, in all formats.
+// CredentialsKeys are the keys of credentials in all formats.
 var CredentialsKeys = []string{"host", "email", "username", "password"}
 
-// readWorkloads reads what the services of a placement run. Their units are numbered in the order of the
-// services' names; from SDL 2.1 on those with the same compute profile share one (chain-sdk:
-// go/sdl/groupBuilder_v2.go, groupBuilder_v2_1.go).
+// readWorkloads reads the workloads of a placement. Resource units are numbered by the names of the services; since SDL
+// 2.1, services with the same compute profile share a unit (chain-sdk: go/sdl/groupBuilder_v2.go,
+// groupBuilder_v2_1.go).
 func (r *reader) readWorkloads(place string) *lease.Workloads {
 	w := &lease.Workloads{Group: place}
 	ids, next := map[string]uint32{}, uint32(0)
@@ -31,7 +31,7 @@ func (r *reader) readWorkloads(place string) *lease.Workloads {
 		s, in := r.services[name], r.placements[[2]string{place, name}]
 		profile := r.computes[in.profile]
 		if s == nil || profile == nil {
-			continue // it is told already
+			continue // reported already
 		}
 		one := r.readWorkload(s)
 		one.Name, one.Count = name, in.count
@@ -48,9 +48,10 @@ func (r *reader) readWorkloads(place string) *lease.Workloads {
 	return w
 }
 
-// number numbers the IP endpoints: all that each "to" names, in order and with repeats, those that only
-// name a service as "" (chain-sdk: computeEndpointSequenceNumbers). An endpoint has the number of its last use.
-func (r *reader) number() {
+// numberEndpoints sets the sequences of IP endpoints as Akash does (chain-sdk: computeEndpointSequenceNumbers): it
+// sorts the endpoint names of all "to" with repeats, where a "to" that names only a service counts as "". The sequence
+// of an endpoint is the position of its last occurrence.
+func (r *reader) numberEndpoints() {
 	if !r.workloads {
 		return
 	}
@@ -102,8 +103,8 @@ func readTexts(c document.Cursor) []string {
 	return out
 }
 
-// readParams reads where volumes are mounted, and what may be read of the cluster. The param "tee" is not known
-// to the provider that this program follows (chain-sdk go/sdl v0.2.2).
+// readParams reads mounts and permissions. The param "tee" is unknown to the provider version that this program follows
+// (chain-sdk go/sdl v0.2.2).
 func readParams(c document.Cursor) *lease.Params {
 	m := c.Mapping(paramsKeys)
 	if !m.Present() {
@@ -126,8 +127,8 @@ func readParams(c document.Cursor) *lease.Params {
 	return params
 }
 
-// ReadCredentials reads what opens a registry; of Akash's formats the password is no option. No message repeats
-// any of it.
+// ReadCredentials reads registry credentials. Akash's formats require a password. Messages never contain any of the
+// values.
 func ReadCredentials(c document.Cursor, needPassword bool) *lease.Credentials {
 	if c.IsNull() {
 		return nil
@@ -139,11 +140,11 @@ func ReadCredentials(c document.Cursor, needPassword bool) *lease.Credentials {
 	m := c.AnyMapping()
 	for key := range m.Entries() {
 		if word := key.Key(); !slices.Contains(CredentialsKeys, word) {
-			tell := c.Warnf
+			note := c.Warnf
 			if c.Document().Strict {
-				tell = c.Errorf
+				note = c.Errorf
 			}
-			tell("credentials have an unknown key%s; host, email, username and password are known", suggest.For(word, CredentialsKeys))
+			note("credentials have an unknown key%s; host, email, username and password are known", suggest.For(word, CredentialsKeys))
 		}
 	}
 	secret := func(key string) string {
@@ -153,28 +154,29 @@ func ReadCredentials(c document.Cursor, needPassword bool) *lease.Credentials {
 		}
 		return v.Raw()
 	}
-	k := &lease.Credentials{Host: secret("host"), Email: secret("email"), Username: secret("username"), Password: secret("password"), At: c.At()}
+	k := &lease.Credentials{Host: secret("host"), Email: secret("email"), Username: secret("username"),
+		Password: secret("password"), At: c.At()}
 	if needPassword && strings.TrimSpace(k.Password) == "" {
 		c.Errorf("the credentials have no password")
 	}
 	return k
 }
 
-// resources reads what one replica takes (chain-sdk: go/sdl/cpu.go, gpu.go, memory.go, storage.go). The limits of
-// the chain are judged here; what is less than its minima has been told by judge.
+// resources returns the resources of one replica (chain-sdk: go/sdl/cpu.go, gpu.go, memory.go, storage.go). It
+// validates the chain's maxima; checkMinima has already reported values below the minima.
 func (c *compute) resources() resources.Resources {
 	m := c.cursor.Mapping(computeKeys).Get("resources").Mapping(resourcesKeys)
-	cpu, memory, gpu, storage := m.Get("cpu").StrictMapping(unitsKeys), m.Get("memory").Mapping(memoryKeys), m.Get("gpu"), m.Get("storage")
+	cpu, memory, storage := m.Get("cpu").StrictMapping(unitsKeys), m.Get("memory").Mapping(memoryKeys), m.Get("storage")
 	out := resources.Resources{
 		CPU: c.cpu.value, CPUAttributes: readAttributes(cpu.Get("attributes")),
 		Memory: c.memory.value, MemoryAttributes: readAttributes(memory.Get("attributes")),
-		GPU: readGPU(gpu),
+		GPU: readGPU(m.Get("gpu")),
 	}
 	if out.CPU >= resources.MinCPU {
-		note(cpu.Get("units"), resources.CheckCPU(out.CPU))
+		cpu.Get("units").Report(resources.CheckCPU(out.CPU))
 	}
 	if out.Memory >= resources.MinMemory {
-		note(memory.Get("size"), resources.CheckMemory(out.Memory))
+		memory.Get("size").Report(resources.CheckMemory(out.Memory))
 	}
 	if storage.IsMapping() {
 		v := readVolume(storage)
@@ -189,27 +191,21 @@ func (c *compute) resources() resources.Resources {
 	return out
 }
 
-func note(c document.Cursor, err error) {
-	if err != nil {
-		c.Errorf("%v", err)
-	}
-}
-
 func readVolume(c document.Cursor) resources.Volume {
 	m := c.Mapping(storageKeys)
 	size, _ := resources.ParseBytes(m.Get("size").Raw())
 	v := resources.Volume{Name: cmp.Or(m.Get("name").Word(), resources.DefaultVolume), Size: size}
 	if size >= resources.MinVolume {
-		note(m.Get("size"), resources.CheckVolume(size))
+		m.Get("size").Report(resources.CheckVolume(size))
 	}
 	if v.Attributes = readVolumeAttributes(m.Get("attributes")); v.Attributes != nil {
-		note(m.Get("attributes"), resources.CheckVolumeAttributes(v))
+		m.Get("attributes").Report(resources.CheckVolumeAttributes(v))
 	}
 	return v
 }
 
-// readVolumeAttributes fills in what Akash's library does: a volume that has attributes is persistent or not, and
-// one that is persistent has a class.
+// readVolumeAttributes reads a volume's attributes with the defaults of Akash's library: persistent is false, and the
+// class of a persistent volume is default.
 func readVolumeAttributes(c document.Cursor) []resources.Attribute {
 	m := c.AnyMapping()
 	if !m.Present() {
@@ -228,7 +224,7 @@ func readVolumeAttributes(c document.Cursor) []resources.Attribute {
 	return attributes(values)
 }
 
-// truths are the spellings of a truth value that Akash's library takes (chain-sdk: unifyStringAsBool).
+// truths are the spellings of booleans that Akash's library accepts (chain-sdk: unifyStringAsBool).
 var truths = map[string]string{"true": "true", "on": "true", "yes": "true", "false": "false", "off": "false", "no": "false"}
 
 func attributes(values map[string]string) []resources.Attribute {
@@ -247,9 +243,9 @@ func readAttributes(c document.Cursor) []resources.Attribute {
 	return attributes(values)
 }
 
-// sortVolumes sorts as Akash's library does: by size, then those without the attribute "persistent", those that
-// are not persistent, and those that are, by name. Its comparison takes each of two equal volumes that are not
-// persistent for the smaller one, so these come out in reverse.
+// sortVolumes sorts volumes as Akash's library does: by size, then those without the attribute "persistent", then those
+// that are not persistent, then persistent ones by name. The library's comparison is not consistent for equal volumes
+// that are not persistent, which reverses their order.
 func sortVolumes(volumes []resources.Volume) {
 	rank := func(v resources.Volume) int {
 		switch v.Attribute(resources.AttributePersistent) {

@@ -1,5 +1,5 @@
-// Package thing is the grammar of names: how hosts, addresses, IP endpoints, leases and orders are typed on the
-// command line, and how they are printed. What is printed can be typed wherever such a thing is taken.
+// Package thing parses and prints the names of things: hosts, addresses, IP endpoints, leases and orders, as users type
+// them on the command line. Every printed name can be used as an argument.
 package thing
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// Kind is what a name is the name of.
+// Kind is the kind of a thing.
 type Kind string
 
-// The kinds, as they stand before the name.
+// The kinds, as they precede the slash and the name.
 const (
 	Host     Kind = "host"
 	Address  Kind = "address"
@@ -24,41 +24,40 @@ const (
 	Order    Kind = "order"
 )
 
-// Thing is a name that was understood.
+// Thing is a parsed name.
 type Thing struct {
 	Kind Kind
-	// Host is a host or a wildcard, in lower case and without a dot at the end; Path is a path of it,
-	// empty for the host itself.
+	// Host is a host or a wildcard, in lower case and without a trailing dot; Path is a path of it, or empty for the
+	// host itself.
 	Host, Path string
 	Addr       netip.Addr
-	// Endpoint is the name of an IP endpoint. It is set too for a host that was typed as one word, which
-	// may be an endpoint's name.
+	// Endpoint is the name of an IP endpoint. It is also set for a host without dots, which may be an endpoint's name.
 	Endpoint string
-	// Group is the deployment group of a lease, ID its full name where that was given, else the zero ID.
+	// Group is the deployment group of a lease; ID is the lease's full ID, or the zero ID if it was not given.
 	Group lease.Group
 	ID    lease.ID
 	// Order is an order that has reserved resources.
 	Order lease.Order
 }
 
-// prefixes are the words before the slash by which a kind is known.
+// prefixes maps the words before the slash to kinds.
 var prefixes = map[string]Kind{
 	"host": Host, "wildcard": Host, "address": Address, "ip": Address, "endpoint": Endpoint, "lease": Lease, "order": Order,
 }
 
-// others are words that this program prints before the names of what is none of the kinds.
+// others are words that this program prints before names that are not things.
 var others = []string{
-	"pool", "dns", "problem", "ingress", "httproute", "tlsroute", "route", "service", "namespace", "providerhost", "providerleasedip",
-	"ipaddresspool", "l2advertisement", "dnsrecord", "dnsendpoint",
+	"pool", "dns", "problem", "ingress", "httproute", "tlsroute", "route", "service", "namespace", "providerhost",
+	"providerleasedip", "ipaddresspool", "l2advertisement", "dnsrecord", "dnsendpoint",
 }
 
 // Parse reads a name:
 //
-//	shop.example.com  host/shop.example.com  shop.example.com/api  *.example.com  https://shop.example.com/api
-//	203.0.113.7  address/203.0.113.7  ip/203.0.113.7  2001:db8::7
-//	endpoint/public  (a word without dots may be a host or an endpoint)
-//	order/OWNER/DSEQ/GSEQ/OSEQ  (without the word before it the name is a lease's)
-//	OWNER/DSEQ/GSEQ  OWNER/DSEQ/GSEQ/OSEQ  OWNER/DSEQ/GSEQ/OSEQ/PROVIDER  lease/OWNER/DSEQ/GSEQ
+// \thost/shop.example.com  shop.example.com  shop.example.com/api  *.example.com  https://shop.example.com/api
+// \taddress/203.0.113.7  ip/203.0.113.7  203.0.113.7  2001:db8::7
+// \tendpoint/public  (a word without dots may be a host or an endpoint)
+// \tlease/OWNER/DSEQ/GSEQ  OWNER/DSEQ/GSEQ  OWNER/DSEQ/GSEQ/OSEQ  OWNER/DSEQ/GSEQ/OSEQ/PROVIDER
+// \torder/OWNER/DSEQ/GSEQ/OSEQ  (without "order/" it is the name of a lease)
 //
 // The error says what to type instead.
 func Parse(text string) (Thing, error) {
@@ -127,7 +126,7 @@ func parseHost(text string) (Thing, error) {
 	return t, nil
 }
 
-// parseURL reads what people copy from a browser: the host and the path of it, where it has no more.
+// parseURL reads a URL copied from a browser. It must have nothing but a host and a path.
 func parseURL(text string) (Thing, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -164,10 +163,12 @@ func parseLease(text string) (Thing, error) {
 		if text == "" {
 			return Thing{}, fmt.Errorf("the name is empty; a lease is named OWNER/DSEQ/GSEQ")
 		}
-		return Thing{}, fmt.Errorf("%q is an owner; a lease is named OWNER/DSEQ/GSEQ, and \"kubectl akash-net state leases -l %s=%s\" lists the owner's",
+		return Thing{}, fmt.Errorf("%q is an owner; a lease is named OWNER/DSEQ/GSEQ, and \"kubectl akash-net state leases -l "+
+			"%s=%s\" lists the owner's",
 			lease.Clip(text), lease.LabelOwner, lease.Clip(text))
 	case 1:
-		return Thing{}, fmt.Errorf("%q is a deployment; a lease is named OWNER/DSEQ/GSEQ, such as %s/1", lease.Clip(text), lease.Clip(text))
+		return Thing{}, fmt.Errorf("%q is a deployment; a lease is named OWNER/DSEQ/GSEQ, such as %s/1", lease.Clip(text),
+			lease.Clip(text))
 	}
 	g, err := lease.ParseGroup(text)
 	if err != nil {
@@ -184,7 +185,7 @@ func isNumber(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
-// Name is the thing without its kind.
+// Name returns the name without the kind.
 func (t Thing) Name() string {
 	switch t.Kind {
 	case Address:
@@ -202,16 +203,16 @@ func (t Thing) Name() string {
 	return lease.HostPath(t.Host, t.Path)
 }
 
-// String is the thing as it is printed: its kind, a slash, and its name.
+// String returns the printed form: kind, slash, name.
 func (t Thing) String() string { return string(t.Kind) + "/" + t.Name() }
 
-// Print is how a thing of a kind is called in messages and with -o name, whatever the kind's word was:
-// wildcards are hosts.
+// Print returns the name of an object or thing for messages and -o name. It prints wildcards as hosts, and kind "thing"
+// for a name as the user typed it.
 func Print(kind, name string) string {
 	switch kind {
 	case "wildcard":
 		kind = string(Host)
-	case "thing": // as it was typed
+	case "thing":
 		if t, err := Parse(name); err == nil {
 			return t.String()
 		}
