@@ -135,7 +135,7 @@ func (f *diffFlags) checkOutput() error {
 
 // diffFailure tells a failed diff from one that found differences.
 func diffFailure(err error) error {
-	if _, ok := errors.AsType[*console.ToldError](err); err == nil || ok {
+	if _, ok := errors.AsType[*console.ReportedError](err); err == nil || ok {
 		return err
 	}
 	if _, ok := errors.AsType[lease.Problems](err); ok {
@@ -255,7 +255,7 @@ func (f *diffFlags) show(ctx context.Context, c *session.Session, p plan.Plan) e
 		return err
 	}
 	if p.Differs() {
-		return &console.ToldError{What: "there are differences"}
+		return &console.ReportedError{What: "there are differences"}
 	}
 	return nil
 }

@@ -69,11 +69,11 @@ func runExternalDiff(ctx context.Context, c *console.Console, program []string, 
 		}
 	}
 	cmd := exec.CommandContext(ctx, program[0], append(program[1:], folders...)...) //nolint:gosec // the user names the program
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, terminal.Plain(c.Out), c.ErrOut
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, terminal.Unwrap(c.Out), c.ErrOut
 	err = cmd.Run()
 	ended, ok := errors.AsType[*exec.ExitError](err)
 	if ok && ended.ExitCode() == 1 || err == nil && p.Differs() {
-		return &console.ToldError{What: "there are differences"}
+		return &console.ReportedError{What: "there are differences"}
 	}
 	return err
 }

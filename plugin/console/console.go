@@ -19,7 +19,7 @@ type Console struct {
 	// Stdin is standard input itself, which may be a terminal; In reads it until the command is interrupted.
 	Stdin io.Reader
 	// People is standard output where it is for people, and not data.
-	People io.Writer
+	Text io.Writer
 	// out is standard output, which remembers why it could not be written.
 	out *terminal.Output
 	// running is true once the words of the command line have been understood: what goes wrong
@@ -41,8 +41,8 @@ type Console struct {
 func New(ctx context.Context, streams genericiooptions.IOStreams) Console {
 	status, out := terminal.NewStatus(streams), &terminal.Output{Out: streams.Out}
 	return Console{
-		IOStreams: genericiooptions.IOStreams{In: files.Interruptible(ctx, streams.In), Out: out, ErrOut: &terminal.People{Out: status.Before(streams.ErrOut)}},
-		Stdin:     streams.In, People: &terminal.People{Out: status.Before(out)}, out: out,
+		IOStreams: genericiooptions.IOStreams{In: files.Interruptible(ctx, streams.In), Out: out, ErrOut: &terminal.SafeWriter{Out: status.Wrap(streams.ErrOut)}},
+		Stdin:     streams.In, Text: &terminal.SafeWriter{Out: status.Wrap(out)}, out: out,
 		Terminal: terminal.IsTerminal(streams.Out), status: status,
 	}
 }
@@ -52,7 +52,7 @@ func New(ctx context.Context, streams genericiooptions.IOStreams) Console {
 func (c *Console) Begin(keepsNothing, claims bool) {
 	c.running, c.keepsNothing, c.claims = true, keepsNothing, claims
 	if !keepsNothing {
-		terminal.OutliveReaders()
+		terminal.IgnoreSIGPIPE()
 	}
 }
 

@@ -42,7 +42,7 @@ const (
 func (c *Console) End(ctx context.Context, err error) int {
 	c.view.flush()
 	if err == nil {
-		err = c.out.Lost()
+		err = c.out.Err()
 	}
 	if err == nil {
 		return exitDone
@@ -141,7 +141,7 @@ func (c *Console) print(err error) int {
 	case errors.As(err, &settling):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nThe same command removes them then; with --timeout=%s it waits for that now.\n", err, (settling.After + time.Second).Round(time.Second))
 		return exitTimeout
-	case is[*ToldError](err):
+	case is[*ReportedError](err):
 		return exitFailed
 	case is[*usage.Error](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nSee 'kubectl akash-net --help' for usage.\n", err)

@@ -107,10 +107,10 @@ func (c *Console) printEnding(end ending) int {
 	return exitFailed
 }
 
-// ToldError ends a command with exit code 1 when standard output tells why already.
-type ToldError struct{ What string }
+// ReportedError ends a command with exit code 1 when standard output tells why already.
+type ReportedError struct{ What string }
 
-func (e *ToldError) Error() string { return e.What }
+func (e *ReportedError) Error() string { return e.What }
 
 // RefusedError ends a command with exit code 4.
 type RefusedError struct{ Err error }

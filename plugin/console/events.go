@@ -87,7 +87,7 @@ func (e *Events) Report(event report.Event) {
 			e.text(event)
 		case report.Failed, report.Done, report.Lacks, report.Proved, report.Unproved, report.Rolling, report.Ready: // what becomes of a host is said by another event
 		default:
-			e.line(e.c.People, "%s", eventName(event))
+			e.line(e.c.Text, "%s", eventName(event))
 		}
 	default:
 		e.text(event)
@@ -112,13 +112,13 @@ func (e *Events) text(event report.Event) {
 		e.view.add(event)
 	case event.Action == report.Failed: // printed once, at the end
 	case event.Action == report.Done:
-		e.line(e.c.People, "%s%s", summary(event), e.suffix)
+		e.line(e.c.Text, "%s%s", summary(event), e.suffix)
 	default:
 		s := fmt.Sprintf("%s %s%s", thing, said(event), e.suffix)
 		if event.Next != "" {
 			s += ": " + event.Next
 		}
-		e.line(e.c.People, "%s", s)
+		e.line(e.c.Text, "%s", s)
 	}
 }
 

@@ -23,7 +23,7 @@ func (broken) Read([]byte) (int, error) { panic("a reader\x1b[2J") }
 // A panic of a reader, in the goroutine that reads, is an error of the command.
 func TestFaultOfAReader(t *testing.T) {
 	var out bytes.Buffer
-	c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &terminal.People{Out: &out}}, running: true}
+	c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &terminal.SafeWriter{Out: &out}}, running: true}
 	_, err := files.Interruptible(t.Context(), broken{}).Read(make([]byte, 1))
 	if code := c.End(t.Context(), err); code != exitFailed || !strings.Contains(out.String(), "this is a fault of kubectl akash-net") {
 		t.Errorf("exit code %d\n%s", code, out.String())
@@ -35,7 +35,7 @@ func TestFault(t *testing.T) {
 	for debug, wantTrace := range map[string]bool{"": false, "1": true} {
 		t.Setenv(debugVariable, debug)
 		var out bytes.Buffer
-		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &terminal.People{Out: &out}}, running: true}
+		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &terminal.SafeWriter{Out: &out}}, running: true}
 		code := func() (code int) {
 			defer func() {
 				code = c.Report(recover())

@@ -132,15 +132,15 @@ func (v *leaseView) print(b *leaseBlock) {
 	if summaryLast {
 		indent = ""
 	} else {
-		v.line(v.c.People, "%s", head)
+		v.line(v.c.Text, "%s", head)
 	}
 	if !v.isMany() {
 		for _, o := range b.objects {
-			v.line(v.c.People, "%s%s", indent, o.text(v.suffix))
+			v.line(v.c.Text, "%s%s", indent, o.text(v.suffix))
 		}
 	}
 	if summaryLast {
-		v.line(v.c.People, "%s", head)
+		v.line(v.c.Text, "%s", head)
 	}
 }
 

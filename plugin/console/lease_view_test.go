@@ -31,9 +31,9 @@ const erase = "\r\x1b[K"
 
 func newOnTerminal(leases int) *onTerminal {
 	t := &onTerminal{}
-	s := terminal.StatusOn(&t.written, func() int { return 40 })
+	s := terminal.NewStatusOn(&t.written, func() int { return 40 })
 	t.Console = &Console{
-		IOStreams: genericiooptions.IOStreams{Out: &t.written, ErrOut: &terminal.People{Out: s.Before(&t.written)}}, People: &terminal.People{Out: s.Before(&t.written)},
+		IOStreams: genericiooptions.IOStreams{Out: &t.written, ErrOut: &terminal.SafeWriter{Out: s.Wrap(&t.written)}}, Text: &terminal.SafeWriter{Out: s.Wrap(&t.written)},
 		running: true, Terminal: true, status: s, Leases: leases,
 	}
 	return t

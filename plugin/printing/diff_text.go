@@ -58,7 +58,7 @@ func (t *PlanWriter) Line(mark byte, text string) {
 	if !t.Coloured {
 		colour = ""
 	}
-	text = string(terminal.Visible([]byte(terminal.OneLine(text, terminal.MaxCell))))
+	text = string(terminal.Escape([]byte(terminal.OneLine(text, terminal.MaxCell))))
 	if mark == ' ' {
 		t.out.WriteString(text + "\n")
 		return

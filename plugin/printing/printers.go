@@ -63,7 +63,7 @@ func (f *Flags) IsTable() bool { return f.Output == "" || f.Output == "wide" }
 
 // Printer chooses the printer that --output asks for. now is the moment from which ages count.
 func (f *Flags) Printer(subjects []view.Subject, out io.Writer, now func() time.Time) (Printer, error) {
-	data, out := out, io.Writer(&terminal.People{Out: out})
+	data, out := out, io.Writer(&terminal.SafeWriter{Out: out})
 	format, template, hasTemplate := strings.Cut(f.Output, "=")
 	if !hasTemplate {
 		template = *f.templates.TemplateArgument

@@ -115,7 +115,7 @@ func printExplanations(c *console.Console, explanations []diagnose.Explanation, 
 	}
 	for i, x := range explanations {
 		if i > 0 {
-			fmt.Fprintln(c.People)
+			fmt.Fprintln(c.Text)
 		}
 		printExplanation(c, x)
 	}
@@ -123,11 +123,11 @@ func printExplanations(c *console.Console, explanations []diagnose.Explanation, 
 }
 
 func printExplanation(c *console.Console, x diagnose.Explanation) {
-	fmt.Fprintln(c.People, terminal.OneLine(x.Summary, terminal.MaxCell))
+	fmt.Fprintln(c.Text, terminal.OneLine(x.Summary, terminal.MaxCell))
 	for _, f := range x.Facts {
-		fmt.Fprintf(c.People, "  %s\n", terminal.OneLine(f, terminal.MaxCell))
+		fmt.Fprintf(c.Text, "  %s\n", terminal.OneLine(f, terminal.MaxCell))
 	}
 	for _, n := range x.Next {
-		fmt.Fprintf(c.People, "  -> %s\n", terminal.OneLine(n, terminal.MaxCell))
+		fmt.Fprintf(c.Text, "  -> %s\n", terminal.OneLine(n, terminal.MaxCell))
 	}
 }

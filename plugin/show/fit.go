@@ -178,7 +178,7 @@ func (r *fitRun) answer(question cases.Case, answer cases.Answer, text bool) err
 	r.refused += answer.Refused()
 	if text {
 		for _, line := range answer.Lines(question) {
-			if _, err := fmt.Fprintln(r.People, terminal.OneLine(line, terminal.MaxCell)); err != nil {
+			if _, err := fmt.Fprintln(r.Text, terminal.OneLine(line, terminal.MaxCell)); err != nil {
 				return err
 			}
 		}

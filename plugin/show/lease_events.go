@@ -77,7 +77,7 @@ func leaseEvents(ctx context.Context, c *session.Session, typed, service string,
 func eventPrinter(c *console.Console, output string, noHeaders, watch bool) (func([]leaseevents.Event) error, error) {
 	switch output {
 	case "", "wide":
-		t := &eventTable{out: printers.GetNewTabWriter(c.People), wide: output == "wide"}
+		t := &eventTable{out: printers.GetNewTabWriter(c.Text), wide: output == "wide"}
 		t.printer = printers.NewTablePrinter(printers.PrintOptions{NoHeaders: noHeaders, Wide: t.wide})
 		return t.print, nil
 	case "name":
@@ -86,7 +86,7 @@ func eventPrinter(c *console.Console, output string, noHeaders, watch bool) (fun
 			for _, e := range events {
 				fmt.Fprintf(&names, "event/%s\n", e.Object.GetName())
 			}
-			_, err := io.WriteString(c.People, names.String())
+			_, err := io.WriteString(c.Text, names.String())
 			return err
 		}, nil
 	case "json", "yaml":

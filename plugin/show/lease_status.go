@@ -103,7 +103,7 @@ func printStatus(c *console.Console, answer any, as *state.Lease, output string)
 }
 
 func printStatusTable(c *console.Console, l *state.Lease) error {
-	w := printers.GetNewTabWriter(c.People)
+	w := printers.GetNewTabWriter(c.Text)
 	fmt.Fprintln(w, "SERVICE\tAVAILABLE\tREADY\tUPDATED\tURIS\tPORTS\tADDRESSES")
 	for _, name := range slices.Sorted(maps.Keys(l.Services)) {
 		s := l.Services[name]

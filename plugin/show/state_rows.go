@@ -98,7 +98,7 @@ func (f *stateFlags) showProblems(ctx context.Context, c *session.Session, clust
 		return err
 	}
 	if len(problems) > 0 {
-		return &console.ToldError{What: terminal.Count(len(problems), "problem")}
+		return &console.ReportedError{What: terminal.Count(len(problems), "problem")}
 	}
 	return nil
 }
