@@ -14,8 +14,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
 )
 
-// clusterOfFolder is the cluster whose objects are in the files of a folder, and the configuration: that of --config,
-// or else of the ConfigMap among them.
+// clusterOfFolder returns a cluster with the objects in a folder, and the provider's configuration: that of --config, or of
+// the ConfigMap among the objects.
 func clusterOfFolder(ctx context.Context, c *session.Session, folder string) (*cluster.Cluster, *config.ProviderConfig, error) {
 	cfg, err := c.Configuration(ctx, nil)
 	if err != nil {

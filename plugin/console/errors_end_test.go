@@ -55,7 +55,7 @@ func TestInterruptIsNoError(t *testing.T) {
 		{report.Failures{ofLease(1, ctx.Err())}, false, "Interrupted.\n1 of 2 leases were not processed; 1 are done.\n"},
 	} {
 		var out bytes.Buffer
-		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 2, keepsNothing: !tt.writes}
+		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &out}, running: true, Leases: 2, readOnly: !tt.writes}
 		if code := c.End(ctx, tt.err); code != exitInterrupted || out.String() != tt.want {
 			t.Errorf("%v: exit code %d, and\n%swant\n%s", tt.err, code, out.String(), tt.want)
 		}
@@ -106,7 +106,7 @@ Run the same command again to finish.
 	}
 
 	out.Reset()
-	c.keepsNothing = true // a dry run
+	c.readOnly = true // a dry run
 	c.End(t.Context(), failures)
 	if text := out.String(); strings.Contains(text, "kept") || strings.Contains(text, "run again") || !strings.Contains(text, "Nothing was changed.") {
 		t.Errorf("a dry run says\n%s", text)

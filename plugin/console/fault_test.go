@@ -38,7 +38,7 @@ func TestFault(t *testing.T) {
 		c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &terminal.SafeWriter{Out: &out}}, running: true}
 		code := func() (code int) {
 			defer func() {
-				code = c.Report(recover())
+				code = c.ReportPanic(recover())
 			}()
 			_, err := parallel.Abandonable(context.Background(), func() (int, error) { return broken{}.Read(nil) })
 			return c.End(context.Background(), err)
