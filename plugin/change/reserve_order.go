@@ -16,7 +16,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
-	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
@@ -135,5 +134,5 @@ func printReservation(c *console.Console, f *reserveFlags, row view.OrderRow, ev
 }
 
 func orderEvent(order lease.Order, action report.Action, message string) report.Event {
-	return report.Event{Time: time.Now(), Action: action, Kind: string(thing.Order), Name: order.String(), Message: message}
+	return report.Event{Time: time.Now(), Action: action, Kind: report.KindOrder, Name: order.String(), Message: message}
 }
