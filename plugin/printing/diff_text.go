@@ -28,14 +28,13 @@ func UseColours(out io.Writer) bool {
 func PlanText(p plan.Plan, coloured bool) []byte {
 	t := PlanWriter{Coloured: coloured}
 	for _, l := range p.Leases {
-		if len(p.Leases) > 1 && l.Differs() {
+		if len(p.Leases) > 1 && l.Differs() || l.Refused != "" {
 			t.Line(' ', "lease/"+l.Lease)
 		}
 		for _, c := range l.Changes {
 			t.change(c)
 		}
 		if l.Refused != "" {
-			t.Line(' ', "lease/"+l.Lease)
 			t.Line('!', "  refused: "+l.Refused)
 		}
 	}

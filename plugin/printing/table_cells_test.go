@@ -158,7 +158,6 @@ service/s in namespace n
 service/t in namespace n
 +   no value changes, only which manager owns the fields
 lease/c/1/1/1/p
-lease/c/1/1/1/p
 !   refused: held\n
 `
 	if got := string(PlanText(p, false)); got != want {
