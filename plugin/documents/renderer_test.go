@@ -129,6 +129,7 @@ func TestJoinProblems(t *testing.T) {
 		{"files keep the order of reading", nil, "b:3 a:1", "a:2 b:1", "b:1 b:3 a:1 a:2"},
 		{"another error without problems", failed, "", "", "broken"},
 		{"another error counts the problems", failed, "", "a:1 a:2", "broken (and 2 errors in the input)"},
+		{"another error counts one problem", failed, "", "a:1", "broken (and 1 error in the input)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.err
