@@ -55,7 +55,8 @@ func ParseServer(text string) (string, error) {
 // because the rest of the text would be ambiguous.
 func parseAddress(text string) (a netip.Addr, ok bool) {
 	a, err := netip.ParseAddr(text)
-	if err != nil || strings.ContainsFunc(a.Zone(), func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("[]:%/", c) }) {
+	isSeparator := func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("[]:%/", c) }
+	if err != nil || strings.ContainsFunc(a.Zone(), isSeparator) {
 		return netip.Addr{}, false
 	}
 	return a, true

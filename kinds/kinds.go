@@ -34,7 +34,9 @@ var (
 	OfLease = slices.Concat(Policies, ServingKinds, Filters, ClaimLike)
 	// Running are the kinds of a lease's workloads in the order of writing: the Manifest first, because it shows that the
 	// lease has workloads; a Role before its RoleBinding; a Deployment before its Service.
-	Running = [][]Kind{{Manifest}, {NetworkPolicy, ServiceAccount, Role, Secret}, {RoleBinding}, {Deployment, StatefulSet}, {Service}}
+	Running = [][]Kind{
+		{Manifest}, {NetworkPolicy, ServiceAccount, Role, Secret}, {RoleBinding}, {Deployment, StatefulSet}, {Service},
+	}
 	// RunningEnds are the same kinds in the order of deletion.
 	RunningEnds = []Kind{Service, Deployment, StatefulSet, RoleBinding, Role, ServiceAccount, NetworkPolicy, Secret, Manifest}
 	// Reporting are the kinds of routes whose status routers write.

@@ -50,7 +50,8 @@ func newCompletion(c *session.Session) *cobra.Command {
 			return root.GenPowerShellCompletionWithDesc(c.Out)
 		},
 	}
-	cmd.Flags().BoolVar(&install, "install", false, "Create the link through which kubectl finds the completions, next to this program")
+	cmd.Flags().BoolVar(&install, "install", false,
+		"Create the link through which kubectl finds the completions, next to this program")
 	return c.SetScope(cmd, session.Scope{Offline: session.AlwaysOffline, Unconfigured: true})
 }
 

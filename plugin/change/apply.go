@@ -96,10 +96,13 @@ func NewApply(c *session.Session) *cobra.Command {
 	f.add(cmd, "json", "yaml")
 	cmd.Flags().Lookup("output").Usage += "; with --dry-run=client also 'json' or 'yaml' for the plan, as diff prints it"
 	addAssumeServing(cmd, &f.assumeServing)
-	f.addWait(cmd, "until the addresses are in the Services' status, the DNS records are served, and with --workloads the workloads are ready")
+	f.addWait(cmd,
+		"until the addresses are in the Services' status, the DNS records are served, and with --workloads the workloads are ready")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Remove what the lease no longer defines")
-	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Accept a definition that defines nothing; with --prune it removes everything that the lease has")
-	cmd.Flags().StringVar(&f.plan, flagPlan, "", "A file with a plan, as printed by \"diff -o json\" or \"-o yaml\"; - is standard input")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false,
+		"Accept a definition that defines nothing; with --prune it removes everything that the lease has")
+	cmd.Flags().StringVar(&f.plan, flagPlan, "",
+		"A file with a plan, as printed by \"diff -o json\" or \"-o yaml\"; - is standard input")
 	f.addAssumeCrashed(cmd)
 	return cmd
 }

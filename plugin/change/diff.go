@@ -96,9 +96,11 @@ func NewDiff(c *session.Session) *cobra.Command {
 	addOperators(cmd, &f.operators)
 	addAssumeServing(cmd, &f.assumeServing)
 	flags.AddOutput(cmd, &f.output, "", "One of 'json' and 'yaml', for the plan", "json", "yaml")
-	cmd.Flags().StringVar(&f.ledger, "ledger", flags.LedgerCluster, "What to compare with: 'cluster', or a folder with a cluster's objects as YAML")
+	cmd.Flags().StringVar(&f.ledger, "ledger", flags.LedgerCluster,
+		"What to compare with: 'cluster', or a folder with a cluster's objects as YAML")
 	cmd.Flags().BoolVar(&f.prune, "prune", true, "Show what would be removed because the lease no longer defines it")
-	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Accept a definition that defines nothing; with --prune it would remove everything that the lease has")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false,
+		"Accept a definition that defines nothing; with --prune it would remove everything that the lease has")
 	addConcurrency(cmd, &f.concurrency)
 	return c.SetScope(cmd, session.Scope{Offline: f.offline})
 }
@@ -118,7 +120,8 @@ func (f *diffFlags) check(c *session.Session, args []string) (err error) {
 	case len(args) == 0:
 		return f.input.Check(&c.Console)
 	case f.input.Given() || f.input.Lease != "" || f.allowEmpty:
-		return usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and --allow-empty cannot be used with it")
+		return usage.Errorf("a LEASE is compared with the definition that the ledger keeps: -f, --from-cluster, --lease and " +
+			"--allow-empty cannot be used with it")
 	}
 	f.kept, err = flags.ParseThings(args, thing.Lease)
 	return err

@@ -36,7 +36,8 @@ func clusterOfFolder(ctx context.Context, c *session.Session, folder string) (*c
 			objects = fmt.Sprint(unowned, " objects were")
 		}
 		c.Warn(lease.Problems{{At: lease.Place{File: folder}, Warning: true, Message: objects +
-			" exported without managed fields, so values that apply would remove are not shown; export with: kubectl get -o yaml --show-managed-fields"}})
+			" exported without managed fields, so values that apply would remove are not shown; export with: kubectl get -o yaml " +
+			"--show-managed-fields"}})
 	}
 	if c.ConfigFile == "" {
 		cfg, err = c.Configuration(ctx, of)

@@ -38,12 +38,14 @@ func (f *changeFlags) addWait(cmd *cobra.Command, what string) {
 
 // addAssumeCrashed adds --assume-crashed.
 func (f *changeFlags) addAssumeCrashed(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.assumeCrashed, flagAssumeCrashed, false, "Treat another command that works on the same leases as crashed, without waiting until its announcement expires")
+	cmd.Flags().BoolVar(&f.assumeCrashed, flagAssumeCrashed, false,
+		"Treat another command that works on the same leases as crashed, without waiting until its announcement expires")
 }
 
 // check validates the flags. outputs are additional formats of --output.
 func (f *changeFlags) check(outputs ...string) error {
-	return cmp.Or(checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output, outputs...), checkConcurrency(f.concurrency))
+	return cmp.Or(checkDryRun(&f.dryRun), checkOperators(f.operators), checkOutput(f.output, outputs...),
+		checkConcurrency(f.concurrency))
 }
 
 // options returns the options of package apply for these flags. events prints the events.
@@ -59,16 +61,21 @@ func (f *changeFlags) options(cfg *config.ProviderConfig, events *console.Events
 }
 
 func addAdopt(cmd *cobra.Command, value *bool) {
-	cmd.Flags().BoolVar(value, "adopt", false, "Take over what objects of the same owner use without a claim, and with --workloads what Akash's provider has deployed for the lease")
+	cmd.Flags().BoolVar(value, "adopt", false,
+		"Take over what objects of the same owner use without a claim, and with --workloads what Akash's provider has deployed "+
+			"for the lease")
 }
 
 func addOperators(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "operators", observed.OperatorsAuto, "Whether Akash's hostname and IP operators create routes and Services: one of 'auto' (if their Deployments are in namespace akash-services), 'on' and 'off'")
+	cmd.Flags().StringVar(value, "operators", observed.OperatorsAuto,
+		"Whether Akash's hostname and IP operators create routes and Services: one of 'auto' (if their Deployments are in "+
+			"namespace akash-services), 'on' and 'off'")
 	flags.Complete(cmd, "operators", observed.OperatorsAuto, observed.OperatorsOn, observed.OperatorsOff)
 }
 
 func addAssumeServing(cmd *cobra.Command, value *bool) {
-	cmd.Flags().BoolVar(value, "assume-serving", false, "When a route replaces another one, remove the old one even if no controller has reported that the new one serves")
+	cmd.Flags().BoolVar(value, "assume-serving", false,
+		"When a route replaces another one, remove the old one even if no controller has reported that the new one serves")
 }
 
 func checkOperators(value string) error {
@@ -97,7 +104,8 @@ func checkConcurrency(value int) error {
 
 // addDryRun adds --dry-run. Without a value it means client, as formerly in kubectl.
 func addDryRun(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "dry-run", "none", `Must be "none", "server", or "client". With client nothing is sent; with server each write is sent and not persisted`)
+	cmd.Flags().StringVar(value, "dry-run", "none",
+		`Must be "none", "server", or "client". With client nothing is sent; with server each write is sent and not persisted`)
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
 	flags.Complete(cmd, "dry-run", "none", "client", "server")
 }

@@ -59,7 +59,8 @@ func NewInstall(c *session.Session) *cobra.Command {
 		},
 	}
 	addDryRun(cmd, &dryRun)
-	cmd.Flags().StringVar(&guard, "guard", "", "Also install admission policies: 'on' prevents changing the holder of a claim, 'strict' also deleting a claim without its UID")
+	cmd.Flags().StringVar(&guard, "guard", "",
+		"Also install admission policies: 'on' prevents changing the holder of a claim, 'strict' also deleting a claim without its UID")
 	cmd.Flags().BoolVar(&workloads, "workloads", false, "Also install the role for those who apply workloads")
 	cmd.Flags().Lookup("guard").NoOptDefVal = string(install.GuardOn)
 	flags.Complete(cmd, "guard", string(install.GuardOn), string(install.GuardStrict))

@@ -71,10 +71,14 @@ func NewMigrate(c *session.Session) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	f.changeFlags.add(cmd)
 	addAssumeServing(cmd, &f.assumeServing)
-	f.addWait(cmd, "until the new routes are accepted, where routers report it, and DNS points at them, before deleting the old ones")
-	cmd.Flags().DurationVar(&f.overlap, "overlap", migrate.Overlap, "How long to keep both routes after the new ones are accepted, because routers need a moment to load them")
-	cmd.Flags().DurationVar(&f.settle, "dns-settle", migrate.ForTTL, "How long to keep the old routes after DNS points at the new ones; if negative, for the TTL of the old records")
-	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false, "Keep the old routes, and their DNS records; run the same command without this flag to continue")
+	f.addWait(cmd,
+		"until the new routes are accepted, where routers report it, and DNS points at them, before deleting the old ones")
+	cmd.Flags().DurationVar(&f.overlap, "overlap", migrate.Overlap,
+		"How long to keep both routes after the new ones are accepted, because routers need a moment to load them")
+	cmd.Flags().DurationVar(&f.settle, "dns-settle", migrate.ForTTL,
+		"How long to keep the old routes after DNS points at the new ones; if negative, for the TTL of the old records")
+	cmd.Flags().BoolVar(&f.keepOld, "keep-old", false,
+		"Keep the old routes, and their DNS records; run the same command without this flag to continue")
 	f.addAssumeCrashed(cmd)
 	f.selection.add(cmd, "Migrate")
 	return c.SetScope(cmd, session.Scope{Namespace: session.OnlySelected})

@@ -15,7 +15,8 @@ func claimNames(things []thing.Thing, verb string) ([]string, error) {
 	for i, t := range things {
 		switch {
 		case t.Path != "":
-			return nil, usage.Errorf("%s: %s works on hosts with all their paths; name %s", t, verb, thing.Thing{Kind: thing.Host, Host: t.Host})
+			return nil, usage.Errorf("%s: %s works on hosts with all their paths; name %s", t, verb,
+				thing.Thing{Kind: thing.Host, Host: t.Host})
 		case t.Kind == thing.Endpoint:
 			names[i] = t.String()
 		default:

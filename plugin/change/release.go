@@ -73,11 +73,14 @@ func NewRelease(c *session.Session) *cobra.Command {
 	}
 	addDryRun(cmd, &f.dryRun)
 	f.changeFlags.add(cmd)
-	f.addWait(cmd, "until objects with finalizers, or that Akash's operators delete, are gone before giving up their claims; and until namespaces are gone")
+	f.addWait(cmd,
+		"until objects with finalizers, or that Akash's operators delete, are gone before giving up their claims; and until "+
+			"namespaces are gone")
 	f.addAssumeCrashed(cmd)
 	flags.AddIgnoreMissing(cmd, &f.ignoreMissing)
 	f.selection.add(cmd, "Release")
-	cmd.Flags().BoolVar(&f.deleteNamespace, "delete-namespace", false, "Also delete the leases' namespaces, if \"apply\" created them and nothing else is in them")
+	cmd.Flags().BoolVar(&f.deleteNamespace, "delete-namespace", false,
+		"Also delete the leases' namespaces, if \"apply\" created them and nothing else is in them")
 	return c.SetScope(cmd, session.Scope{Namespace: session.OnlySelected})
 }
 
@@ -146,7 +149,9 @@ func (f *releaseFlags) run(ctx context.Context, c *session.Session, args []strin
 
 // selected returns the deployment groups that match the selector and the namespace, and that have claims, or objects without
 // one.
-func (f *releaseFlags) selected(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig) ([]lease.Group, error) {
+func (f *releaseFlags) selected(
+	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig,
+) ([]lease.Group, error) {
 	held, err := observed.Releasable(ctx, cluster, cfg)
 	if err != nil {
 		return nil, err
@@ -177,8 +182,9 @@ func completeRelease(c *session.Session) cobra.CompletionFunc {
 
 // completeLeases completes the deployment groups with claims.
 func completeLeases(c *session.Session) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
-		groups, err := observed.Groups(ctx, cluster, cfg.LedgerNamespace)
+	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, _ string) ([]string, error) {
+		var out []string
+		groups, err := observed.Groups(ctx, in, cfg.LedgerNamespace)
 		for g, holding := range groups {
 			out = append(out, fmt.Sprintf("%s\t%s", g, terminal.Count(holding.Claims, "claim")))
 		}

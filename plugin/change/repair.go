@@ -74,7 +74,8 @@ func NewRepair(c *session.Session) *cobra.Command {
 	addDryRun(cmd, &f.dryRun)
 	f.add(cmd)
 	addAssumeServing(cmd, &f.assumeServing)
-	f.addWait(cmd, "until objects with finalizers, or that Akash's operators delete, are gone, and for what is applied again, as apply does")
+	f.addWait(cmd,
+		"until objects with finalizers, or that Akash's operators delete, are gone, and for what is applied again, as apply does")
 	f.crashed.add(cmd)
 	return c.SetScope(cmd, session.Scope{Namespace: func(names []string) string {
 		if len(names) > 0 {
@@ -90,7 +91,8 @@ func (f *repairFlags) checkAll(c *session.Session, names []string) error {
 		return err
 	}
 	if f.dryRun == command.DryRunServer {
-		return usage.Errorf(`--dry-run=server is not supported: later repairs depend on earlier ones, which the server does not persist; use "client"`)
+		return usage.Errorf("--dry-run=server is not supported: later repairs depend on earlier ones, " +
+			"which the server does not persist; use \"client\"")
 	}
 	for i, name := range names {
 		name = strings.TrimPrefix(name, console.ProblemPrefix)
@@ -155,12 +157,13 @@ func problemName(name string) string {
 // completeProblems completes the current problems.
 func completeProblems(c *session.Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
+		return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, _ string) ([]string, error) {
 			crashedAfter, err := cmd.Flags().GetDuration(flags.FlagCrashedAfter)
 			if err != nil {
 				return nil, err
 			}
-			problems, err := diagnosis.Problems(ctx, cluster, cfg, crashedAfter, "")
+			var out []string
+			problems, err := diagnosis.Problems(ctx, in, cfg, crashedAfter, "")
 			for _, p := range problems {
 				if !slices.Contains(args, p.Name()) {
 					out = append(out, p.Name()+"\t"+p.Message)
@@ -187,7 +190,8 @@ const (
 
 func (f *crashedFlags) add(cmd *cobra.Command) {
 	flags.AddCrashedAfter(cmd, &f.after)
-	cmd.Flags().BoolVar(&f.assume, flagAssumeCrashed, false, "Allow --crashed-after below 1m: a run that is only slow also counts as crashed, and loses what it has taken")
+	cmd.Flags().BoolVar(&f.assume, flagAssumeCrashed, false,
+		"Allow --crashed-after below 1m: a run that is only slow also counts as crashed, and loses what it has taken")
 }
 
 func (f *crashedFlags) check() error {

@@ -27,14 +27,16 @@ import (
 
 // claimFlags are the flags of reserve that cannot be used with --order.
 var claimFlags = []string{
-	"lease", "from-cluster", "address", "endpoint", "adopt", "operators", "prune", flagAssumeCrashed, "concurrency", flagRequireProof, flagResolver,
+	"lease", "from-cluster", "address", "endpoint", "adopt", "operators", "prune", flagAssumeCrashed, "concurrency",
+	flagRequireProof, flagResolver,
 }
 
 // checkOrder validates the arguments and flags of reserve with --order.
 func (f *reserveFlags) checkOrder(cmd *cobra.Command, args []string) error {
 	for _, name := range claimFlags {
 		if cmd.Flags().Changed(name) {
-			return usage.Errorf("--%s is about hosts and addresses; --order reserves resources, and leased addresses by their number", name)
+			return usage.Errorf("--%s is about hosts and addresses; --order reserves resources, and leased addresses by their "+
+				"number", name)
 		}
 	}
 	switch {
@@ -88,7 +90,8 @@ func readGroup(
 			case def.Lease.Order() != order:
 				problems.Add(lease.Place{File: name}, "it is of order %s, and --order names %s", def.Lease.Order(), order)
 			case len(requested.Units) == 0:
-				problems.Add(lease.Place{File: name}, "it does not say what its services run, so nothing is known of the resources that they need")
+				problems.Add(lease.Place{File: name}, "it does not say what its services run, so nothing is known of the resources "+
+					"that they need")
 			default:
 				groups = append(groups, inventory.GroupOf(requested))
 			}

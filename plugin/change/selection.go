@@ -24,7 +24,8 @@ type selection struct {
 
 // add adds the flags. verb begins their usage texts.
 func (s *selection) add(cmd *cobra.Command, verb string) {
-	cmd.Flags().StringVarP(&s.selector, "selector", "l", "", verb+" the leases whose labels (Akash's, akash.network/lease.id.…) match")
+	cmd.Flags().StringVarP(&s.selector, "selector", "l", "",
+		verb+" the leases whose labels (Akash's, akash.network/lease.id.…) match")
 	cmd.Flags().BoolVar(&s.all, "all", false, verb+" all leases, after confirmation")
 	cmd.Flags().BoolVarP(&s.yes, "yes", "y", false, "Do not ask")
 }

@@ -58,7 +58,8 @@ func NewTransfer(c *session.Session) *cobra.Command {
 		},
 		ValidArgsFunction: flags.CompleteThings(c, thing.Host, thing.Address),
 	}
-	cmd.Flags().StringVar(&f.to, "to", "", "OWNER/DSEQ/GSEQ[/OSEQ[/PROVIDER]]: the lease to move them to; in full if it is not in the cluster")
+	cmd.Flags().StringVar(&f.to, "to", "",
+		"OWNER/DSEQ/GSEQ[/OSEQ[/PROVIDER]]: the lease to move them to; in full if it is not in the cluster")
 	_ = cmd.RegisterFlagCompletionFunc("to", flags.CompleteThings(c, thing.Lease))
 	cmd.Flags().StringSliceVarP(&f.input.Files, "filename", "f", nil, "A definition of that lease, to apply with the transfer")
 	flags.AddTarget(cmd, &f.target)

@@ -44,7 +44,8 @@ func NewUnreserve(c *session.Session) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return unreserve(cmd.Context(), c, f) },
 	}
-	cmd.Flags().StringSliceVar(&f.orders, "order", nil, "OWNER/DSEQ/GSEQ/OSEQ: an order whose reservation to give up; can be repeated")
+	cmd.Flags().StringSliceVar(&f.orders, "order", nil,
+		"OWNER/DSEQ/GSEQ/OSEQ: an order whose reservation to give up; can be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("order", flags.CompleteOrders(c))
 	addDryRun(cmd, &f.dryRun)
 	addOutput(cmd, &f.output)

@@ -131,7 +131,8 @@ func (c *Console) print(err error) int {
 		c.printUnproved(unproved)
 		return exitInvalid
 	case Is[*report.ExhaustedError](err):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed. Release leases that are over, or widen ip.ranges in the provider's configuration.\n", err)
+		fmt.Fprintf(c.ErrOut, "Error: %v\nNothing was changed. Release leases that are over, or widen ip.ranges in the "+
+			"provider's configuration.\n", err)
 		return exitHeld
 	case Is[*report.TimeoutError](err):
 		fmt.Fprintf(c.ErrOut, "Error: %v\nWhat was written is kept; run the same command again to continue waiting.\n", err)
@@ -226,7 +227,8 @@ func (c *Console) printHeld(e *report.HeldError) {
 	fmt.Fprintf(c.ErrOut, "\nNothing was changed for lease %s.\n", e.Lease)
 	switch by := held[0].By; {
 	case by.Object != "":
-		fmt.Fprintf(c.ErrOut, "Nobody has claimed it, but %s uses it. Delete %s, or take it over as the owner of its lease: reserve --adopt\n",
+		fmt.Fprintf(c.ErrOut, "Nobody has claimed it, but %s uses it. Delete %s, or take it over as the owner of its lease: "+
+			"reserve --adopt\n",
 			by.Object, by.Object)
 	case by.Lease != (lease.ID{}):
 		fmt.Fprintf(c.ErrOut, "The holder can release it: kubectl akash-net release %s\n", by.Lease.Group())

@@ -146,7 +146,8 @@ func (e *Events) line(w io.Writer, format string, args ...any) {
 func (e *Events) json(event report.Event) {
 	l := jsonEvent{
 		Schema: eventSchema, Time: event.Time.UTC().Format(time.RFC3339Nano), Action: string(event.Action),
-		Kind: event.Kind, Namespace: event.Namespace, Name: event.Name, Message: event.Message, Next: event.Next, DryRun: e.suffix != "",
+		Kind: event.Kind, Namespace: event.Namespace, Name: event.Name, Message: event.Message, Next: event.Next,
+		DryRun: e.suffix != "",
 	}
 	if event.Lease != (lease.ID{}) {
 		l.Lease = event.Lease.String()

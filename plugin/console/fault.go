@@ -22,7 +22,8 @@ func (c *Console) ReportPanic(recovered any) int {
 	}
 	info := version.Of()
 	fmt.Fprintf(c.ErrOut, "Error: this is a fault of kubectl akash-net, and not of its input: %s\n"+
-		"Please report it, with this text and what you typed, at https://github.com/akash-net/kubectl-akash-net/issues (version %s, %s, %s).\n",
+		"Please report it, with this text and what you typed, at https://github.com/akash-net/kubectl-akash-net/issues "+
+		"(version %s, %s, %s).\n",
 		terminal.OneLine(fmt.Sprint(f.Value), 1000), info.Version, info.GoVersion, info.Platform)
 	if os.Getenv(debugVariable) != "" {
 		fmt.Fprintf(c.ErrOut, "%s", f.Trace)

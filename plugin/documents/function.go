@@ -65,7 +65,9 @@ type functionCall struct {
 }
 
 // run returns the objects of the lease definitions among the items. It returns none if there is an error.
-func (f *functionCall) run(ctx context.Context, cfg *config.ProviderConfig, list *kio.ByteReadWriter, items []*kyaml.RNode, flags *renderFlags) ([]*kyaml.RNode, error) {
+func (f *functionCall) run(
+	ctx context.Context, cfg *config.ProviderConfig, list *kio.ByteReadWriter, items []*kyaml.RNode, flags *renderFlags,
+) ([]*kyaml.RNode, error) {
 	cfg, err := f.config(cfg, list.FunctionConfig, flags.target)
 	if err != nil {
 		return nil, err
@@ -91,7 +93,9 @@ func (f *functionCall) run(ctx context.Context, cfg *config.ProviderConfig, list
 }
 
 // definitions returns the lease definitions among the items.
-func (f *functionCall) definitions(ctx context.Context, items []*kyaml.RNode, limits config.Limits, workloads bool) []*lease.Definition {
+func (f *functionCall) definitions(
+	ctx context.Context, items []*kyaml.RNode, limits config.Limits, workloads bool,
+) []*lease.Definition {
 	var defs []*lease.Definition
 	for i, item := range items {
 		if item.GetKind() != input.Kind || item.GetApiVersion() != input.APIVersion {

@@ -166,7 +166,8 @@ type origin struct {
 
 // addOrigin records an object under a name, which problems have as their file, and returns the name.
 func (f *functionCall) addOrigin(name string, o *kyaml.RNode) string {
-	from := origin{ref: resourceRef{APIVersion: o.GetApiVersion(), Kind: o.GetKind(), Name: o.GetName(), Namespace: o.GetNamespace()}}
+	ref := resourceRef{APIVersion: o.GetApiVersion(), Kind: o.GetKind(), Name: o.GetName(), Namespace: o.GetNamespace()}
+	from := origin{ref: ref}
 	if path, index, err := kioutil.GetFileAnnotations(o); err == nil && path != "" {
 		n, _ := strconv.Atoi(index) // 0 without an index
 		from.file = &resultFile{Path: path, Index: n}

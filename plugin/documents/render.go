@@ -108,9 +108,11 @@ func NewRender(c *session.Session) *cobra.Command {
 	addShowSecrets(cmd, &f.workloads.ShowSecrets)
 	flags.AddTarget(cmd, &f.target)
 	flags.AddOutput(cmd, &f.output, emit.YAML, "One of 'yaml', 'json' or 'kyaml'", emit.YAML, emit.JSON, emit.KYAML)
-	cmd.Flags().StringVar(&f.ledger, "ledger", "", "The ledger with the addresses: 'cluster', or a folder with the cluster's objects as YAML")
+	cmd.Flags().StringVar(&f.ledger, "ledger", "",
+		"The ledger with the addresses: 'cluster', or a folder with the cluster's objects as YAML")
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "Print nothing, instead of failing, if the leases need no objects")
-	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false, "Also print the leases' namespaces, each before the objects of its lease")
+	cmd.Flags().BoolVar(&f.withNamespace, "with-namespace", false,
+		"Also print the leases' namespaces, each before the objects of its lease")
 	return c.SetScope(cmd, session.Scope{Offline: func() bool { return f.ledger != flags.LedgerCluster && !f.input.FromCluster }})
 }
 
@@ -253,7 +255,8 @@ func sortByPlace(problems lease.Problems) lease.Problems {
 		}
 	}
 	slices.SortStableFunc(problems, func(a, b lease.Problem) int {
-		return cmp.Or(cmp.Compare(rank[a.At.File], rank[b.At.File]), cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
+		return cmp.Or(cmp.Compare(rank[a.At.File], rank[b.At.File]), cmp.Compare(a.At.Line, b.At.Line),
+			cmp.Compare(a.At.Column, b.At.Column))
 	})
 	return problems
 }
@@ -270,5 +273,6 @@ func joinProblems(err error, problems lease.Problems) error {
 }
 
 func addShowSecrets(cmd *cobra.Command, into *bool) {
-	cmd.Flags().BoolVar(into, "show-secrets", false, "Print the passwords of registries; otherwise they are omitted, with a warning on standard error")
+	cmd.Flags().BoolVar(into, "show-secrets", false,
+		"Print the passwords of registries; otherwise they are omitted, with a warning on standard error")
 }

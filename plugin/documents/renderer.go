@@ -100,15 +100,17 @@ func (r *renderer) lease(def *lease.Definition) ([]render.Object, error) {
 
 // withRecords appends the DNS records of a lease. A record whose value only the cluster knows is an error, because clients
 // could not resolve the host without it.
-func (r *renderer) withRecords(objects []render.Object, def *lease.Definition, addresses render.Addresses) ([]render.Object, error) {
+func (r *renderer) withRecords(
+	objects []render.Object, def *lease.Definition, addresses render.Addresses,
+) ([]render.Object, error) {
 	records, err := render.Records(def, r.cfg, addresses, nil)
 	if err != nil {
 		return nil, err
 	}
 	var problems lease.Problems
 	for _, h := range records.Unknown {
-		problems.Add(h.At, "the DNS record of %s takes its value from the cluster's status (dns.sources: %s), which render does not read: "+
-			"configure dns.targets or the source %s, or use \"apply\"", h.Name, h.Source, config.FromDomain)
+		problems.Add(h.At, "the DNS record of %s takes its value from the cluster's status (dns.sources: %s), "+
+			"which render does not read: configure dns.targets or the source %s, or use \"apply\"", h.Name, h.Source, config.FromDomain)
 	}
 	if len(problems) > 0 {
 		return nil, problems

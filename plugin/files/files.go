@@ -77,7 +77,8 @@ func (f *Flags) readPath(ctx context.Context, stdin io.Reader, name string, read
 		return Read(ctx, path, read)
 	})
 	if err == nil && count == 0 {
-		return &emptyFolder{lease.Problems{{Message: fmt.Sprintf("the folder %q has no %s files", name, strings.Join(extensions, ", "))}}}
+		message := fmt.Sprintf("the folder %q has no %s files", name, strings.Join(extensions, ", "))
+		return &emptyFolder{lease.Problems{{Message: message}}}
 	}
 	return err
 }

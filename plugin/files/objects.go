@@ -30,7 +30,9 @@ func OfFolder(ctx context.Context, folder string, limits config.Limits, once boo
 }
 
 // Objects reads the Kubernetes objects in the files and returns warnings. If once is set, a duplicate object is an error.
-func (f *Flags) Objects(ctx context.Context, stdin io.Reader, limits config.Limits, once bool, take func(*unstructured.Unstructured)) (lease.Problems, error) {
+func (f *Flags) Objects(
+	ctx context.Context, stdin io.Reader, limits config.Limits, once bool, take func(*unstructured.Unstructured),
+) (lease.Problems, error) {
 	reader := objectReader{size: limits.DocumentSize, take: take}
 	if once {
 		reader.seen = map[string]lease.Place{}
@@ -90,7 +92,7 @@ func (r *objectReader) add(value any, at lease.Place) {
 	switch {
 	case value == nil:
 	case !ok || o.GetAPIVersion() == "" || o.GetKind() == "":
-		r.problems = append(r.problems, lease.Problem{At: at, Warning: true, Message: "this is not a Kubernetes object, and is ignored"})
+		r.problems.Warn(at, "this is not a Kubernetes object, and is ignored")
 	case o.IsList():
 		items, _ := fields["items"].([]any)
 		for _, item := range items {

@@ -73,7 +73,8 @@ func (b *budget) reader(r io.Reader, name string) io.Reader {
 		}
 		var problems lease.Problems
 		problems.Add(lease.Place{File: name},
-			"the input is larger than %s, and all of it has to be held: read it in parts, or raise limits.inputSize in the provider's configuration",
+			"the input is larger than %s, and all of it has to be held: read it in parts, or raise limits.inputSize in the "+
+				"provider's configuration",
 			resource.NewQuantity(b.limit, resource.BinarySI))
 		return 0, problems
 	})

@@ -70,7 +70,8 @@ func NamedLease(
 	}
 	id, err := FindLease(ctx, from, typed)
 	if _, none := errors.AsType[*MissingError](err); none {
-		return nil, usage.Errorf("%s: the cluster does not know lease %s; name it in full, as OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", flag, typed)
+		return nil, usage.Errorf("%s: the cluster does not know lease %s; "+
+			"name it in full, as OWNER/DSEQ/GSEQ/OSEQ/PROVIDER", flag, typed)
 	}
 	return &id, err
 }

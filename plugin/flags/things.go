@@ -74,14 +74,15 @@ func MissingThings(things []thing.Thing, isMissing func(thing.Thing) bool, forma
 
 // CompleteThings completes things of the kinds that leases hold, and the leases.
 func CompleteThings(c *session.Session, kinds ...thing.Kind) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
-		things, err := observed.HeldThings(ctx, cluster, cfg.LedgerNamespace)
+	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, prefix string) ([]string, error) {
+		var out []string
+		things, err := observed.HeldThings(ctx, in, cfg.LedgerNamespace)
 		for _, t := range things {
 			name := t.Name()
-			if strings.HasPrefix(toComplete, string(t.Kind)+"/") {
+			if strings.HasPrefix(prefix, string(t.Kind)+"/") {
 				name = t.String()
 			}
-			if slices.Contains(kinds, t.Kind) && strings.HasPrefix(name, toComplete) {
+			if slices.Contains(kinds, t.Kind) && strings.HasPrefix(name, prefix) {
 				out = append(out, name)
 			}
 		}
@@ -91,10 +92,11 @@ func CompleteThings(c *session.Session, kinds ...thing.Kind) cobra.CompletionFun
 
 // CompleteOrders completes the orders that have reservations.
 func CompleteOrders(c *session.Session) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, to *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
-		claims, err := reservation.New(to, cfg).List(ctx)
+	return c.Complete(func(ctx context.Context, in *cluster.Cluster, cfg *config.ProviderConfig, prefix string) ([]string, error) {
+		var out []string
+		claims, err := reservation.New(in, cfg).List(ctx)
 		for _, claim := range claims {
-			if name := claim.Order.String(); claim.Unreadable == "" && strings.HasPrefix(name, toComplete) {
+			if name := claim.Order.String(); claim.Unreadable == "" && strings.HasPrefix(name, prefix) {
 				out = append(out, name)
 			}
 		}

@@ -27,7 +27,8 @@ type Workloads struct {
 // Add adds the flags. verb begins the usage text.
 func (f *Workloads) Add(cmd *cobra.Command, verb string) {
 	cmd.Flags().BoolVar(&f.workloads, "workloads", false,
-		verb+" the workloads of the leases too: namespaces, Manifests, Deployments, … (default: workloads.enabled of the configuration)")
+		verb+" the workloads of the leases too: namespaces, Manifests, Deployments, … (default: workloads.enabled of the "+
+			"configuration)")
 	f.Given = func() bool { return cmd.Flags().Changed("workloads") }
 	cmd.Flags().StringVar(&f.scheduler, "scheduler-params", "",
 		"A file with the scheduler params of a reservation for the only lease, as JSON or YAML, by the ids of resource units")

@@ -43,7 +43,8 @@ func New(ctx context.Context, streams genericiooptions.IOStreams) *Session {
 // AddFlags adds the flags that all commands inherit.
 func (c *Session) AddFlags(root *cobra.Command) {
 	c.flags.AddFlags(root.PersistentFlags())
-	root.PersistentFlags().StringVar(&c.ConfigFile, "config", "", "File with the provider's configuration, instead of the cluster's ConfigMap")
+	root.PersistentFlags().StringVar(&c.ConfigFile, "config", "",
+		"File with the provider's configuration, instead of the cluster's ConfigMap")
 }
 
 // Begin starts a command whose flags have been parsed. It refuses flags that the command would ignore.
@@ -58,7 +59,8 @@ func (c *Session) Begin(cmd *cobra.Command, args []string) error {
 func (c *Session) Connect(concurrency int) (*cluster.Cluster, error) {
 	rest, err := c.flags.ToRESTConfig()
 	if clientcmd.IsEmptyConfig(err) || err == nil && c.noCluster(rest.Host) {
-		return nil, errors.New("no cluster is configured; name a kubeconfig with --kubeconfig or KUBECONFIG, or one of its contexts with --context")
+		return nil, errors.New("no cluster is configured; name a kubeconfig with --kubeconfig or KUBECONFIG, or one of its " +
+			"contexts with --context")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
@@ -108,7 +110,9 @@ func (c *Session) Configuration(ctx context.Context, cluster *cluster.Cluster) (
 }
 
 // Complete returns a completion function that reads the cluster. It completes nothing if that fails or takes a second.
-func (c *Session) Complete(offer func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error)) cobra.CompletionFunc {
+func (c *Session) Complete(
+	offer func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error),
+) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 		defer cancel()

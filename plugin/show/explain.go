@@ -44,7 +44,8 @@ func NewExplain(c *session.Session) *cobra.Command {
 			kubectl akash-net explain order/akash1…/8438017/1/1`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage.Errorf("name a host, an address, an IP endpoint (endpoint/NAME), a lease (OWNER/DSEQ/GSEQ), or an order (order/OWNER/DSEQ/GSEQ/OSEQ)")
+				return usage.Errorf("name a host, an address, an IP endpoint (endpoint/NAME), a lease (OWNER/DSEQ/GSEQ), or an order " +
+					"(order/OWNER/DSEQ/GSEQ/OSEQ)")
 			}
 			return nil
 		},

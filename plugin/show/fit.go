@@ -72,9 +72,11 @@ func NewFit(c *session.Session) *cobra.Command {
 			return fit(cmd.Context(), c, f)
 		},
 	}
-	f.files.Add(cmd, "Files, or folders of files, with SDLs, manifests, lease definitions or cases (one JSON object per line); - is standard input")
+	f.files.Add(cmd,
+		"Files, or folders of files, with SDLs, manifests, lease definitions or cases (one JSON object per line); - is standard input")
 	flags.AddOutput(cmd, &f.output, "",
-		"One of 'json' (a line for each case) or 'text' (a line for each group). By default text for documents and json for cases", "json", "text")
+		"One of 'json' (a line for each case) or 'text' (a line for each group). By default text for documents and json for "+
+			"cases", "json", "text")
 	return c.SetScope(cmd, session.Scope{Offline: f.onlyCases})
 }
 
@@ -102,7 +104,8 @@ func fit(ctx context.Context, c *session.Session, f *fitFlags) error {
 		}
 	}
 	if run.refused > 0 {
-		return &console.RefusedError{Err: fmt.Errorf("of %s %d cannot be placed; the answers say why", terminal.Count(run.requests, "request"), run.refused)}
+		return &console.RefusedError{Err: fmt.Errorf("of %s %d cannot be placed; the answers say why",
+			terminal.Count(run.requests, "request"), run.refused)}
 	}
 	return nil
 }

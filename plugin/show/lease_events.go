@@ -54,7 +54,9 @@ func NewLeaseEvents(c *session.Session) *cobra.Command {
 	return c.SetScope(cmd, session.Scope{Unconfigured: true})
 }
 
-func leaseEvents(ctx context.Context, c *session.Session, typed, service string, watch bool, show func([]leaseevents.Event) error) error {
+func leaseEvents(
+	ctx context.Context, c *session.Session, typed, service string, watch bool, show func([]leaseevents.Event) error,
+) error {
 	from, id, err := openLease(ctx, c, typed, service)
 	if err != nil {
 		return err
@@ -130,7 +132,8 @@ func (t *eventTable) print(events []leaseevents.Event) error {
 	now := time.Now()
 	for _, e := range events {
 		table.Row("", lastSeen(now, e), terminal.Dash(e.Type), terminal.Dash(e.Reason),
-			strings.ToLower(e.InvolvedObject.Kind)+"/"+e.InvolvedObject.Name, terminal.OneLine(strings.TrimSpace(e.Message), terminal.MaxCell),
+			strings.ToLower(e.InvolvedObject.Kind)+"/"+e.InvolvedObject.Name,
+			terminal.OneLine(strings.TrimSpace(e.Message), terminal.MaxCell),
 			cmp.Or(e.Source.Component, e.ReportingController, "-"), since(now, e.First), e.Times, e.Name)
 	}
 	if err := t.printer.PrintObj(table.Done(), t.out); err != nil {

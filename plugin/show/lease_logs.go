@@ -74,7 +74,8 @@ func NewLogs(c *session.Session) *cobra.Command {
 	flags.StringVar(&f.sinceTime, "since-time", "", "Only lines newer than a time (RFC 3339)")
 	flags.BoolVar(&f.timestamps, "timestamps", false, "Begin each line with its time")
 	flags.BoolVarP(&f.previous, "previous", "p", false, "Print the logs of containers before their restart")
-	flags.BoolVar(&f.prefix, "prefix", false, "Begin each line with its pod and container (default: if there are several containers)")
+	flags.BoolVar(&f.prefix, "prefix", false,
+		"Begin each line with its pod and container (default: if there are several containers)")
 	flags.IntVar(&f.Streams, "max-log-requests", 5, "The maximum number of containers to follow at a time")
 	return c.SetScope(cmd, session.Scope{Unconfigured: true})
 }
@@ -90,12 +91,13 @@ func oneLease(_ *cobra.Command, args []string) error {
 // addService adds --service.
 func addService(c *session.Session, cmd *cobra.Command, into *string) {
 	cmd.Flags().StringVar(into, "service", "", "Only this service of the lease")
-	_ = cmd.RegisterFlagCompletionFunc("service", func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	complete := func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return completeServices(c, args[0])(cmd, args, toComplete)
-	})
+	}
+	_ = cmd.RegisterFlagCompletionFunc("service", complete)
 }
 
 // complete validates the flags and sets the options.
@@ -137,7 +139,9 @@ func logs(ctx context.Context, c *session.Session, typed string, f *logFlags) er
 	if err != nil {
 		return err
 	}
-	err = leaselogs.Stream(ctx, from, id, f.Options, c.Out, func(note string) { fmt.Fprintln(c.ErrOut, terminal.OneLine(note, terminal.MaxCell)) })
+	err = leaselogs.Stream(ctx, from, id, f.Options, c.Out, func(note string) {
+		fmt.Fprintln(c.ErrOut, terminal.OneLine(note, terminal.MaxCell))
+	})
 	if _, many := errors.AsType[*leaselogs.TooManyError](err); many {
 		return usage.Wrap(err)
 	}

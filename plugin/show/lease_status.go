@@ -138,7 +138,7 @@ func completeLeaseService(c *session.Session) cobra.CompletionFunc {
 
 // completeServices completes the services of a lease.
 func completeServices(c *session.Session, typed string) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) ([]string, error) {
+	return c.Complete(func(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig, prefix string) ([]string, error) {
 		id, err := flags.FindLease(ctx, from, typed)
 		if err != nil {
 			return nil, err
@@ -152,6 +152,6 @@ func completeServices(c *session.Session, typed string) cobra.CompletionFunc {
 			return nil, err
 		}
 		names := slices.Sorted(maps.Keys(l.Services))
-		return slices.DeleteFunc(names, func(s string) bool { return !strings.HasPrefix(s, toComplete) }), nil
+		return slices.DeleteFunc(names, func(s string) bool { return !strings.HasPrefix(s, prefix) }), nil
 	})
 }

@@ -127,8 +127,11 @@ func NewState(c *session.Session) *cobra.Command {
 	f.print.AddFlags(cmd)
 	f.files.Add(cmd, "Files, or folders of files, with Kubernetes objects to read instead of the cluster; - is standard input")
 	cmd.Flags().StringVar(&f.shard, "shard", "", "Only the routes of this shard of the configuration")
-	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Only rows of leases whose labels match, as on Akash's objects (akash.network/lease.id.owner=akash1…), and routes whose own labels match")
-	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true, "Show rows of all leases; --namespace shows only those of one lease's namespace, or the routes in it")
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "",
+		"Only rows of leases whose labels match, as on Akash's objects (akash.network/lease.id.owner=akash1…), and routes whose "+
+			"own labels match")
+	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", true,
+		"Show rows of all leases; --namespace shows only those of one lease's namespace, or the routes in it")
 	cmd.Flags().BoolVar(&f.problems, "problems", false, "List problems and how to fix them; the exit code is 1 if there are any")
 	flags.AddCrashedAfter(cmd, &f.crashedAfter)
 	f.workloads.add(cmd)
@@ -227,7 +230,9 @@ func (f *stateFlags) run(ctx context.Context, c *session.Session) error {
 }
 
 // configuration returns the provider's configuration, and refuses a --shard that it does not define.
-func (f *stateFlags) configuration(ctx context.Context, c *session.Session, cluster *cluster.Cluster) (*config.ProviderConfig, error) {
+func (f *stateFlags) configuration(
+	ctx context.Context, c *session.Session, cluster *cluster.Cluster,
+) (*config.ProviderConfig, error) {
 	cfg, err := c.Configuration(ctx, cluster)
 	if err != nil || f.shard == "" {
 		return cfg, err
@@ -237,7 +242,8 @@ func (f *stateFlags) configuration(ctx context.Context, c *session.Session, clus
 		names = append(names, s.Name)
 	}
 	if !slices.Contains(names, f.shard) {
-		return nil, usage.Errorf("--shard: the configuration has no shard %q (spec.shards: %s)", f.shard, terminal.Dash(strings.Join(names, ", ")))
+		return nil, usage.Errorf("--shard: the configuration has no shard %q (spec.shards: %s)", f.shard,
+			terminal.Dash(strings.Join(names, ", ")))
 	}
 	return cfg, nil
 }
@@ -284,7 +290,9 @@ func (f *stateFlags) show(c *session.Session, book *view.Book, show printing.Pri
 }
 
 // showChanges shows the rows, then each changed row, until the context ends.
-func (f *stateFlags) showChanges(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show printing.Printer) error {
+func (f *stateFlags) showChanges(
+	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show printing.Printer,
+) error {
 	var earlier *view.Book
 	err := book.Watch(ctx, cluster, cfg, subjects, func(book *view.Book) error {
 		f.filter(book)

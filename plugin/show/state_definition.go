@@ -24,7 +24,9 @@ func (f *stateFlags) isDefinitions() bool {
 }
 
 // showDefinitions prints the definitions that the leases were last applied with.
-func (f *stateFlags) showDefinitions(ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig) error {
+func (f *stateFlags) showDefinitions(
+	ctx context.Context, c *session.Session, from *cluster.Cluster, cfg *config.ProviderConfig,
+) error {
 	var groups []lease.Group
 	for _, t := range f.things {
 		groups = append(groups, t.Group)

@@ -33,7 +33,8 @@ func parseSubjects(args []string) ([]view.Subject, error) {
 		for _, word := range strings.Split(arg, ",") {
 			s, ok := subjectNames[strings.ToLower(word)]
 			if !ok {
-				return nil, usage.Errorf("there is no subject %q; hosts, ips, leases, pools, routes, dns, resources and orders are known", word)
+				return nil, usage.Errorf("there is no subject %q; hosts, ips, leases, pools, routes, dns, resources and orders are "+
+					"known", word)
 			}
 			if !slices.Contains(subjects, s) {
 				subjects = append(subjects, s)
@@ -72,7 +73,8 @@ func parseStateArgs(args []string) ([]view.Subject, []thing.Thing, error) {
 			return nil, nil, usage.Wrap(err)
 		}
 		if n == 0 && t.Kind == thing.Host && t.Endpoint != "" {
-			return nil, nil, usage.Errorf("%q: which subject? Subjects come before names, and a name of one word needs one or its kind, such as host/%s", arg, arg)
+			return nil, nil, usage.Errorf("%q: which subject? Subjects come before names, and a name of one word needs one or its "+
+				"kind, such as host/%s", arg, arg)
 		}
 		if n > 0 && !slices.ContainsFunc(subjects, func(s view.Subject) bool { return lists(s, t) }) {
 			return nil, nil, usage.Errorf("%s does not name any of the %s; %s", t, joinSubjects(subjects), describeNames(subjects))

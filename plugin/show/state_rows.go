@@ -63,7 +63,8 @@ type workloadsFlag struct {
 }
 
 func (f *workloadsFlag) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.value, "workloads", false, "Show the state of the workloads of leases (default: workloads.enabled of the configuration)")
+	cmd.Flags().BoolVar(&f.value, "workloads", false,
+		"Show the state of the workloads of leases (default: workloads.enabled of the configuration)")
 	f.given = func() bool { return cmd.Flags().Changed("workloads") }
 }
 
@@ -76,14 +77,17 @@ func (f *stateFlags) withWorkloads(c *session.Session, cfg *config.ProviderConfi
 	}
 	err := show(append(slices.Clone(f.subjects), view.SubjectWorkloads))
 	if role, refused := errors.AsType[*cluster.RoleError](err); refused && !f.workloads.given() {
-		fmt.Fprintf(c.ErrOut, "Note: workloads are not shown: the role %s is required (%s). Use --workloads=false to hide this note\n", role.Role, terminal.OneLine(role.Message, terminal.MaxCell))
+		fmt.Fprintf(c.ErrOut, "Note: workloads are not shown: the role %s is required (%s). Use --workloads=false to hide this "+
+			"note\n", role.Role, terminal.OneLine(role.Message, terminal.MaxCell))
 		return show(f.subjects)
 	}
 	return err
 }
 
 // showProblems shows the problems. If there are any, it returns an error for exit code 1.
-func (f *stateFlags) showProblems(ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, show printing.Printer) error {
+func (f *stateFlags) showProblems(
+	ctx context.Context, c *session.Session, cluster *cluster.Cluster, cfg *config.ProviderConfig, show printing.Printer,
+) error {
 	problems, err := diagnosis.Problems(ctx, cluster, cfg, f.crashedAfter, f.namespace)
 	if err != nil {
 		return err
