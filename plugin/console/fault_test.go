@@ -15,12 +15,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
-// broken is a standard input on which reading panics.
+// broken is a standard input whose Read panics.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { panic("a reader\x1b[2J") }
 
-// A panic of a reader, in the goroutine that reads, is an error of the command.
+// A panic in the goroutine that reads is an error of the command.
 func TestFaultOfAReader(t *testing.T) {
 	var out bytes.Buffer
 	c := &Console{IOStreams: genericiooptions.IOStreams{ErrOut: &terminal.SafeWriter{Out: &out}}, running: true}
@@ -30,7 +30,7 @@ func TestFaultOfAReader(t *testing.T) {
 	}
 }
 
-// A panic is one sentence that asks for a report; the trace is there for those who ask.
+// A panic is printed as one sentence with a request to report it, and with its trace only if the variable is set.
 func TestFault(t *testing.T) {
 	for debug, wantTrace := range map[string]bool{"": false, "1": true} {
 		t.Setenv(debugVariable, debug)
