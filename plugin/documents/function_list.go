@@ -4,9 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
@@ -21,19 +21,19 @@ import (
 	"github.com/akash-net/kubectl-akash-net/plugin/terminal"
 )
 
-// resourceListOnStdin is true when standard input is read and holds a ResourceList, as KRM
-// functions get it. What was looked at is still there to be read.
+// resourceListOnStdin reports whether the input is standard input and contains the ResourceList of a KRM function. It buffers
+// what it reads.
 func resourceListOnStdin(c *console.Console, files []string) bool {
 	if len(files) > 1 || len(files) == 1 && files[0] != "-" || len(files) == 0 && terminal.IsTerminal(c.Stdin) {
 		return false
 	}
 	in := bufio.NewReaderSize(c.In, 1<<16)
 	c.In = in
-	head, _ := in.Peek(4096) // an error is for whoever reads
+	head, _ := in.Peek(4096) // the next read returns the error
 	return bytes.Contains(head, []byte("ResourceList")) && bytes.Contains(head, []byte("config.kubernetes.io/v1"))
 }
 
-// readResourceList reads the ResourceList of a KRM function, all of it: the answer repeats it.
+// readResourceList reads the whole ResourceList of a KRM function, because the output includes it.
 func readResourceList(in io.Reader, list *kio.ByteReadWriter, limits config.Limits) ([]*kyaml.RNode, error) {
 	text, err := io.ReadAll(files.Bound(in, "-", limits.InputSize))
 	if err != nil {
@@ -50,7 +50,7 @@ func readResourceList(in io.Reader, list *kio.ByteReadWriter, limits config.Limi
 	return items, nil
 }
 
-// readNodes guards against panics of the YAML library: an input must never end the program.
+// readNodes calls read and returns a panic of the YAML library as an error.
 func readNodes(read func() ([]*kyaml.RNode, error)) (nodes []*kyaml.RNode, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -60,7 +60,7 @@ func readNodes(read func() ([]*kyaml.RNode, error)) (nodes []*kyaml.RNode, err e
 	return read()
 }
 
-// checkResourceList judges what the library that reads it takes for granted: that objects are objects.
+// checkResourceList validates what kyaml does not: that objects are objects, with strings as names, labels and annotations.
 func checkResourceList(text []byte, size int64) error {
 	var problems lease.Problems
 	for doc, err := range documents(text, size) {
@@ -76,13 +76,10 @@ func checkResourceList(text []byte, size int64) error {
 	return nil
 }
 
-func documents(text []byte, size int64) func(func(*document.Document, error) bool) {
+// documents iterates over the documents in a text. It ends with the first error.
+func documents(text []byte, size int64) iter.Seq2[*document.Document, error] {
 	return func(yield func(*document.Document, error) bool) {
 		for text, err := range document.Texts(bytes.NewReader(text), "-", size) {
-			if found, ok := errors.AsType[lease.Problems](err); ok {
-				yield(nil, found)
-				return
-			}
 			if err != nil {
 				yield(nil, err)
 				return
@@ -96,6 +93,7 @@ func documents(text []byte, size int64) func(func(*document.Document, error) boo
 	}
 }
 
+// checkResources validates a ResourceList.
 func checkResources(c document.Cursor) {
 	root := c.AnyMapping()
 	if !root.Present() {
@@ -117,7 +115,7 @@ func checkResources(c document.Cursor) {
 	}
 }
 
-// checkResource judges what every object has.
+// checkResource validates the metadata of an object.
 func checkResource(c document.Cursor) {
 	o := c.AnyMapping()
 	if !o.Present() {
@@ -135,7 +133,7 @@ func checkResource(c document.Cursor) {
 	}
 }
 
-// result is what a KRM function says of one problem (KRM functions specification v1: results).
+// result is a problem in the results of a KRM function (KRM Functions Specification v1).
 type result struct {
 	Message     string       `json:"message"`
 	Severity    string       `json:"severity"`
@@ -160,28 +158,29 @@ type resultFile struct {
 	Index int    `json:"index"`
 }
 
-// origin is the object in which problems were found, and the file from which it came.
+// origin is an object that problems refer to, and its file, if known.
 type origin struct {
 	ref  resourceRef
 	file *resultFile
 }
 
-// origin notes an object under the name that stands for its file.
-func (f *functionCall) origin(name string, o *kyaml.RNode) string {
-	from := origin{ref: resourceRef{APIVersion: o.GetApiVersion(), Kind: o.GetKind(), Name: o.GetName(), Namespace: o.GetNamespace()}}
+// addOrigin records an object under a name, which problems have as their file, and returns the name.
+func (f *functionCall) addOrigin(name string, o *kyaml.RNode) string {
+	ref := resourceRef{APIVersion: o.GetApiVersion(), Kind: o.GetKind(), Name: o.GetName(), Namespace: o.GetNamespace()}
+	from := origin{ref: ref}
 	if path, index, err := kioutil.GetFileAnnotations(o); err == nil && path != "" {
-		n, _ := strconv.Atoi(index) // without an index it is the first
+		n, _ := strconv.Atoi(index) // 0 without an index
 		from.file = &resultFile{Path: path, Index: n}
 	}
 	f.origins[name] = from
 	return name
 }
 
-// results are what is said of the problems. Lines are left out where the object is named: they are those
-// of its text as the function got it, not of its file.
+// results returns the problems as the results of the function, or nil if there are none. A result with an object has no line,
+// because the line would be that in the function's input and not in the object's file.
 func (f *functionCall) results() (*kyaml.RNode, error) {
 	if len(f.problems) == 0 {
-		return nil, nil //nolint:nilnil // no results is how a function says that all is well
+		return nil, nil //nolint:nilnil // no problems, no results
 	}
 	var out []result
 	for _, p := range f.problems {

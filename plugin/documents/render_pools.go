@@ -12,11 +12,11 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// poolsArgument is the argument of render that asks for MetalLB's pools.
+// poolsArgument is the argument of "render pools".
 const poolsArgument = "pools"
 
-// renderRangePools prints the pools of all ranges of the configuration, whatever the leases. With a ledger
-// they are as apply leaves them beside the pools that it has.
+// renderRangePools prints the pools of all configured ranges. With --ledger it keeps the addresses of existing pools in these,
+// as apply does.
 func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) error {
 	if err := f.checkOutput(); err != nil {
 		return err
@@ -24,7 +24,7 @@ func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) e
 	var from *cluster.Cluster
 	if f.ledger == flags.LedgerCluster {
 		var err error
-		if from, err = c.Connect(8); err != nil {
+		if from, err = c.Connect(session.Requests); err != nil {
 			return err
 		}
 	}
@@ -54,7 +54,7 @@ func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) e
 	})
 }
 
-// known is what the ledger that is named says of addresses and of pools; nil where none is.
+// known returns the addresses and pools in the ledger that --ledger names, or nil without the flag.
 func (f *renderFlags) known(ctx context.Context, from *cluster.Cluster, cfg *config.ProviderConfig) (*pools.Known, error) {
 	switch f.ledger {
 	case "":
