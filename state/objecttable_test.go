@@ -247,7 +247,7 @@ func TestNamesOfProblems(t *testing.T) {
 	}
 	group := wordLease(t, "A/1").Group()
 	p := Problem{Problem: NothingLeft, Thing: "x", Plan: "before"}.ByDefinition(group)
-	if p.Mend.Group != group || !p.Mend.Definition || p.Plan != "apply its definition again" || !p.Manual || p.Named || p.Command != "kubectl akash-net repair -f FILE" {
+	if p.Mend != (ApplyDefinition{Group: group}) || p.Plan != "apply its definition again" || !p.Manual || p.Named || p.Command != "kubectl akash-net repair -f FILE" {
 		t.Errorf("by its definition it is mended so: %+v", p)
 	}
 }

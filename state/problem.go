@@ -1,7 +1,6 @@
 package state
 
 import (
-	"net/netip"
 	"strings"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
 // The kinds of problem.
@@ -76,7 +74,7 @@ type Problem struct {
 	// the problem is reported but does not count as unfixed.
 	Named bool `json:"-"`
 	Sound bool `json:"-"`
-	// Mend is how repair fixes it.
+	// Mend is how repair fixes it; nil if somebody else has to.
 	Mend Mend `json:"-"`
 }
 
@@ -104,83 +102,9 @@ func Typed(name string) string {
 
 // ByDefinition returns the problem as one that repair fixes by applying a definition of the group from a file.
 func (x Problem) ByDefinition(g lease.Group) Problem {
-	x.Mend.Group, x.Mend.Definition = g, true
+	x.Mend = ApplyDefinition{Group: g}
 	x.Plan, x.Manual, x.Command = "apply its definition again", true, "kubectl akash-net repair -f FILE"
 	return x
-}
-
-// Mend is the work that fixes a problem. At most one kind of work is set; the other fields are its parameters.
-type Mend struct {
-	// Definition applies a definition of Group from a file. Kept applies the definition that the ledger keeps; with
-	// Prune it also deletes applied objects that this definition does not name.
-	Definition, Kept, Prune bool
-	// Forget deletes a kept definition, unless it has changed or the lease of Group holds something.
-	Forget *ObjectRef
-	// Unmark removes the marks of Group from the parts Keys of a claim. Leave gives up these parts.
-	Unmark, Leave *Claim
-	Group         lease.Group
-	Keys          []string
-	// Groups are the groups of a crashed run that left nothing behind. Its announcement is deleted.
-	Groups []lease.Group
-	// Release releases a claim for all its holders, with every object that serves it.
-	Release *Claim
-	// Discard deletes an object of the ledger, even if it is unreadable.
-	Discard *Claim
-	// Unreserve deletes the reservation of an order, pinned to the version that was read.
-	Unreserve *ObjectRef
-	// Delete deletes objects, pinned to the version that was read. It may be combined with Leave.
-	Delete []ObjectRef
-	// Reject deletes routes of any owner, unless they have changed.
-	Reject []ObjectRef
-	// Undeclared is the name of the ProviderHost, or for a Service of the ProviderLeasedIP, that would declare what
-	// Reject serves. Routes are rejected only while this object is as it was read, so that nobody has asked for them
-	// since.
-	Undeclared string
-	// Reserve turns the parts Keys of Group on a claim into a mere reservation after Delete or Reject.
-	Reserve *Claim
-	// Follow moves the parts Keys of Group on a claim to the lease of the same owner that Declared names. Declared are
-	// objects of Akash's provider, one per key.
-	Follow   *Claim
-	Declared []ObjectRef
-	// Namespace is the missing lease namespace for which Leave gives up parts. It is empty if Leave has another reason.
-	Namespace string
-	// Unserved is true if Delete is an object of Akash's that nothing serves.
-	Unserved bool
-	// Take claims what the objects of Serving already serve for a lease.
-	Take    *Hold
-	Serving []ObjectRef
-	// Rewrite points a route to the backend that the claim names.
-	Rewrite *ObjectRef
-	// Part is the part of the lease on the host of Rewrite or Record.
-	Part Part
-	// Record corrects the DNS records of a host.
-	Record string
-	// Reshare sets SharingKey on a Service.
-	Reshare    *ObjectRef
-	SharingKey string
-	// Reask makes a Service request Address. Regrant makes MetalLB allocate an address for a Service again.
-	Reask, Regrant *ObjectRef
-	// Pool creates a pool for Address. With Alone the pool has no other address.
-	Pool, Alone bool
-	Address     netip.Addr
-	// Narrow removes the addresses of Ranges from a pool. With Exclude it also excludes them in the configuration; with
-	// Unused it does so only if none of them is in use.
-	Narrow          *ObjectRef
-	Ranges          []config.Range
-	Exclude, Unused bool
-	// MoveRoutes moves the routes of Group to the configured kind.
-	MoveRoutes bool
-	// Clear removes stale reports from the status of a route.
-	Clear *ObjectRef
-	// Mark restores the marks of an object of this program, with Hash as the hash of its definition. Own makes the
-	// field managers of a claim's leases own their parts again.
-	Mark *ObjectRef
-	Hash string
-	Own  *Claim
-	// DropManagedFields removes managed fields of a version that the API server no longer serves.
-	DropManagedFields *ObjectRef
-	// Also are the fixes of other problems, which together fix this one.
-	Also []Mend
 }
 
 // ObjectRef identifies an object and the version of it that was read.

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// clock is the API server's clock as its answers show it (the Date header, RFC 9110). The client's
-// own clock only measures the time since the last answer: a laptop's may be hours off.
+// clock is the API server's clock, taken from the Date header of its answers (RFC 9110). The client's own clock only
+// measures the time since the last answer: it may be hours off.
 type clock struct {
 	mu     sync.Mutex
 	server time.Time
 	seen   time.Time
 }
 
-// Now is the API server's time; before its first answer, the client's.
+// Now returns the API server's time, or the client's before the first answer.
 func (c *Cluster) Now() time.Time {
 	c.clock.mu.Lock()
 	defer c.clock.mu.Unlock()
@@ -32,7 +32,7 @@ func (c *clock) wrap(next http.RoundTripper) http.RoundTripper {
 		}
 		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
 			c.mu.Lock()
-			// The header has whole seconds: of two answers the later time is the truer one.
+			// The header is rounded down to seconds, so the later of two estimates is closer.
 			if now := time.Now(); date.After(c.server.Add(now.Sub(c.seen))) || c.server.IsZero() {
 				c.server, c.seen = date, now
 			}

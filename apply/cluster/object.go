@@ -14,8 +14,23 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// Patch applies an object without force. Made is true where there was none before.
-func (c *Cluster) Patch(ctx context.Context, o render.Object, manager string) (meta *metav1.PartialObjectMetadata, made bool, err error) {
+// Get reads one whole object. It returns nil if there is none.
+func (c *Cluster) Get(ctx context.Context, kind kinds.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	var o *unstructured.Unstructured
+	err := c.ReadOf(ctx, kind.Resource(), func() (err error) {
+		o, err = c.Dynamic.Resource(kind.Resource()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		return err
+	})
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // absence is an answer
+	}
+	return o, c.Explain(err, "get", kind.Resource())
+}
+
+// Patch applies an object without force. made reports whether it created the object.
+func (c *Cluster) Patch(
+	ctx context.Context, o render.Object, manager string,
+) (meta *metav1.PartialObjectMetadata, made bool, err error) {
 	body, err := json.Marshal(o)
 	if err != nil {
 		return nil, false, err
@@ -29,15 +44,15 @@ func (c *Cluster) Patch(ctx context.Context, o render.Object, manager string) (m
 	return meta, status == http.StatusCreated, err
 }
 
-// statusKey is the key of the place in a request's context where the status of its answer is noted.
+// statusKey is the context key of a pointer to the status code of the answer.
 type statusKey struct{}
 
 func notingStatus(ctx context.Context, status *int) context.Context {
 	return context.WithValue(ctx, statusKey{}, status)
 }
 
-// noteStatus notes the status of the answers of which somebody wants to know it: the clients do not tell
-// a 200 from a 201, by which the API server says whether an apply has made an object.
+// noteStatus stores the status code of an answer if the request's context asks for it. The API server answers an apply
+// that creates the object with 201, which the clients do not return.
 func noteStatus(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
@@ -48,7 +63,7 @@ func noteStatus(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// Create makes an object that is not there yet, and changes none that is: its error is AlreadyExists then.
+// Create creates an object. The error is AlreadyExists if there is one.
 func (c *Cluster) Create(ctx context.Context, o render.Object, manager string) error {
 	opts := metav1.CreateOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
 	return c.Write(ctx, func(write context.Context) error {
@@ -57,8 +72,8 @@ func (c *Cluster) Create(ctx context.Context, o render.Object, manager string) e
 	})
 }
 
-// CreateRefusal is the error with which the server would refuse to make an object; nil where it would not. One that is there
-// may be asked for too: rights and policies come before that is looked at.
+// CreateRefusal returns the error with which the API server would refuse to create an object, or nil. The object may
+// exist already: RBAC and admission policies are checked before that.
 func (c *Cluster) CreateRefusal(ctx context.Context, o render.Object, manager string) error {
 	opts := metav1.CreateOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}}
 	body := Rendered(o)
@@ -73,19 +88,21 @@ func (c *Cluster) CreateRefusal(ctx context.Context, o render.Object, manager st
 	return err
 }
 
-// Seize applies an object by force, pinned to what was read.
+// Seize applies an object with force, pinned to the live object.
 func (c *Cluster) Seize(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
 	force := true
 	return c.applyPinned(ctx, o, live, metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: SkipFieldValidation})
 }
 
-// Refusal is the error with which the server would refuse an apply to the object as it was read; nil where
-// it would not. It says that the object was overtaken (IsOvertaken) where it has changed since.
+// Refusal returns the error with which the API server would refuse an apply to the live object, or nil. If the object
+// has changed since it was read, IsOvertaken is true for the error.
 func (c *Cluster) Refusal(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
 	return c.applyPinned(ctx, o, live, metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}})
 }
 
-func (c *Cluster) applyPinned(ctx context.Context, o render.Object, live *unstructured.Unstructured, opts metav1.PatchOptions) error {
+func (c *Cluster) applyPinned(
+	ctx context.Context, o render.Object, live *unstructured.Unstructured, opts metav1.PatchOptions,
+) error {
 	pinned := Rendered(o)
 	pinned.SetUID(live.GetUID())
 	pinned.SetResourceVersion(live.GetResourceVersion())
@@ -99,9 +116,10 @@ func (c *Cluster) applyPinned(ctx context.Context, o render.Object, live *unstru
 	})
 }
 
-// DeletePinned deletes an object that is the very one that was read. It is done when there is no
-// such object any more.
-func (c *Cluster) DeletePinned(ctx context.Context, kind kinds.Kind, namespace, name string, uid types.UID, resourceVersion string) error {
+// DeletePinned deletes exactly the object that was read. It returns nil if the object is already gone.
+func (c *Cluster) DeletePinned(
+	ctx context.Context, kind kinds.Kind, namespace, name string, uid types.UID, resourceVersion string,
+) error {
 	pin := &metav1.Preconditions{UID: &uid}
 	if resourceVersion != "" {
 		pin.ResourceVersion = &resourceVersion

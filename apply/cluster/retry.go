@@ -10,17 +10,17 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
-// ErrMoving says that all tries were in vain: something changes faster than it can be written.
+// ErrMoving reports that every attempt lost a race against other writers.
 var ErrMoving = errors.New("it changes faster than it can be written")
 
-// Retry tries until it is done, or fails, as often as Retries allow.
+// Retry calls try until it is done or fails, at most as often as Retries allows.
 func (c *Cluster) Retry(ctx context.Context, try wait.ConditionWithContextFunc) error {
 	return wait.ExponentialBackoffWithContext(ctx, c.Retries, try)
 }
 
-// Rewrite changes an object that was read: decide says by what write, nil for none, which is to be pinned to the
-// object as it is given. Where that loses a race, or gets no answer, the object is read again and decided on anew.
-// Nothing is left to do where it is gone.
+// Rewrite changes an object that was read. decide returns the write to send, pinned to the object it is given, or nil
+// for none. If the write loses a race or its effect is unclear, Rewrite reads the object and decides again. It returns
+// nil if the object is gone.
 func (c *Cluster) Rewrite(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured,
 	decide func(context.Context, *unstructured.Unstructured) (write func(context.Context) error, err error),
 ) error {

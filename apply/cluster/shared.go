@@ -11,8 +11,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/manifests"
 )
 
-// Config reads the configuration that all clients of the cluster share, and the name of where it
-// stands for messages; the text is empty where there is none.
+// Config reads the configuration that all clients of the cluster share, and returns its place for messages. The text is
+// empty if there is none.
 func (c *Cluster) Config(ctx context.Context) (text, place string, err error) {
 	namespace := config.Default().LedgerNamespace
 	place = "configmap " + namespace + "/" + manifests.ConfigMapName

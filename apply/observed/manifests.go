@@ -8,8 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 )
 
-// Manifests yields the Manifest objects that Akash's provider keeps, as JSON, in the order of
-// their names.
+// Manifests yields the Manifest objects of Akash's provider as JSON, sorted by name.
 func Manifests(ctx context.Context, c *cluster.Cluster, namespace string, yield func(name string, data []byte) error) error {
 	objects, err := c.Objects(ctx, cluster.AkashResource("manifests"), namespace, metav1.ListOptions{})
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Addresses reads who claimed which address and which Services use one: what is needed to
-// propose addresses to leases that have none.
+// Addresses reads who claims and who uses which address, in order to propose free addresses.
 func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) (*state.Addresses, error) {
 	var claims []*state.Claim
 	var uses []state.Use
@@ -37,7 +36,7 @@ func Addresses(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) 
 	return state.NewAddresses(claims, uses), nil
 }
 
-// HeldThings are the things that are claimed and the deployment groups that claim them, each once.
+// HeldThings returns the claimed things and the deployment groups that claim them, each once.
 func HeldThings(ctx context.Context, c *cluster.Cluster, ledgerNamespace string) ([]thing.Thing, error) {
 	claims, err := ledger.New(c, ledgerNamespace).List(ctx)
 	var things []thing.Thing

@@ -45,10 +45,10 @@ func (r *Operated) fitsIPOperator() error {
 		return nil
 	case r.Options.Config.IP.Mode != config.ModePool:
 		return r.unfit(r.Request.Endpoints[0].At, "Akash's IP operator lets MetalLB choose the addresses, which goes with ip.mode %q only and not with %q: "+
-			"set ip.mode to %q, or stop the operator (%s)", config.ModePool, r.Options.Config.IP.Mode, config.ModePool, stop(observed.IpOperators))
+			"set ip.mode to %q, or stop the operator (%s)", config.ModePool, r.Options.Config.IP.Mode, config.ModePool, stop(observed.IPOperators))
 	case r.Snapshot.Operators.Off:
 		return r.unfit(r.Request.Endpoints[0].At, "--operators=off, but Akash's IP operator runs, and writes its own Services over those of this program: "+
-			"leave --operators=off out, or stop the operator (%s)", stop(observed.IpOperators))
+			"leave --operators=off out, or stop the operator (%s)", stop(observed.IPOperators))
 	}
 	return nil
 }

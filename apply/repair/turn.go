@@ -3,25 +3,28 @@ package repair
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// mendAll mends problems in turns of the command, each for the problems of as many deployment groups as one
-// announcement names.
-func (r *repair) mendAll(ctx context.Context, problems []state.Problem) error {
+// repairAll fixes the problems in turns of the command. Each turn handles the problems of as many deployment groups as
+// an announcement can name.
+func (r *repair) repairAll(ctx context.Context, problems []state.Problem) error {
 	count := r.Counter("problems", len(problems))
 	for len(problems) > 0 {
 		groups, n := r.groupsOf(problems)
 		part := problems[:n]
 		problems = problems[n:]
 		err := r.InTurn(ctx, groups, func(context.Context) (unfinished []lease.Group, err error) {
-			if slices.ContainsFunc(part, r.mends) {
+			if slices.ContainsFunc(part, r.willRepair) {
 				if err = r.Options.Turn.Begin(ctx); errors.Is(err, turn.ErrAgain) {
-					part, err = r.foundAgain(ctx, part)
+					part, err = r.findAgain(ctx, part)
 				}
 			}
 			if err == nil {
@@ -42,58 +45,65 @@ func (r *repair) mendAll(ctx context.Context, problems []state.Problem) error {
 	return nil
 }
 
-// foundAgain are those of the problems that are still found, as they are read now.
-func (r *repair) foundAgain(ctx context.Context, problems []state.Problem) ([]state.Problem, error) {
+// findAgain reads the cluster again and returns those of the problems that still exist.
+func (r *repair) findAgain(ctx context.Context, problems []state.Problem) ([]state.Problem, error) {
 	found, err := r.find(ctx)
 	return slices.DeleteFunc(found, func(now state.Problem) bool {
 		return !slices.ContainsFunc(problems, now.Same)
 	}), err
 }
 
-// mends is true for a problem that is about to be mended.
-func (r *repair) mends(p state.Problem) bool {
+// willRepair reports whether this command will fix the problem.
+func (r *repair) willRepair(p state.Problem) bool {
 	return r.byDefinition(p) || !p.Manual || p.Named && len(r.asked.Problems) > 0
 }
 
-// byDefinition is true for a problem that is mended by applying a definition.
+// byDefinition reports whether applying a definition fixes the problem.
 func (r *repair) byDefinition(p state.Problem) bool {
-	return p.Mend.Definition && (r.defs[p.Mend.Group] != nil || p.Mend.Kept && (!p.Manual || len(r.asked.Problems) > 0 && p.Named))
+	switch m := p.Mend.(type) {
+	case state.ApplyDefinition:
+		return r.defs[m.Group] != nil || m.Kept && (!p.Manual || len(r.asked.Problems) > 0 && p.Named)
+	case state.MoveRoutes:
+		return r.defs[m.Group] != nil
+	}
+	return false
 }
 
-// groupsOf are the deployment groups for which something may be written to mend the first n problems: as many as one
-// announcement names, and one problem at least.
+// groupOf returns the deployment group whose definition a repair applies or whose routes it moves; zero for any other.
+func groupOf(mend state.Mend) lease.Group {
+	switch m := mend.(type) {
+	case state.ApplyDefinition:
+		return m.Group
+	case state.MoveRoutes:
+		return m.Group
+	}
+	return lease.Group{}
+}
+
+// groupsOf returns the deployment groups for which repairs of the first n problems may write. n is at least one, and
+// otherwise as high as the number of groups that an announcement can name allows.
 func (r *repair) groupsOf(problems []state.Problem) (groups []lease.Group, n int) {
-	known := map[lease.Group]bool{}
+	known := sets.New[lease.Group]()
 	for i, p := range problems {
-		var more []lease.Group
-		for _, g := range r.writtenFor(p) {
-			if g != (lease.Group{}) && !known[g] {
-				more = append(more, g)
-			}
+		more := sets.New(r.writtenFor(p)...).Delete(lease.Group{}).Difference(known)
+		if i > 0 && known.Len()+more.Len() > state.MaxAnnounced {
+			return slices.SortedFunc(maps.Keys(known), lease.Group.Compare), i
 		}
-		if i > 0 && len(known)+len(more) > state.MaxAnnounced {
-			return groups, i
-		}
-		for _, g := range more {
-			if !known[g] {
-				known[g] = true
-				groups = append(groups, g)
-			}
-		}
+		known = known.Union(more)
 	}
-	return groups, len(problems)
+	return slices.SortedFunc(maps.Keys(known), lease.Group.Compare), len(problems)
 }
 
-// writtenFor are the deployment groups for which something may be written to mend a problem.
+// writtenFor returns the deployment groups for which the repair of a problem may write. It may include the zero group.
 func (r *repair) writtenFor(p state.Problem) []lease.Group {
-	groups := append(slices.Clone(p.Mend.Groups), p.Mend.Group, leaseOf(p).Group())
-	for _, c := range []*state.Claim{p.Mend.Release, p.Mend.Own, p.Mend.Follow} {
-		if c != nil {
-			groups = append(groups, c.Writers()...)
-		}
+	groups := []lease.Group{leaseOf(p).Group()}
+	if p.Mend == nil {
+		return groups
 	}
-	for _, ref := range slices.Concat(p.Mend.Declared, p.Mend.Delete, p.Mend.Reject) {
-		if live := r.live(&ref); live != nil {
+	named, objects := p.Mend.WritesFor()
+	groups = append(groups, named...)
+	for _, ref := range objects {
+		if live := r.live(ref); live != nil {
 			groups = append(groups, r.snapshot.Ownership(live).Lease.Group())
 		}
 	}

@@ -7,37 +7,34 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// LeaseError is an error that has ended the work on a lease.
+// LeaseError is an error that ended the work on a lease.
 type LeaseError struct {
 	Lease lease.Group
 	Err   error
-	// Done is what the work had changed until then, as "host/shop.example.com claimed".
+	// Done is what the work had changed before, such as "host/shop.example.com claimed".
 	Done []string
 }
 
 func (e *LeaseError) Error() string { return fmt.Sprintf("lease %s: %v", e.Lease, e.Err) }
 
-// Unwrap gives the error to errors.Is and errors.As.
+// Unwrap returns the error.
 func (e *LeaseError) Unwrap() error { return e.Err }
 
-// Failures are the errors of leases that were worked on independently.
+// Failures are the errors of leases that were processed independently.
 type Failures []error
 
 func (fs Failures) Error() string { return errors.Join(fs...).Error() }
 
-// Unwrap gives the errors to errors.Is and errors.As.
+// Unwrap returns the errors.
 func (fs Failures) Unwrap() []error { return fs }
 
-// Gather gathers the errors of those that failed, each of them where one has several; it is nil
-// when none did.
+// Gather collects errors into Failures and flattens nested Failures. It returns nil if there are none.
 func Gather(errs []error) error {
 	var fs Failures
 	for _, err := range errs {
-		var several Failures
-		switch {
-		case errors.As(err, &several):
+		if several, ok := errors.AsType[Failures](err); ok {
 			fs = append(fs, several...)
-		case err != nil:
+		} else if err != nil {
 			fs = append(fs, err)
 		}
 	}
@@ -47,5 +44,5 @@ func Gather(errs []error) error {
 	return fs
 }
 
-// ErrChanged says that something is not as it was read: it is left for the next call.
+// ErrChanged reports that something has changed since it was read, and was left for the next run.
 var ErrChanged = errors.New("it has changed meanwhile; look again")

@@ -5,7 +5,7 @@ import (
 	"os/user"
 )
 
-// WhoRuns is who runs the command, as USER@HOST.
+// WhoRuns returns the user and host that run the command, as USER@HOST.
 func WhoRuns() string {
 	name, host := "unknown", "unknown"
 	if u, err := user.Current(); err == nil && u.Username != "" {

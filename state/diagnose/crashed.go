@@ -43,7 +43,7 @@ func (p *problems) crashedRuns() {
 		p.add(state.Problem{
 			Problem: state.CrashedRun, Thing: a.Name(), Lease: a.Groups[0].String(), Since: metav1.NewTime(a.Begun),
 			Message: a.String() + ", did not finish, and has left nothing",
-			Plan:    "take its announcement away", Mend: state.Mend{Groups: a.Groups},
+			Plan:    "take its announcement away", Mend: state.DropAnnouncement{Of: a.Groups},
 		})
 	}
 }

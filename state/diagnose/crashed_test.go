@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -69,7 +70,7 @@ func TestCrashedRunsThatLeftNothing(t *testing.T) {
 	f.holds(statetest.Shop, atHost)
 	f.Runs = []*state.Announcement{announced("n0nce", 9), announced("working", 10)}
 	found := f.find()
-	if len(found) != 1 || found[0].Name() != "CrashedRun/run--n0nce" || !slices.Equal(found[0].Mend.Groups, f.Runs[0].Groups) {
+	if len(found) != 1 || found[0].Name() != "CrashedRun/run--n0nce" || !reflect.DeepEqual(found[0].Mend, state.DropAnnouncement{Of: f.Runs[0].Groups}) {
 		t.Fatalf("found %+v", found)
 	}
 	if m := found[0].Message; !strings.HasPrefix(m, "run n0nce of ann@laptop, begun ") || !strings.HasSuffix(m, ", did not finish, and has left nothing") {

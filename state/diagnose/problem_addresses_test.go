@@ -218,8 +218,9 @@ func TestEachServiceThatIsLeftIsSaid(t *testing.T) {
 	var rejected []string
 	for _, x := range f.find() {
 		if x.Problem == state.StrayRoute {
-			for _, o := range x.Mend.Reject {
-				rejected = append(rejected, x.Mend.Undeclared+" "+o.Name)
+			reject, _ := x.Mend.(state.RejectObjects)
+			for _, o := range reject.Reject {
+				rejected = append(rejected, reject.Undeclared+" "+o.Name)
 			}
 		}
 	}

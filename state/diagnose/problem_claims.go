@@ -15,7 +15,7 @@ func (p *problems) claim(c *state.Claim) {
 	base := state.Problem{Thing: c.Thing, Since: metav1.NewTime(c.Created)}
 	if c.Unreadable != "" {
 		base.Problem, base.Message = state.UnreadableClaim, c.Unreadable
-		base.Plan, base.Mend = "look at lease.coordination.k8s.io/"+c.Name()+", and delete it", state.Mend{Discard: c}
+		base.Plan, base.Mend = "look at lease.coordination.k8s.io/"+c.Name()+", and delete it", state.DiscardClaim{Claim: c}
 		p.add(base.ByName())
 		return
 	}
@@ -29,7 +29,7 @@ func (p *problems) claim(c *state.Claim) {
 	if why := c.Refused(p.Config); why != "" {
 		x := base
 		x.Problem, x.Message = state.BlockedHost, "it is held, and it "+why
-		x.Plan, x.Mend = "release it, or change the configuration", state.Mend{Release: c}
+		x.Plan, x.Mend = "release it, or change the configuration", state.ReleaseClaim{Claim: c}
 		p.add(x.ByName())
 	}
 	p.marksOf(base, c)
@@ -61,10 +61,11 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 		}
 	}
 	base.Lease, base.Namespace = id.String(), id.Namespace()
+	of := func(keys []string) state.ClaimParts { return state.ClaimParts{Claim: c, Group: g, Keys: keys} }
 	if len(ended) > 0 {
 		x := base
 		x.Problem, x.Message = state.HoldEnded, "the hold has expired"
-		x.Plan, x.Mend = "give up the hold", state.Mend{Leave: c, Group: g, Keys: ended}
+		x.Plan, x.Mend = "give up the hold", state.LeaveParts{Parts: of(ended)}
 		p.add(x)
 	}
 	if len(marked) > 0 {
@@ -73,22 +74,22 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 		stands := p.standFor(c, g)
 		switch {
 		case p.servedByFormer(c, g):
-			x.Plan, x.Mend = "keep it, for the objects of its former holder serve it, and end the run", state.Mend{Unmark: c, Group: g, Keys: marked}
+			x.Plan, x.Mend = "keep it, for the objects of its former holder serve it, and end the run", state.EndRun{Parts: of(marked)}
 		case p.finishes(c, g, marked, p.isServed(c, g, stands)):
-			x.Plan, x.Mend = "finish the run: "+keptPlan, state.Mend{Group: g, Definition: true, Kept: true}
+			x.Plan, x.Mend = "finish the run: "+keptPlan, state.ApplyDefinition{Group: g, Kept: true}
 		case p.isServed(c, g, stands):
-			x.Plan, x.Mend = "keep it, for its objects are there, and end the run", state.Mend{Unmark: c, Group: g, Keys: marked}
+			x.Plan, x.Mend = "keep it, for its objects are there, and end the run", state.EndRun{Parts: of(marked)}
 		case len(stands) == 0:
-			x.Plan, x.Mend = "give it up, for nothing was made for it", state.Mend{Leave: c, Group: g, Keys: marked}
+			x.Plan, x.Mend = "give it up, for nothing was made for it", state.LeaveParts{Parts: of(marked)}
 		default:
-			x.Plan, x.Mend = "give it up and delete its objects, which serve nothing", state.Mend{Leave: c, Group: g, Keys: marked, Delete: stands}
+			x.Plan, x.Mend = "give it up and delete its objects, which serve nothing", state.LeaveParts{Parts: of(marked), Delete: stands}
 		}
 		p.add(x)
 	}
 	if len(gone) > 0 {
 		x := base
 		x.Problem, x.Message = state.NamespaceGone, "the namespace of the lease is gone"
-		x.Plan, x.Mend = "give it up and delete its objects", state.Mend{Leave: c, Group: g, Keys: gone, Namespace: id.Namespace(), Delete: p.standFor(c, g)}
+		x.Plan, x.Mend = "give it up and delete its objects", state.LeaveParts{Parts: of(gone), Namespace: id.Namespace(), Delete: p.standFor(c, g)}
 		p.add(x)
 	}
 	if len(missing) > 0 {

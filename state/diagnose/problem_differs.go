@@ -41,7 +41,7 @@ func (p *problems) lacking(o state.PoolObject) {
 	}
 	p.add(state.Problem{
 		Problem: state.PoolDiffers, Thing: o.Name, Message: "it lacks " + metalLB(lacks) + " of ip.ranges, which no pool has",
-		Plan: "add " + metalLB(lacks) + " to it", Mend: state.Mend{Pool: true, Address: lacks[0].First},
+		Plan: "add " + metalLB(lacks) + " to it", Mend: state.MakePool{Address: lacks[0].First},
 	})
 }
 
@@ -69,7 +69,7 @@ func (p *problems) surplus(o state.PoolObject, used []netip.Addr) {
 	}
 	p.add(state.Problem{
 		Problem: state.PoolDiffers, Thing: o.Name, Message: "it has " + metalLB(extra) + ", which ip.ranges does not have and nobody uses",
-		Plan: "take " + metalLB(extra) + " out of it", Mend: state.Mend{Narrow: &o.Ref, Ranges: extra, Unused: true},
+		Plan: "take " + metalLB(extra) + " out of it", Mend: state.NarrowPool{Pool: o.Ref, Ranges: extra, Unused: true},
 	})
 }
 

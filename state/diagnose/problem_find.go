@@ -129,11 +129,14 @@ func (p *problems) servesForAnother(o *state.OwnObject) bool {
 
 // add notes a problem. What several objects show of one thing is one problem.
 func (p *problems) add(x state.Problem) {
-	if i := slices.IndexFunc(p.found, func(y state.Problem) bool {
-		return x.Mend.Take != nil && y.Thing == x.Thing && y.Lease == x.Lease && y.Mend.Take != nil && slices.Equal(y.Mend.Take.Parts, x.Mend.Take.Parts)
-	}); i >= 0 {
-		p.found[i].Mend.Serving = append(p.found[i].Mend.Serving, x.Mend.Serving...)
-		return
+	take, takes := x.Mend.(state.TakeServed)
+	for i, y := range p.found {
+		same, ok := y.Mend.(state.TakeServed)
+		if takes && ok && y.Thing == x.Thing && y.Lease == x.Lease && slices.Equal(same.Hold.Parts, take.Hold.Parts) {
+			same.Serving = append(same.Serving, take.Serving...)
+			p.found[i].Mend = same
+			return
+		}
 	}
 	p.found = append(p.found, x)
 }
@@ -147,7 +150,7 @@ func (p *problems) object(o *state.OwnObject) {
 	if o.OldVersions {
 		x := base
 		x.Problem, x.Message = state.OldManagedFields, "its managed fields are of an API version that is gone: server-side apply fails on it"
-		x.Plan, x.Mend = "drop those managed fields", state.Mend{DropManagedFields: &o.ObjectRef, Hash: p.hash(o.Lease)}
+		x.Plan, x.Mend = "drop those managed fields", state.DropManagedFields{Object: o.ObjectRef, Hash: p.hash(o.Lease)}
 		p.add(x)
 	}
 	p.staleReports(base, o)

@@ -30,7 +30,7 @@ func (p *problems) grants(base state.Problem, c *state.Claim) {
 				x := base
 				x.Problem, x.Namespace, x.Lease = state.GrantDiffers, s.Namespace, s.Lease.String()
 				x.Message = fmt.Sprintf("%s asks for it and was granted %s", o, s.Granted[granted])
-				x.Plan, x.Mend = fmt.Sprintf("take the grant out of the status of %s, so that MetalLB grants anew", o), state.Mend{Regrant: &o.ObjectRef}
+				x.Plan, x.Mend = fmt.Sprintf("take the grant out of the status of %s, so that MetalLB grants anew", o), state.DropGrant{Service: o.ObjectRef}
 				p.add(x)
 			}
 		}
@@ -46,7 +46,7 @@ func (p *problems) asksAnother(base state.Problem, c *state.Claim, s state.Servi
 	}
 	base.Problem, base.Namespace, base.Lease = state.GrantDiffers, s.Namespace, s.Lease.String()
 	base.Message = fmt.Sprintf("%s asks for %s, the port is claimed on %s", o, asked, c.Thing)
-	base.Plan, base.Mend = fmt.Sprintf("let %s ask for %s", o, c.Thing), state.Mend{Reask: &o.ObjectRef, Address: c.Addr()}
+	base.Plan, base.Mend = fmt.Sprintf("let %s ask for %s", o, c.Thing), state.AskAddress{Service: o.ObjectRef, Address: c.Addr()}
 	if !o.Ours || len(rightful) > 1 {
 		base = base.ByName()
 	}
@@ -79,7 +79,7 @@ func (p *problems) asksForNothing(base state.Problem, o *state.OwnObject) {
 	base.Thing, base.Problem = c.Thing, state.AsksForNothing
 	base.Message = fmt.Sprintf("%s has port %s of it and asks for no address: somebody has written over it", o, state.Part{Key: key}.PortText())
 	if o.Ours && alone {
-		base.Plan, base.Mend = fmt.Sprintf("let %s ask for it", o), state.Mend{Reask: &o.ObjectRef, Address: c.Addr()}
+		base.Plan, base.Mend = fmt.Sprintf("let %s ask for it", o), state.AskAddress{Service: o.ObjectRef, Address: c.Addr()}
 	} else {
 		base = p.byDefinition(base, o.Lease.Group())
 	}

@@ -29,15 +29,16 @@ const keptPlan = "apply the definition that the ledger keeps"
 func (p *problems) findKept() {
 	for i := range p.Definitions {
 		k := &p.Definitions[i]
-		base := state.Problem{Thing: "definition/" + k.Name, Since: metav1.NewTime(k.Written), Mend: state.Mend{Forget: &k.ObjectRef}}
+		base := state.Problem{Thing: "definition/" + k.Name, Since: metav1.NewTime(k.Written)}
 		switch {
 		case k.Def == nil:
 			base.Problem, base.Message = state.UnreadableDefinition, k.Unreadable
-			base.Plan = "delete it: the next apply of its lease keeps it anew"
+			base.Plan, base.Mend = "delete it: the next apply of its lease keeps it anew", state.ForgetDefinition{Definition: k.ObjectRef}
 			p.add(base.ByName())
 		case p.isStray(k):
-			base.Problem, base.Lease, base.Mend.Group = state.StrayDefinition, k.Def.Lease.String(), k.Def.Lease.Group()
+			base.Problem, base.Lease = state.StrayDefinition, k.Def.Lease.String()
 			base.Message, base.Plan = "its lease holds nothing and has no object, and its namespace is gone", "delete it"
+			base.Mend = state.ForgetDefinition{Definition: k.ObjectRef, Group: k.Def.Lease.Group()}
 			p.add(base)
 		}
 	}
@@ -58,7 +59,7 @@ func (p *problems) isStray(k *KeptDefinition) bool {
 func (p *problems) byDefinition(x state.Problem, g lease.Group) state.Problem {
 	x = x.ByDefinition(g)
 	if p.heals(g) {
-		x.Plan, x.Manual, x.Command, x.Mend.Kept = keptPlan, false, "", true
+		x.Plan, x.Manual, x.Command, x.Mend = keptPlan, false, "", state.ApplyDefinition{Group: g, Kept: true}
 	}
 	return x
 }
@@ -66,9 +67,9 @@ func (p *problems) byDefinition(x state.Problem, g lease.Group) state.Problem {
 // byPruning lets a definition mend a problem as byDefinition does. What serves and is not of the definition goes by it:
 // that waits for somebody's word.
 func (p *problems) byPruning(x state.Problem, g lease.Group) state.Problem {
-	if x = p.byDefinition(x, g); x.Mend.Kept {
+	if x = p.byDefinition(x, g); !x.Manual {
 		x = x.ByName()
-		x.Plan, x.Mend.Prune = keptPlan+", and remove what is of another", true
+		x.Plan, x.Mend = keptPlan+", and remove what is of another", state.ApplyDefinition{Group: g, Kept: true, Prune: true}
 	}
 	return x
 }

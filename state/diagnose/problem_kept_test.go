@@ -120,7 +120,7 @@ func TestKeptDefinitionThatIsNotUsed(t *testing.T) {
 			change(f)
 			found := f.find()
 			i := slices.IndexFunc(found, func(p state.Problem) bool { return p.Problem == state.NotServed })
-			if i < 0 || !found[i].Manual || found[i].Mend.Kept || found[i].Command != "kubectl akash-net repair -f FILE" {
+			if i < 0 || !found[i].Manual || found[i].Mend.(state.ApplyDefinition).Kept || found[i].Command != "kubectl akash-net repair -f FILE" {
 				t.Errorf("found %+v", found)
 			}
 		})

@@ -213,10 +213,26 @@ func told(p state.Problem) string {
 	return inShort.Replace(text)
 }
 
-// toldMend are the fields of a mend that say anything.
+// isDefinition is true for a repair by a definition.
+func isDefinition(m state.Mend) bool {
+	switch m.(type) {
+	case state.ApplyDefinition, state.MoveRoutes:
+		return true
+	}
+	return false
+}
+
+// toldMend is a repair and its fields that say anything.
 func toldMend(m state.Mend) string {
-	var out []string
+	if m == nil {
+		return ""
+	}
 	v := reflect.ValueOf(m)
+	return strings.Join(append([]string{v.Type().Name()}, toldFields(v)...), "; ")
+}
+
+// toldFields are the fields of a struct that are not zero.
+func toldFields(v reflect.Value) (out []string) {
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {
 			continue
@@ -226,16 +242,18 @@ func toldMend(m state.Mend) string {
 		case bool:
 		case *state.Claim:
 			text += " " + x.Name()
-		case *state.Hold:
+		case state.Part:
+			text += fmt.Sprintf(" %s=%s:%d", x.Key, x.Service, x.Port)
+		case state.ClaimParts:
+			text += " " + strings.Join(toldFields(v.Field(i)), ", ")
+		case state.Hold:
 			text += " " + x.Name()
 			for _, p := range x.Parts {
 				text += fmt.Sprintf(" %s=%s:%d", p.Key, p.Service, p.Port)
 			}
-		case state.Part:
-			text += fmt.Sprintf(" %s=%s:%d", x.Key, x.Service, x.Port)
-		case []state.Mend:
-			for _, also := range x {
-				text += " (" + toldMend(also) + ")"
+		case []state.LeaveParts:
+			for _, leave := range x {
+				text += " (" + toldMend(leave) + ")"
 			}
 		case []config.Range:
 			text += " " + metalLB(x)
@@ -244,7 +262,7 @@ func toldMend(m state.Mend) string {
 		}
 		out = append(out, text)
 	}
-	return strings.Join(out, "; ")
+	return out
 }
 
 // Every kind of problem is found, with its message and its mend (testdata/problems.txt), and is not found in the

@@ -74,14 +74,14 @@ func (p *problems) addNothingLeft(base state.Problem, c *state.Claim, g lease.Gr
 	}
 	base.Problem, base.Message = state.NothingLeft, what+": Akash's provider has purged them, or somebody has deleted them"
 	if p.heals(g) && !slices.ContainsFunc(keys, func(key string) bool { return p.kept[g].names(p, c, key) }) {
-		base.Plan, base.Mend = "give it up, for the definition of its lease does not name it", state.Mend{Leave: c, Group: g, Keys: keys}
+		base.Plan, base.Mend = "give it up, for the definition of its lease does not name it", state.LeaveParts{Parts: state.ClaimParts{Claim: c, Group: g, Keys: keys}}
 		p.add(base)
 		return
 	}
 	base = base.ByDefinition(g)
 	if p.kept[g] != nil && (len(p.hashes[g]) == 0 || p.hashes[g][p.kept[g].Def.Hash]) {
 		base = base.ByName()
-		base.Plan, base.Mend.Kept = keptPlan, true
+		base.Plan, base.Mend = keptPlan, state.ApplyDefinition{Group: g, Kept: true}
 	}
 	base.Plan += fmt.Sprintf(", or, if the lease is over, give it up: kubectl akash-net release %s %s", g, state.Typed(c.Thing))
 	p.add(base)

@@ -18,7 +18,7 @@ func (p *problems) marks(base state.Problem, o *state.OwnObject) {
 		return
 	}
 	base.Problem, base.Message = state.LostMarks, fmt.Sprintf("%s has lost its %s: somebody has written over it", o, strings.Join(o.Lost, " and its "))
-	base.Plan, base.Mend = "write them again", state.Mend{Mark: &o.ObjectRef, Group: o.Lease.Group(), Hash: p.hash(o.Lease)}
+	base.Plan, base.Mend = "write them again", state.RestoreMarks{Object: o.ObjectRef, Group: o.Lease.Group(), Hash: p.hash(o.Lease)}
 	p.add(base)
 }
 
@@ -29,7 +29,7 @@ func (p *problems) marksOf(base state.Problem, c *state.Claim) {
 	}
 	base.Problem, base.Lease = state.LostMarks, c.PartsOf(c.Unmanaged[0])[0].Lease.String()
 	base.Message = "its claim has lost the managed fields of its leases: it was restored from a backup, or somebody has written over it"
-	base.Plan, base.Mend = "write them again", state.Mend{Own: c}
+	base.Plan, base.Mend = "write them again", state.OwnParts{Claim: c}
 	p.add(base)
 }
 

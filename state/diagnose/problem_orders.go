@@ -11,19 +11,19 @@ import (
 // reservations looks at what orders have reserved: what is over goes, and what cannot be read lets nobody reserve.
 func (p *problems) reservations() {
 	for _, c := range p.Contents.Reservations {
-		at := &state.ObjectRef{Kind: "lease", Namespace: p.Config.LedgerNamespace, Name: c.ObjectName, UID: string(c.UID), ResourceVersion: c.ResourceVersion}
+		at := state.ObjectRef{Kind: "lease", Namespace: p.Config.LedgerNamespace, Name: c.ObjectName, UID: string(c.UID), ResourceVersion: c.ResourceVersion}
 		x := state.Problem{Thing: "order/" + c.Order.String(), Since: metav1.NewTime(c.Created)}
 		switch {
 		case c.Deleting:
 		case c.Unreadable != "":
 			x.Thing = c.ObjectName
 			x.Problem, x.Message = state.UnreadableClaim, "nobody knows what it reserves, so no order can reserve anything: "+c.Unreadable
-			x.Plan, x.Mend = "delete it", state.Mend{Unreserve: at}
+			x.Plan, x.Mend = "delete it", state.DropReservation{Reservation: at}
 			p.add(x.ByName())
 		case c.Over(p.Now):
 			by := cmp.Or(c.Part().By, "nobody that is known")
 			x.Problem, x.Message = state.HoldEnded, "what it has reserved has expired; it was reserved by "+by
-			x.Plan, x.Mend = "give up the reservation", state.Mend{Unreserve: at}
+			x.Plan, x.Mend = "give up the reservation", state.DropReservation{Reservation: at}
 			p.add(x)
 		}
 	}

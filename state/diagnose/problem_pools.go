@@ -26,9 +26,10 @@ func (p *problems) addressPool(base state.Problem, c *state.Claim) {
 	}
 	x := base
 	x.Problem, x.Message = state.AddressWithoutPool, "no pool of MetalLB has it, so that it cannot be granted"
-	x.Plan, x.Mend = "make pool "+name, state.Mend{Pool: true, Address: c.Addr()}
+	x.Plan, x.Mend = "make pool "+name, state.MakePool{Address: c.Addr()}
 	if !pooled {
-		x.Plan, x.Mend.Alone = "add it to ip.ranges, or make a pool of it alone, "+config.AddressPoolName(c.Addr()), true
+		x.Plan = "add it to ip.ranges, or make a pool of it alone, " + config.AddressPoolName(c.Addr())
+		x.Mend = state.MakePool{Address: c.Addr(), Alone: true}
 		x = x.ByName()
 	}
 	p.add(x)
@@ -75,12 +76,13 @@ func (p *problems) overlap(a, b state.PoolObject, shared []config.Range) {
 		p.add(x)
 		return
 	}
-	x.Mend = state.Mend{Narrow: &gives.Ref, Ranges: shared, Exclude: p.weight(gives) == 1 && p.weight(keeps) == 0}
+	exclude := p.weight(gives) == 1 && p.weight(keeps) == 0
+	x.Mend = state.NarrowPool{Pool: gives.Ref, Ranges: shared, Exclude: exclude}
 	x.Plan = fmt.Sprintf("take %s out of pool %s", both, gives.Name)
 	if len(gives.Without(shared)) == 0 {
 		x.Plan = "delete pool " + gives.Name
 	}
-	if x.Plan += ": pool " + keeps.Name + " serves it"; x.Mend.Exclude {
+	if x.Plan += ": pool " + keeps.Name + " serves it"; exclude {
 		x.Plan += "; add " + strings.Join(excluded, ", ") + " to ip.ranges"
 	}
 	p.add(x)
@@ -112,17 +114,18 @@ func (p *problems) exhausted() {
 		}
 		x := state.Problem{Problem: state.PoolExhausted, Thing: row.Name, Message: "no address is left"}
 		var freed []string
+		var leave []state.LeaveParts
 		for _, c := range p.Claims {
 			if c.Kind == state.Address && p.inPool(row, c.Addr()) {
 				if mends := p.givenUp(c); len(mends) > 0 {
-					freed, x.Mend.Also = append(freed, c.Thing), append(x.Mend.Also, mends...)
+					freed, leave = append(freed, c.Thing), append(leave, mends...)
 				}
 			}
 		}
 		slices.Sort(freed)
-		x.Plan = "give up what is not live: " + strings.Join(freed, ", ")
+		x.Plan, x.Mend = "give up what is not live: "+strings.Join(freed, ", "), state.FreeAddresses{Leave: leave}
 		if len(freed) == 0 {
-			x.Plan, x.Manual, x.Sound = "all of it is live: release leases that are over, or add a range to ip.ranges", true, true
+			x.Plan, x.Mend, x.Manual, x.Sound = "all of it is live: release leases that are over, or add a range to ip.ranges", nil, true, true
 			x.Command = fmt.Sprintf("kubectl -n %s edit configmap config", p.Config.LedgerNamespace)
 		}
 		p.add(x)
@@ -138,12 +141,12 @@ func (p *problems) inPool(row view.PoolRow, a netip.Addr) bool {
 }
 
 // givenUp are the mends of other problems after which nobody holds the claim; nil where somebody does.
-func (p *problems) givenUp(c *state.Claim) (mends []state.Mend) {
+func (p *problems) givenUp(c *state.Claim) (mends []state.LeaveParts) {
 	kept := slices.Clone(c.Parts)
 	for _, x := range p.found {
-		if !x.Manual && x.Mend.Leave == c {
-			mends = append(mends, x.Mend)
-			kept = slices.DeleteFunc(kept, func(part state.Part) bool { return slices.Contains(x.Mend.Keys, part.Key) })
+		if leave, ok := x.Mend.(state.LeaveParts); ok && !x.Manual && leave.Parts.Claim == c {
+			mends = append(mends, leave)
+			kept = slices.DeleteFunc(kept, leave.Parts.Has)
 		}
 	}
 	if len(kept) > 0 {

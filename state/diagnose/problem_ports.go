@@ -29,7 +29,7 @@ func (p *problems) pooledPort(base state.Problem, o *state.OwnObject) {
 		}
 		hold := state.EndpointWant{SharingKey: o.SharingKey, Ports: []state.PortWant{port}}.EndpointHold(o.Lease)
 		base.Problem, base.Message = state.UnclaimedAddress, fmt.Sprintf("%s serves port %s of it, and nobody has claimed the port", o, state.Part{Key: key}.PortText())
-		base.Plan, base.Mend = "claim it for the lease that serves it", state.Mend{Take: &hold, Serving: []state.ObjectRef{o.ObjectRef}}
+		base.Plan, base.Mend = "claim it for the lease that serves it", state.TakeServed{Hold: hold, Serving: []state.ObjectRef{o.ObjectRef}}
 		p.add(base)
 	case part.Lease.Group() != group:
 		p.stray(base, o, fmt.Sprintf("%s serves port %s of it, and %s holds it", o, part.PortText(), part.Lease.Group()))
@@ -106,7 +106,7 @@ func (p *problems) declared(base state.Problem, o *state.OwnObject) {
 	d := p.declaration(kind, base.Thing, o.SharingKey, key)
 	if part == nil && d == nil && !o.Ours && p.Now.Sub(o.Since) >= p.CrashedAfter {
 		base.Problem, base.Message = state.NotDeclared, fmt.Sprintf("%[1]s serves it without a claim or a %[2]s. Akash's operator created the %[3]s, was down when the %[2]s was deleted, and will not delete the %[3]s", o, kind, o.Kind)
-		base.Plan, base.Mend = fmt.Sprintf("delete %s", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group()}
+		base.Plan, base.Mend = fmt.Sprintf("delete %s", o), state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group()}
 		p.add(base.ByName())
 		return
 	}
@@ -123,7 +123,7 @@ func (p *problems) declared(base state.Problem, o *state.OwnObject) {
 		return
 	}
 	base.Message += ". Its operator was down then, and will not delete what it created"
-	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Reserve: c, Group: o.Lease.Group(), Keys: []string{part.Key}}
+	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o), state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group(), Reserve: partOf(c, part)}
 	p.add(base.ByName())
 }
 
@@ -180,14 +180,14 @@ func (p *problems) forgotten(base state.Problem, o *state.OwnObject, thing, key 
 	}
 	base.Problem, base.Thing = state.NotDeclared, thing
 	base.Message = fmt.Sprintf("%[1]s serves it for %[2]s since a transfer, but its %[3]s is gone. Akash's operator created the %[4]s, was down when the %[3]s was deleted, and will not delete the %[4]s", o, part.Lease.Group(), kind, o.Kind)
-	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(thing), Group: o.Lease.Group()}
+	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays", o), state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(thing), Group: o.Lease.Group()}
 	p.add(base.ByName())
 }
 
 // notCaughtUp notes an object that an operator has made and not changed since the claim changed.
 func (p *problems) notCaughtUp(base state.Problem, o *state.OwnObject, message string) {
 	base.Problem, base.Message = state.RouteDiffers, message+". Akash's operator has made it, and has not caught up: its log and its /ignore-list say why"
-	base.Plan, base.Mend = fmt.Sprintf("start the operator; without it, delete %s: the lease's next apply waits for a new one", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}
+	base.Plan, base.Mend = fmt.Sprintf("start the operator; without it, delete %s: the lease's next apply waits for a new one", o), state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}
 	p.add(base.ByName())
 }
 
@@ -229,11 +229,15 @@ func (p *problems) elsewhereByAkash(base state.Problem, o *state.OwnObject, thin
 		return
 	}
 	told := func(x state.Problem) bool { // what is deleted is another problem
-		return x.Problem == state.StrayRoute && x.Thing == thing && len(x.Mend.Delete)+len(x.Mend.Reject) == 0
+		_, deletes := x.Mend.(state.DeleteObjects)
+		_, rejects := x.Mend.(state.RejectObjects)
+		return x.Problem == state.StrayRoute && x.Thing == thing && !deletes && !rejects
 	}
 	if i := slices.IndexFunc(p.found, told); i >= 0 {
-		if m := &p.found[i].Mend; follows && m.Follow == c && m.Group == part.Lease.Group() && p.found[i].Lease == d.Lease.String() && !slices.Contains(m.Keys, part.Key) {
-			m.Declared, m.Keys = append(m.Declared, d.ObjectRef), append(m.Keys, part.Key)
+		m, ok := p.found[i].Mend.(state.FollowMove)
+		if ok && follows && m.Parts.Claim == c && m.Parts.Group == part.Lease.Group() && p.found[i].Lease == d.Lease.String() && !m.Parts.Has(*part) {
+			m.Declared, m.Parts.Keys = append(m.Declared, d.ObjectRef), append(m.Parts.Keys, part.Key)
+			p.found[i].Mend = m
 		}
 		return
 	}
@@ -241,7 +245,7 @@ func (p *problems) elsewhereByAkash(base state.Problem, o *state.OwnObject, thin
 		base.Lease, base.Namespace = d.Lease.String(), d.Lease.Namespace()
 		base.Message = fmt.Sprintf("Akash's provider has moved it to %s (%s), and %s holds it", d.Lease.Group(), d, part.Lease.Group())
 		base.Plan = "let the claim follow to " + d.Lease.Group().String()
-		base.Mend = state.Mend{Follow: c, Declared: []state.ObjectRef{d.ObjectRef}, Group: part.Lease.Group(), Keys: []string{part.Key}}
+		base.Mend = state.FollowMove{Parts: partOf(c, part), Declared: []state.ObjectRef{d.ObjectRef}}
 		p.add(base)
 		return
 	}
@@ -258,11 +262,17 @@ func (p *problems) elsewhereByAkash(base state.Problem, o *state.OwnObject, thin
 // problem of its own: two ports of an endpoint have two Services.
 func (p *problems) leftByOperator(base state.Problem, o *state.OwnObject, kind string, part *state.Part) {
 	if slices.ContainsFunc(p.found, func(x state.Problem) bool {
-		return x.Problem == state.StrayRoute && slices.Contains(x.Mend.Reject, o.ObjectRef)
+		reject, ok := x.Mend.(state.RejectObjects)
+		return ok && x.Problem == state.StrayRoute && slices.Contains(reject.Reject, o.ObjectRef)
 	}) {
 		return // another of its paths
 	}
 	base.Message = fmt.Sprintf("%[1]s serves it, but %[2]s holds it and its %[3]s is gone. Akash's operator created the %[4]s, was down when the %[3]s was deleted, and will not delete the %[4]s", o, part.Lease.Group(), kind, o.Kind)
-	base.Plan, base.Mend = fmt.Sprintf("delete %s", o), state.Mend{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group()}
+	base.Plan, base.Mend = fmt.Sprintf("delete %s", o), state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group()}
 	p.add(base.ByName())
+}
+
+// partOf is one part of a claim, as its deployment group holds it.
+func partOf(c *state.Claim, part *state.Part) state.ClaimParts {
+	return state.ClaimParts{Claim: c, Group: part.Lease.Group(), Keys: []string{part.Key}}
 }

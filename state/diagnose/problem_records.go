@@ -47,12 +47,12 @@ func (p *problems) records() {
 			if why := r.differs(); why != "" {
 				base.Problem, base.Message = state.RecordDiffers, where+" "+why
 				base.Plan = "write the DNS records of the host anew"
-				base.Mend = state.Mend{Record: o.Host, Part: c.PartsOf(o.Lease.Group())[0]}
+				base.Mend = state.WriteRecords{Host: o.Host, Part: c.PartsOf(o.Lease.Group())[0]}
 				p.addOnce(base)
 			}
 			continue
 		}
-		base.Problem, base.Plan, base.Mend = state.StrayRecord, "delete "+where, state.Mend{Delete: []state.ObjectRef{r.Ref}}
+		base.Problem, base.Plan, base.Mend = state.StrayRecord, "delete "+where, state.DeleteObjects{Delete: []state.ObjectRef{r.Ref}}
 		p.add(base)
 	}
 }

@@ -50,11 +50,12 @@ func (p *problems) routes() {
 			continue
 		}
 		var names []string
+		var reject state.RejectObjects
 		for _, u := range going {
 			names = append(names, u.String()+p.servesToo(u))
-			x.Mend.Reject = append(x.Mend.Reject, state.ObjectRef{Kind: u.Kind, Namespace: u.Namespace, Name: u.Name, UID: string(u.UID)})
+			reject.Reject = append(reject.Reject, state.ObjectRef{Kind: u.Kind, Namespace: u.Namespace, Name: u.Name, UID: string(u.UID)})
 		}
-		x.Plan = "delete " + strings.Join(names, " and ")
+		x.Plan, x.Mend = "delete "+strings.Join(names, " and "), reject
 		if c.Held() && len(going) < len(serving) {
 			x.Plan += ": the other is the holder's"
 		}
@@ -118,7 +119,7 @@ func (p *problems) migrating(host string, serving []state.Use) bool {
 	p.add(state.Problem{Problem: state.MigrationUnderWay, Thing: host, Namespace: serving[0].Namespace, Lease: serving[0].Lease.String(),
 		Message: fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", serving[0], serving[1]),
 		Plan:    "move the routes of its lease to the configured kind, " + p.Config.Target,
-		Mend:    state.Mend{Group: g, Definition: true, MoveRoutes: true}}.ByName())
+		Mend:    state.MoveRoutes{Group: g}}.ByName())
 	return true
 }
 
@@ -134,6 +135,6 @@ func (p *problems) staleReports(base state.Problem, o *state.OwnObject) {
 		return
 	}
 	base.Problem, base.Message = state.StaleReport, strings.Join(stale, "; ")
-	base.Plan, base.Mend = "take the report of "+strings.Join(by, ", ")+" out of its status", state.Mend{Clear: &o.ObjectRef}
+	base.Plan, base.Mend = "take the report of "+strings.Join(by, ", ")+" out of its status", state.ClearReports{Route: o.ObjectRef}
 	p.add(base)
 }

@@ -35,14 +35,14 @@ func (p *problems) use(base state.Problem, o *state.OwnObject, u state.Use) {
 		p.unclaimed(base, o, u)
 	case u.Address.IsValid() && u.SharingKey != c.SharingKey:
 		base.Problem, base.Message = state.SharingKeyMismatch, fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey)
-		base.Plan, base.Mend = "let "+where+" ask with the sharing key of the claim", state.Mend{Reshare: &o.ObjectRef, SharingKey: c.SharingKey}
+		base.Plan, base.Mend = "let "+where+" ask with the sharing key of the claim", state.SetSharingKey{Service: o.ObjectRef, SharingKey: c.SharingKey}
 		p.add(base)
 	case part == nil:
 		p.unclaimed(base, o, u)
 	case !u.Address.IsValid() && o.Kind != kinds.ProviderHost.Singular:
 		if !u.Redirect && !part.LeadsTo(o.Kind, u.Service, u.Port) {
 			base.Problem, base.Message = state.RouteDiffers, fmt.Sprintf("%s routes it to %s:%d, the claim says %s:%d", where, u.Service, u.Port, part.Service, part.Port)
-			base.Plan, base.Mend = fmt.Sprintf("let %s route it to %s:%d", where, part.Service, part.Port), state.Mend{Rewrite: &o.ObjectRef, Part: *part}
+			base.Plan, base.Mend = fmt.Sprintf("let %s route it to %s:%d", where, part.Service, part.Port), state.RewriteRoute{Route: o.ObjectRef, Part: *part}
 			p.add(base)
 		}
 	}
@@ -57,15 +57,14 @@ func (p *problems) stray(base state.Problem, o *state.OwnObject, message string)
 // goes notes a problem that is mended by deleting an object. All objects of a lease for one thing are
 // one problem, in the order in which they are to go.
 func (p *problems) goes(x state.Problem, o *state.OwnObject) {
-	i := slices.IndexFunc(p.found, func(y state.Problem) bool {
-		return y.Problem == x.Problem && y.Thing == x.Thing && y.Lease == x.Lease && len(y.Mend.Delete) > 0
-	})
-	if i >= 0 {
-		y := &p.found[i]
-		y.Plan, y.Mend.Delete = y.Plan+" and "+o.String(), append(y.Mend.Delete, o.ObjectRef)
-		return
+	for i, y := range p.found {
+		if same, ok := y.Mend.(state.DeleteObjects); ok && y.Problem == x.Problem && y.Thing == x.Thing && y.Lease == x.Lease {
+			same.Delete = append(same.Delete, o.ObjectRef)
+			p.found[i].Plan, p.found[i].Mend = y.Plan+" and "+o.String(), same
+			return
+		}
 	}
-	x.Mend = state.Mend{Delete: []state.ObjectRef{o.ObjectRef}}
+	x.Mend = state.DeleteObjects{Delete: []state.ObjectRef{o.ObjectRef}}
 	p.add(x)
 }
 
@@ -90,7 +89,7 @@ func (p *problems) unclaimed(base state.Problem, o *state.OwnObject, u state.Use
 	if u.Address.IsValid() {
 		base.Problem = state.UnclaimedAddress
 	}
-	base.Plan, base.Mend = "claim it for the lease that serves it", state.Mend{Take: u.Hold(o), Serving: []state.ObjectRef{o.ObjectRef}}
+	base.Plan, base.Mend = "claim it for the lease that serves it", state.TakeServed{Hold: *u.Hold(o), Serving: []state.ObjectRef{o.ObjectRef}}
 	p.add(base)
 }
 
@@ -157,7 +156,7 @@ func (p *problems) notServed(base state.Problem, o *state.OwnObject, c *state.Cl
 	base.Problem, base.Message = state.NotServed, fmt.Sprintf("%s is there, but nothing serves it: what served it was deleted, or a run did not finish", o)
 	if o.ForOperator {
 		base.Message = fmt.Sprintf("%s is there, but Akash's hostname operator has not routed it: its log and its /ignore-list say why", o)
-		base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o), state.Mend{Delete: []state.ObjectRef{o.ObjectRef}, Unserved: true, Reserve: c, Group: part.Lease.Group(), Keys: []string{part.Key}}
+		base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o), state.DeleteObjects{Delete: []state.ObjectRef{o.ObjectRef}, Unserved: true, Reserve: partOf(c, part)}
 		p.add(base.ByName())
 		return
 	}

@@ -52,11 +52,12 @@ func TestPoolOverlapGivesWay(t *testing.T) {
 					t.Fatalf("found %+v", found)
 				}
 				gives := ""
-				if p := found[0]; p.Mend.Narrow != nil {
-					gives = p.Mend.Narrow.Name
+				narrow, ok := found[0].Mend.(state.NarrowPool)
+				if ok {
+					gives = narrow.Pool.Name
 				}
-				if gives != tt.gives || found[0].Manual != (tt.gives == "") || !strings.HasPrefix(found[0].Plan, tt.plan) || found[0].Mend.Exclude != tt.exclude {
-					t.Errorf("%s gives way (exclude: %t): %s", gives, found[0].Mend.Exclude, found[0].Plan)
+				if gives != tt.gives || found[0].Manual != (tt.gives == "") || !strings.HasPrefix(found[0].Plan, tt.plan) || narrow.Exclude != tt.exclude {
+					t.Errorf("%s gives way (exclude: %t): %s", gives, narrow.Exclude, found[0].Plan)
 				}
 			}
 		})
@@ -102,13 +103,14 @@ func TestRivalRoutes(t *testing.T) {
 			}
 			p := found[0]
 			var got []string
-			for _, ref := range p.Mend.Reject {
+			reject, _ := p.Mend.(state.RejectObjects)
+			for _, ref := range reject.Reject {
 				got = append(got, ref.Name)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if byDefinition := tt.want == nil; p.Mend.Definition != byDefinition || p.Named == byDefinition {
+			if byDefinition := tt.want == nil; isDefinition(p.Mend) != byDefinition || p.Named == byDefinition {
 				t.Errorf("it is mended by %q", p.Command)
 			}
 			if goes := len(tt.want) > 0 && tt.want[0] == "a"; strings.Contains(p.Plan, "(which serves too.example.com too)") != goes {

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -98,7 +97,7 @@ func TestWhatIsFoundIsWhole(t *testing.T) {
 		}
 		for _, p := range found {
 			whole := p.Thing != "" && p.Message != "" && p.Plan != "" && slices.Contains(state.ProblemKinds, p.Problem)
-			if !whole || p.Manual != (p.Command != "") || p.Named && !p.Manual || !p.Manual && reflect.DeepEqual(p.Mend, state.Mend{}) {
+			if !whole || p.Manual != (p.Command != "") || p.Named && !p.Manual || !p.Manual && p.Mend == nil {
 				r.Errorf("%+v", p)
 			}
 			if p.Lease != "" && strings.HasPrefix(p.Lease, "/") {
@@ -130,26 +129,40 @@ func TestRepairTouchesNothingLive(t *testing.T) {
 			if p.Manual {
 				continue
 			}
-			for _, m := range append([]state.Mend{p.Mend}, p.Mend.Also...) {
-				if m.Release != nil || m.Discard != nil || len(m.Reject) > 0 || m.Prune {
+			var deleted []state.ObjectRef
+			var left []state.LeaveParts
+			switch m := p.Mend.(type) {
+			case state.ReleaseClaim, state.DiscardClaim, state.RejectObjects:
+				r.Errorf("without a word: %s", told(p))
+			case state.ApplyDefinition:
+				if m.Prune {
 					r.Errorf("without a word: %s", told(p))
 				}
-				for _, key := range m.Keys {
-					if m.Leave != nil && isLive(f, m.Leave, key) {
+			case state.DeleteObjects:
+				deleted = m.Delete
+			case state.LeaveParts:
+				left = append(left, m)
+			case state.FreeAddresses:
+				left = m.Leave
+			}
+			for _, m := range left {
+				deleted = append(deleted, m.Delete...)
+				for _, key := range m.Parts.Keys {
+					if isLive(f, m.Parts.Claim, key) {
 						r.Errorf("%s of a live claim is given up: %s", key, told(p))
 					}
 				}
-				for _, ref := range m.Delete {
-					i := slices.IndexFunc(f.Objects, func(o state.OwnObject) bool { return o.ObjectRef == ref })
-					if o := f.Objects[i]; !o.Ours || o.Declared {
-						r.Errorf("what is not ours is deleted: %s", told(p))
-					}
-					for _, u := range f.Objects[i].Uses {
-						for _, c := range f.Claims {
-							part := c.Part(u.PartKey(&f.Objects[i]))
-							if c.Thing == u.Thing() && part != nil && f.Objects[i].Of(part.Lease.Group()) && part.Run == "" && isLive(f, c, part.Key) && (!c.Kind.HasPorts() || c.SharingKey == u.SharingKey) {
-								r.Errorf("what serves a live claim is deleted: %s\n%s", told(p), strings.Join(append(claims, objects...), "\n"))
-							}
+			}
+			for _, ref := range deleted {
+				i := slices.IndexFunc(f.Objects, func(o state.OwnObject) bool { return o.ObjectRef == ref })
+				if o := f.Objects[i]; !o.Ours || o.Declared {
+					r.Errorf("what is not ours is deleted: %s", told(p))
+				}
+				for _, u := range f.Objects[i].Uses {
+					for _, c := range f.Claims {
+						part := c.Part(u.PartKey(&f.Objects[i]))
+						if c.Thing == u.Thing() && part != nil && f.Objects[i].Of(part.Lease.Group()) && part.Run == "" && isLive(f, c, part.Key) && (!c.Kind.HasPorts() || c.SharingKey == u.SharingKey) {
+							r.Errorf("what serves a live claim is deleted: %s\n%s", told(p), strings.Join(append(claims, objects...), "\n"))
 						}
 					}
 				}

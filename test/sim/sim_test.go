@@ -144,7 +144,14 @@ func (w *world) aftermath(ctx context.Context) {
 		}
 	}
 	for _, f := range found {
-		if c := last[f.Mend.Group]; f.Mend.Definition && (c == nil || w.isRefused(ctx, c)) {
+		var byDefinition lease.Group
+		switch m := f.Mend.(type) {
+		case state.ApplyDefinition:
+			byDefinition = m.Group
+		case state.MoveRoutes:
+			byDefinition = m.Group
+		}
+		if c := last[byDefinition]; byDefinition != (lease.Group{}) && (c == nil || w.isRefused(ctx, c)) {
 			continue // only its definition mends it, which others do not let it have
 		}
 		w.wrong("problem %s of %s is left after repair: %s; %s", f.Name(), f.Lease, f.Message, f.Plan)

@@ -9,27 +9,26 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// index answers what many leases ask of one snapshot. Each part is built once, when it is first asked for,
-// so that the work on a lease depends on what that lease has and not on how many leases there are.
+// index answers lookups of many leases in one snapshot. Each map is built on first use, so that the work on a lease
+// does not grow with the number of leases.
 type index struct {
 	mu sync.Mutex
-	// byOthers counts the objects whose labels name a deployment group and that a release of it leaves.
+	// byOthers counts objects that are labelled with a deployment group and that a release of the group leaves.
 	byOthers map[lease.Group]int
 	claims   *claimIndex
 }
 
-// claimIndex finds claims by what is written on them.
+// claimIndex finds claims by their content.
 type claimIndex struct {
-	// all are the claims, in no order; endpoints are those with ports, by sharing key, things all by what they
-	// are of.
+	// all has the claims in no order, Endpoints those with ports by sharing key, Things all by what is claimed.
 	all       []*state.Claim
 	Endpoints map[string][]*state.Claim
 	Things    map[string][]*state.Claim
-	// former are the names of the claims with a part that a group serves for another since a transfer.
+	// former has the names of claims with a part that a group serves for its new holder since a transfer.
 	former map[lease.Group][]string
 }
 
-// WrittenByOthers counts the objects of a deployment group that a release leaves.
+// WrittenByOthers returns how many objects of a deployment group a release leaves.
 func (s *Snapshot) WrittenByOthers(group lease.Group) int {
 	s.indexed.mu.Lock()
 	defer s.indexed.mu.Unlock()
@@ -47,7 +46,7 @@ func (s *Snapshot) WrittenByOthers(group lease.Group) int {
 	return s.indexed.byOthers[group]
 }
 
-// ByClaim is the index of the claims.
+// ByClaim returns the index of the claims.
 func (s *Snapshot) ByClaim() *claimIndex {
 	s.indexed.mu.Lock()
 	defer s.indexed.mu.Unlock()
@@ -58,7 +57,10 @@ func (s *Snapshot) ByClaim() *claimIndex {
 }
 
 func indexClaims(claims map[string]*state.Claim) *claimIndex {
-	x := &claimIndex{all: make([]*state.Claim, 0, len(claims)), Endpoints: map[string][]*state.Claim{}, Things: map[string][]*state.Claim{}, former: map[lease.Group][]string{}}
+	x := &claimIndex{
+		all:       make([]*state.Claim, 0, len(claims)),
+		Endpoints: map[string][]*state.Claim{}, Things: map[string][]*state.Claim{}, former: map[lease.Group][]string{},
+	}
 	for name, c := range claims {
 		x.all = append(x.all, c)
 		x.Things[c.Thing] = append(x.Things[c.Thing], c)
@@ -72,11 +74,11 @@ func indexClaims(claims map[string]*state.Claim) *claimIndex {
 	return x
 }
 
-// List are all claims that were read. It is shared: do not change it.
+// List returns all claims. The slice is shared: do not modify it.
 func (s *Snapshot) List() []*state.Claim { return s.ByClaim().all }
 
-// ClaimsOfPort are the claims on the addresses of the endpoint that a ProviderLeasedIP is for; none for an
-// object of another kind.
+// ClaimsOfPort returns the claims on the addresses of a ProviderLeasedIP's endpoint; none for an object of another
+// kind.
 func (s *Snapshot) ClaimsOfPort(o Owned) []*state.Claim {
 	if o.Kind != kinds.ProviderLeasedIP {
 		return nil
@@ -84,7 +86,7 @@ func (s *Snapshot) ClaimsOfPort(o Owned) []*state.Claim {
 	return s.ByClaim().Endpoints[state.PortObjectOf(o.Live).SharingKey]
 }
 
-// Knows notes what a claim says now; nil is for one that is gone.
+// Knows replaces a claim in the snapshot; nil removes it.
 func (s *Snapshot) Knows(name string, now *state.Claim) {
 	s.indexed.mu.Lock()
 	defer s.indexed.mu.Unlock()

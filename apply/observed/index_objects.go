@@ -11,10 +11,10 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// Index finds whose the objects are, and what they stand for.
+// Index records who owns the objects, and what they use.
 func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured.Unstructured) {
 	var addressUses []state.Use
-	for _, plural := range slices.Sorted(maps.Keys(lists)) { // what is printed of them has one order
+	for _, plural := range slices.Sorted(maps.Keys(lists)) { // sorted, because their order shows in the output
 		list := lists[plural]
 		byName := make(map[string]*unstructured.Unstructured, len(list))
 		for _, o := range list {
@@ -30,7 +30,7 @@ func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured
 				}
 				continue
 			}
-			for _, u := range state.HostUses(o) { // a DNS record uses none: it gives no right to a host
+			for _, u := range state.HostUses(o) { // a DNS record has none: it gives no right to a host
 				s.HostUses[u.Host] = append(s.HostUses[u.Host], s.OfNamespace(u))
 			}
 		}
@@ -40,7 +40,7 @@ func (s *Snapshot) Index(claims []*state.Claim, lists map[string][]*unstructured
 	s.Addresses = state.NewPicker(state.NewAddresses(claims, addressUses))
 }
 
-// OfNamespace is a use with the lease of its namespace, where its own labels name none.
+// OfNamespace adds the lease of the object's namespace to a use whose own labels name none.
 func (s *Snapshot) OfNamespace(u state.Use) state.Use {
 	if id, ok := s.Tenants[u.Namespace]; ok && !u.HasLease {
 		u.Lease, u.HasLease = id, true
@@ -48,7 +48,7 @@ func (s *Snapshot) OfNamespace(u state.Use) state.Use {
 	return u
 }
 
-// IndexWritten finds what this program wrote.
+// IndexWritten records the objects that this program wrote.
 func (s *Snapshot) IndexWritten() {
 	for _, kind := range slices.Concat(kinds.Records, kinds.OfLease) {
 		for _, name := range slices.Sorted(maps.Keys(s.Live[kind.Plural])) {
@@ -78,7 +78,7 @@ func (s *Snapshot) IndexWritten() {
 	}
 }
 
-// Find is the live object that stands under the rendered object's name, or nil.
+// Find returns the live object with the rendered object's name, or nil.
 func (s *Snapshot) Find(o render.Object) *unstructured.Unstructured {
 	return s.Live[o.Kind.Plural][o.Namespace+"/"+o.Name]
 }
