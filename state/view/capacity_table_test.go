@@ -20,7 +20,7 @@ import (
 func capacityRows(c observed.Capacity, levels config.CommitLevels) []ResourceRow {
 	cfg := config.Default()
 	cfg.CommitLevels = levels
-	return (&folder{cfg: cfg}).resources(c, nil)
+	return (&bookBuilder{cfg: cfg}).resources(c, nil)
 }
 
 // What a cluster has left is what its nodes have left, each by itself: one that has given out more than it has takes nothing
@@ -83,11 +83,11 @@ func TestCommitted(t *testing.T) {
 		{10, 0, 10}, {10, 1, 10}, {10, 0.5, 10}, {10, -3, 10}, {10, math.NaN(), 10}, {10, 1.5, 15}, {3, 1.5, 4}, {0, 1e300, 0}, {1, 1e300, math.MaxUint64},
 		{math.MaxUint64, 1, math.MaxUint64}, {math.MaxUint64, 1.0001, math.MaxUint64}, {math.MaxInt64, 2, math.MaxUint64}, {10, math.Inf(1), math.MaxUint64},
 	} {
-		if got := (ResourceRow{Allocatable: c.all}).counted(c.level); got.Committed != c.want || got.Available != c.all {
+		if got := (ResourceRow{Allocatable: c.all}).withTotals(c.level); got.Committed != c.want || got.Available != c.all {
 			t.Errorf("%d at the level %v: %+v, want %d", c.all, c.level, got, c.want)
 		}
 	}
-	unlimited := ResourceRow{Unlimited: true, InUse: 7, Reserved: math.MaxUint64}.counted(2)
+	unlimited := ResourceRow{Unlimited: true, InUse: 7, Reserved: math.MaxUint64}.withTotals(2)
 	if unlimited.Allocatable != math.MaxUint64 || unlimited.Available != math.MaxUint64 || unlimited.Committed != math.MaxUint64 || unlimited.InUse != 7 {
 		t.Errorf("%+v", unlimited)
 	}
