@@ -10,8 +10,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// claim looks at one claim and its parts.
-func (p *problems) claim(c *state.Claim) {
+// checkClaim checks one claim and its parts.
+func (p *problems) checkClaim(c *state.Claim) {
 	base := state.Problem{Thing: c.Thing, Since: metav1.NewTime(c.Created)}
 	if c.Unreadable != "" {
 		base.Problem, base.Message = state.UnreadableClaim, c.Unreadable
@@ -32,17 +32,17 @@ func (p *problems) claim(c *state.Claim) {
 		x.Plan, x.Mend = "release it, or change the configuration", state.ReleaseClaim{Claim: c}
 		p.add(x.ByName())
 	}
-	p.marksOf(base, c)
+	p.checkClaimMarks(base, c)
 	for _, g := range c.Groups() {
-		p.partsOf(base, c, g)
+		p.checkParts(base, c, g)
 	}
 	if c.Kind == state.Address && !c.Deleting {
-		p.addressPool(base, c)
-		p.squatters(base, c)
+		p.checkPool(base, c)
+		p.checkSquatters(base, c)
 	}
 }
 
-func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
+func (p *problems) checkParts(base state.Problem, c *state.Claim, g lease.Group) {
 	var ended, marked, gone, left, missing []string
 	var id lease.ID
 	for _, part := range c.PartsOf(g) {
@@ -71,11 +71,11 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 	if len(marked) > 0 {
 		x := base
 		x.Problem, x.Message = state.CrashedRun, p.runs[state.NonceOf(c.Part(marked[0]).Run)].String()+", claimed it and did not finish"
-		stands := p.standFor(c, g)
+		stands := p.objectsFor(c, g)
 		switch {
 		case p.servedByFormer(c, g):
 			x.Plan, x.Mend = "keep it, for the objects of its former holder serve it, and end the run", state.EndRun{Parts: of(marked)}
-		case p.finishes(c, g, marked, p.isServed(c, g, stands)):
+		case p.canFinish(c, g, marked, p.isServed(c, g, stands)):
 			x.Plan, x.Mend = "finish the run: "+keptPlan, state.ApplyDefinition{Group: g, Kept: true}
 		case p.isServed(c, g, stands):
 			x.Plan, x.Mend = "keep it, for its objects are there, and end the run", state.EndRun{Parts: of(marked)}
@@ -89,7 +89,7 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 	if len(gone) > 0 {
 		x := base
 		x.Problem, x.Message = state.NamespaceGone, "the namespace of the lease is gone"
-		x.Plan, x.Mend = "give it up and delete its objects", state.LeaveParts{Parts: of(gone), Namespace: id.Namespace(), Delete: p.standFor(c, g)}
+		x.Plan, x.Mend = "give it up and delete its objects", state.LeaveParts{Parts: of(gone), Namespace: id.Namespace(), Delete: p.objectsFor(c, g)}
 		p.add(x)
 	}
 	if len(missing) > 0 {
@@ -100,26 +100,26 @@ func (p *problems) partsOf(base state.Problem, c *state.Claim, g lease.Group) {
 	}
 }
 
-// servedByFormer is true where objects of a former holder still serve a part of the group.
+// servedByFormer reports whether objects of a former holder still serve a part of the group.
 func (p *problems) servedByFormer(c *state.Claim, g lease.Group) bool {
 	return slices.ContainsFunc(c.PartsOf(g), func(part state.Part) bool {
 		former, ok := part.Former()
-		return ok && (len(p.standFor(c, former)) > 0 || p.isServed(c, former, nil))
+		return ok && (len(p.objectsFor(c, former)) > 0 || p.isServed(c, former, nil))
 	})
 }
 
-// hadNamespace is true where the namespace of a lease was there once, as far as its objects tell: this
-// program makes the namespace before it writes anything, and Akash's provider does too. What a pipeline has
-// delivered says nothing: the namespace may come yet.
+// hadNamespace reports whether the objects of a lease prove that its namespace once existed: this program and Akash's
+// provider create the namespace before anything else. Objects that a pipeline delivered prove nothing; the namespace
+// may come later.
 func (p *problems) hadNamespace(c *state.Claim, g lease.Group) bool {
-	refs := p.standFor(c, g)
+	refs := p.objectsFor(c, g)
 	return slices.ContainsFunc(p.Objects, func(o state.OwnObject) bool {
 		return slices.Contains(refs, o.ObjectRef) && (!o.Written.IsZero() || o.Declared)
 	})
 }
 
-// standFor are the objects of the group that rest on the claim.
-func (p *problems) standFor(c *state.Claim, g lease.Group) []state.ObjectRef {
+// objectsFor returns the objects of the group that depend on the claim.
+func (p *problems) objectsFor(c *state.Claim, g lease.Group) []state.ObjectRef {
 	var refs []state.ObjectRef
 	for i := range p.Objects {
 		o := &p.Objects[i]

@@ -8,8 +8,9 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// reservations looks at what orders have reserved: what is over goes, and what cannot be read lets nobody reserve.
-func (p *problems) reservations() {
+// checkReservations finds expired reservations and unreadable ones. While one is unreadable, no order can reserve
+// anything.
+func (p *problems) checkReservations() {
 	for _, c := range p.Contents.Reservations {
 		at := state.ObjectRef{Kind: "lease", Namespace: p.Config.LedgerNamespace, Name: c.ObjectName, UID: string(c.UID), ResourceVersion: c.ResourceVersion}
 		x := state.Problem{Thing: "order/" + c.Order.String(), Since: metav1.NewTime(c.Created)}

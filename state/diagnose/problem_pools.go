@@ -12,13 +12,13 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// addressPool says that no pool serves a claimed address that a Service asks for.
-func (p *problems) addressPool(base state.Problem, c *state.Claim) {
+// checkPool finds a claimed address that a Service asks for and no pool has.
+func (p *problems) checkPool(base state.Problem, c *state.Claim) {
 	name, pooled := p.Config.PoolFor(c.Addr())
 	if p.Config.IP.Mode == config.ModePool {
 		return
 	}
-	p.grants(base, c)
+	p.checkGrants(base, c)
 	served := p.pools.Of(c.Addr()) != nil
 	used := slices.ContainsFunc(p.services[c.SharingKey], func(s state.ServiceObject) bool { return ofClaim(c, s) })
 	if served || !used {
@@ -35,8 +35,8 @@ func (p *problems) addressPool(base state.Problem, c *state.Claim) {
 	p.add(x)
 }
 
-// overlaps finds pools that share addresses. What is ours gives way.
-func (p *problems) overlaps() {
+// findOverlaps finds pools that share addresses. Pools of this program give way to others.
+func (p *problems) findOverlaps() {
 	pools := slices.SortedFunc(slices.Values(p.Contents.Pools), func(a, b state.PoolObject) int { return cmp.Compare(a.Name, b.Name) })
 	at := make(map[*state.PoolObject]int, len(pools))
 	for i := range pools {
@@ -88,8 +88,8 @@ func (p *problems) overlap(a, b state.PoolObject, shared []config.Range) {
 	p.add(x)
 }
 
-// weight is 0 for a pool that is not ours, 1 for one of ours that the configuration asks for, 2 for
-// one that is left over.
+// weight returns which of two overlapping pools gives way, the heavier one: 0 for a pool of somebody else, 1 for a
+// configured pool of this program, 2 for a pool of this program that is no longer configured.
 func (p *problems) weight(o state.PoolObject) int {
 	switch {
 	case !o.Ours:
@@ -104,9 +104,9 @@ func (p *problems) weight(o state.PoolObject) int {
 	return 2
 }
 
-// exhausted finds pools without a free address, beside those that this program makes for one address.
-// What other problems' mends give up is free then.
-func (p *problems) exhausted() {
+// findExhausted finds pools without a free address, except pools for a single address. Addresses that other repairs
+// give up count as the way to fix it.
+func (p *problems) findExhausted() {
 	for _, row := range p.Book.Pools {
 		ours := func(o state.PoolObject) bool { return o.Name == row.Name && o.Ours }
 		if row.Free > 0 || row.Addresses == 0 || row.Mode == config.ModePool && slices.ContainsFunc(p.Contents.Pools, ours) {
@@ -132,7 +132,7 @@ func (p *problems) exhausted() {
 	}
 }
 
-// inPool is true for an address of the pool that the row is of.
+// inPool reports whether the address belongs to the pool of the row.
 func (p *problems) inPool(row view.PoolRow, a netip.Addr) bool {
 	if r, leased := p.Config.IP.Ranges.Find(a); leased && row.Mode != config.ModePool {
 		return r.PoolName() == row.Name
@@ -140,7 +140,7 @@ func (p *problems) inPool(row view.PoolRow, a netip.Addr) bool {
 	return slices.ContainsFunc(p.Contents.Pools, func(o state.PoolObject) bool { return o.Name == row.Name && o.Has(a) })
 }
 
-// givenUp are the mends of other problems after which nobody holds the claim; nil where somebody does.
+// givenUp returns the repairs of other problems that give up all parts of the claim, or nil if some part would stay.
 func (p *problems) givenUp(c *state.Claim) (mends []state.LeaveParts) {
 	kept := slices.Clone(c.Parts)
 	for _, x := range p.found {

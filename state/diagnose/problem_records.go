@@ -13,18 +13,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// OwnRecord is an object with DNS records of ours.
+// OwnRecord is an object of this program with DNS records.
 type OwnRecord struct {
 	Ref    state.ObjectRef
 	Object view.RecordObject
-	// Want are the records that the lease is to have for the host, where Known is true.
+	// Want are the records that the lease should have for the host. They are set only if Known is true.
 	Want  []dns.Record
 	Known bool
 }
 
-// records finds DNS records that lead where nobody is to be led any more: a name that leads to an
-// address which somebody else gets next is theirs.
-func (p *problems) records() {
+// checkRecords finds DNS records that are stray or wrong. A name that points at an address must not survive: whoever
+// gets the address next would get the name's traffic.
+func (p *problems) checkRecords() {
 	for _, r := range p.Records {
 		o := r.Object
 		if o.Host == "" || !o.HasLease || o.State == view.StateTerminating {
@@ -39,7 +39,7 @@ func (p *problems) records() {
 			base.Message = where + " has a DNS record of it, and nobody has claimed it"
 		case c.Unreadable != "":
 			continue
-		case len(c.FormerOf(o.Lease.Group())) > 0: // its routes serve the host for another lease since a transfer
+		case len(c.FormerOf(o.Lease.Group())) > 0: // its routes still serve the host after a transfer
 			continue
 		case len(c.PartsOf(o.Lease.Group())) == 0:
 			base.Message = fmt.Sprintf("%s has a DNS record of it, and %s holds it", where, state.Holders(c))
@@ -57,14 +57,14 @@ func (p *problems) records() {
 	}
 }
 
-// addOnce notes a problem that all records of a host share.
+// addOnce adds a problem that all records of a host share.
 func (p *problems) addOnce(x state.Problem) {
 	if !slices.ContainsFunc(p.found, func(y state.Problem) bool { return y.Problem == x.Problem && y.Thing == x.Thing && y.Lease == x.Lease }) {
 		p.add(x)
 	}
 }
 
-// differs says what a record says that it should not.
+// differs returns how a record differs from the wanted one, or "".
 func (r OwnRecord) differs() string {
 	if !r.Known {
 		return ""
