@@ -57,6 +57,9 @@ type PortWant struct {
 	At           lease.Place
 }
 
+// Key returns the annotation key of the port.
+func (w PortWant) Key() string { return PortKey(w.Protocol, w.ExternalPort) }
+
 // Hold is what a deployment group holds, or wants to hold, of one claim.
 type Hold struct {
 	Kind       Kind
@@ -157,7 +160,7 @@ func (w HostWant) Hold(id lease.ID) Hold {
 func (w EndpointWant) Hold(id lease.ID, a netip.Addr) Hold {
 	h := Hold{Kind: Address, Thing: a.String(), SharingKey: w.SharingKey, At: w.At}
 	for _, p := range w.Ports {
-		h.Parts = append(h.Parts, Part{Key: PortKey(p.Protocol, p.ExternalPort), Lease: id, Service: p.Service, Port: p.Port})
+		h.Parts = append(h.Parts, Part{Key: p.Key(), Lease: id, Service: p.Service, Port: p.Port})
 	}
 	if len(w.Ports) == 0 {
 		h.Parts = []Part{{Key: WholeAddress, Lease: id}}

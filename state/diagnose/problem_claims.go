@@ -14,23 +14,21 @@ import (
 func (p *problems) checkClaim(c *state.Claim) {
 	base := state.Problem{Thing: c.Thing, Since: metav1.NewTime(c.Created)}
 	if c.Unreadable != "" {
-		base.Problem, base.Message = state.UnreadableClaim, c.Unreadable
-		base.Plan, base.Mend = "look at lease.coordination.k8s.io/"+c.Name()+", and delete it", state.DiscardClaim{Claim: c}
-		p.add(base.ByName())
+		p.add(fill(base, state.UnreadableClaim, c.Unreadable,
+			"look at lease.coordination.k8s.io/"+c.Name()+", and delete it", state.DiscardClaim{Claim: c}).ByName())
 		return
 	}
 	if c.Deleting && len(c.Finalizers) > 0 {
-		base.Problem, base.Message = state.TerminatingClaim, "it is being deleted, and kept by "+c.Kept()
-		base.Plan, base.Manual = "nobody can take it until who put them there removes them", true
+		base = fill(base, state.TerminatingClaim, "it is being deleted, and kept by "+c.Kept(),
+			"nobody can take it until who put them there removes them", nil)
+		base.Manual = true
 		base.Command = fmt.Sprintf("kubectl -n %s edit lease.coordination.k8s.io/%s", p.Config.LedgerNamespace, c.Name())
 		p.add(base)
 		return
 	}
 	if why := c.Refused(p.Config); why != "" {
-		x := base
-		x.Problem, x.Message = state.BlockedHost, "it is held, and it "+why
-		x.Plan, x.Mend = "release it, or change the configuration", state.ReleaseClaim{Claim: c}
-		p.add(x.ByName())
+		p.add(fill(base, state.BlockedHost, "it is held, and it "+why,
+			"release it, or change the configuration", state.ReleaseClaim{Claim: c}).ByName())
 	}
 	p.checkClaimMarks(base, c)
 	for _, g := range c.Groups() {
@@ -63,34 +61,14 @@ func (p *problems) checkParts(base state.Problem, c *state.Claim, g lease.Group)
 	base.Lease, base.Namespace = id.String(), id.Namespace()
 	of := func(keys []string) state.ClaimParts { return state.ClaimParts{Claim: c, Group: g, Keys: keys} }
 	if len(ended) > 0 {
-		x := base
-		x.Problem, x.Message = state.HoldEnded, "the hold has expired"
-		x.Plan, x.Mend = "give up the hold", state.LeaveParts{Parts: of(ended)}
-		p.add(x)
+		p.add(fill(base, state.HoldEnded, "the hold has expired", "give up the hold", state.LeaveParts{Parts: of(ended)}))
 	}
 	if len(marked) > 0 {
-		x := base
-		x.Problem, x.Message = state.CrashedRun, p.runs[state.NonceOf(c.Part(marked[0]).Run)].String()+", claimed it and did not finish"
-		stands := p.objectsFor(c, g)
-		switch {
-		case p.servedByFormer(c, g):
-			x.Plan, x.Mend = "keep it, for the objects of its former holder serve it, and end the run", state.EndRun{Parts: of(marked)}
-		case p.canFinish(c, g, marked, p.isServed(c, g, stands)):
-			x.Plan, x.Mend = "finish the run: "+keptPlan, state.ApplyDefinition{Group: g, Kept: true}
-		case p.isServed(c, g, stands):
-			x.Plan, x.Mend = "keep it, for its objects are there, and end the run", state.EndRun{Parts: of(marked)}
-		case len(stands) == 0:
-			x.Plan, x.Mend = "give it up, for nothing was made for it", state.LeaveParts{Parts: of(marked)}
-		default:
-			x.Plan, x.Mend = "give it up and delete its objects, which serve nothing", state.LeaveParts{Parts: of(marked), Delete: stands}
-		}
-		p.add(x)
+		p.addCrashed(base, of(marked))
 	}
 	if len(gone) > 0 {
-		x := base
-		x.Problem, x.Message = state.NamespaceGone, "the namespace of the lease is gone"
-		x.Plan, x.Mend = "give it up and delete its objects", state.LeaveParts{Parts: of(gone), Namespace: id.Namespace(), Delete: p.objectsFor(c, g)}
-		p.add(x)
+		p.add(fill(base, state.NamespaceGone, "the namespace of the lease is gone", "give it up and delete its objects",
+			state.LeaveParts{Parts: of(gone), Namespace: id.Namespace(), Delete: p.objectsFor(c, g)}))
 	}
 	if len(missing) > 0 {
 		p.addMissing(base, c, g, missing)
@@ -98,6 +76,27 @@ func (p *problems) checkParts(base state.Problem, c *state.Claim, g lease.Group)
 	if len(left) > 0 {
 		p.addNothingLeft(base, c, g, left)
 	}
+}
+
+// addCrashed adds parts that a crashed run has marked.
+func (p *problems) addCrashed(base state.Problem, parts state.ClaimParts) {
+	c, g := parts.Claim, parts.Group
+	run := p.runs[state.NonceOf(c.Part(parts.Keys[0]).Run)]
+	base.Problem, base.Message = state.CrashedRun, run.String()+", claimed it and did not finish"
+	objects := p.objectsFor(c, g)
+	switch isServed := p.isServed(c, g, objects); {
+	case p.servedByFormer(c, g):
+		base.Plan, base.Mend = "keep it, for the objects of its former holder serve it, and end the run", state.EndRun{Parts: parts}
+	case p.canFinish(c, g, parts.Keys, isServed):
+		base.Plan, base.Mend = "finish the run: "+keptPlan, state.ApplyDefinition{Group: g, Kept: true}
+	case isServed:
+		base.Plan, base.Mend = "keep it, for its objects are there, and end the run", state.EndRun{Parts: parts}
+	case len(objects) == 0:
+		base.Plan, base.Mend = "give it up, for nothing was made for it", state.LeaveParts{Parts: parts}
+	default:
+		base.Plan, base.Mend = "give it up and delete its objects, which serve nothing", state.LeaveParts{Parts: parts, Delete: objects}
+	}
+	p.add(base)
 }
 
 // servedByFormer reports whether objects of a former holder still serve a part of the group.
@@ -123,7 +122,8 @@ func (p *problems) objectsFor(c *state.Claim, g lease.Group) []state.ObjectRef {
 	var refs []state.ObjectRef
 	for i := range p.Objects {
 		o := &p.Objects[i]
-		if o.Of(g) && o.Ours && (o.StandsForPort(c) || slices.ContainsFunc(o.Uses, func(u state.Use) bool { return u.Thing() == c.Thing })) {
+		uses := func(u state.Use) bool { return u.Thing() == c.Thing }
+		if o.Of(g) && o.Ours && (o.StandsForPort(c) || slices.ContainsFunc(o.Uses, uses)) {
 			refs = append(refs, o.ObjectRef)
 		}
 	}

@@ -27,7 +27,7 @@ func (p *problems) findDifferingPools() {
 
 // checkMissingRanges finds configured addresses that the pool should have and no pool has.
 func (p *problems) checkMissingRanges(o state.PoolObject) {
-	i := slices.IndexFunc(p.Config.IP.Ranges.Include, func(r config.Range) bool { return r.PoolName() == o.Name })
+	i := p.rangeOf(o)
 	if i < 0 || p.Config.IP.Mode != config.ModeRange {
 		return
 	}
@@ -39,10 +39,9 @@ func (p *problems) checkMissingRanges(o state.PoolObject) {
 	if len(lacks) == 0 {
 		return
 	}
-	p.add(state.Problem{
-		Problem: state.PoolDiffers, Thing: o.Name, Message: "it lacks " + metalLB(lacks) + " of ip.ranges, which no pool has",
-		Plan: "add " + metalLB(lacks) + " to it", Mend: state.MakePool{Address: lacks[0].First},
-	})
+	p.add(fill(state.Problem{Thing: o.Name}, state.PoolDiffers,
+		"it lacks "+metalLB(lacks)+" of ip.ranges, which no pool has",
+		"add "+metalLB(lacks)+" to it", state.MakePool{Address: lacks[0].First}))
 }
 
 // checkExtraRanges finds addresses of the pool that are neither configured nor in use.
@@ -67,10 +66,9 @@ func (p *problems) checkExtraRanges(o state.PoolObject, used []netip.Addr) {
 	if len(extra) == 0 {
 		return
 	}
-	p.add(state.Problem{
-		Problem: state.PoolDiffers, Thing: o.Name, Message: "it has " + metalLB(extra) + ", which ip.ranges does not have and nobody uses",
-		Plan: "take " + metalLB(extra) + " out of it", Mend: state.NarrowPool{Pool: o.Ref, Ranges: extra, Unused: true},
-	})
+	p.add(fill(state.Problem{Thing: o.Name}, state.PoolDiffers,
+		"it has "+metalLB(extra)+", which ip.ranges does not have and nobody uses",
+		"take "+metalLB(extra)+" out of it", state.NarrowPool{Pool: o.Ref, Ranges: extra, Unused: true}))
 }
 
 // metalLB formats ranges for MetalLB.

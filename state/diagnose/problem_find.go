@@ -24,8 +24,7 @@ func Problems(f ProblemFacts) []state.Problem {
 		p.checkClaim(c)
 	}
 	for i := range f.Objects {
-		o := &f.Objects[i]
-		p.checkObject(o)
+		p.checkObject(&f.Objects[i])
 	}
 	for g, hashes := range p.hashes {
 		if len(hashes) > 1 {
@@ -41,7 +40,8 @@ func Problems(f ProblemFacts) []state.Problem {
 	p.findExhausted()
 	p.checkReservations()
 	slices.SortFunc(p.found, func(a, b state.Problem) int {
-		return cmp.Or(cmp.Compare(a.Thing, b.Thing), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(a.Thing, b.Thing), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Message, b.Message))
 	})
 	return p.found
 }
@@ -72,8 +72,10 @@ type problems struct {
 
 func newProblems(f ProblemFacts) *problems {
 	p := &problems{
-		ProblemFacts: f, claims: map[string]*state.Claim{}, byKey: map[string][]*state.Claim{}, services: map[string][]state.ServiceObject{}, written: map[string]bool{},
-		hashes: map[lease.Group]map[string]bool{}, lastWritten: map[lease.Group]time.Time{}, runs: map[string]*state.Announcement{}, kept: map[lease.Group]*KeptDefinition{}, pools: state.NewPoolIndex(f.Contents.Pools),
+		ProblemFacts: f, claims: map[string]*state.Claim{}, byKey: map[string][]*state.Claim{},
+		services: map[string][]state.ServiceObject{}, written: map[string]bool{}, hashes: map[lease.Group]map[string]bool{},
+		lastWritten: map[lease.Group]time.Time{}, runs: map[string]*state.Announcement{}, kept: map[lease.Group]*KeptDefinition{},
+		pools: state.NewPoolIndex(f.Contents.Pools), stands: servedParts(f), declarations: declarations(f.Objects),
 	}
 	for _, c := range f.Claims {
 		if p.claims[c.Name()] = c; c.Kind == state.Address {
@@ -109,7 +111,6 @@ func newProblems(f ProblemFacts) *problems {
 			p.kept[g], p.lastWritten[g] = k, latest(p.lastWritten[g], k.Written)
 		}
 	}
-	p.stands, p.declarations = servedParts(f), declarations(f.Objects)
 	return p
 }
 
@@ -118,14 +119,23 @@ func newProblems(f ProblemFacts) *problems {
 func (p *problems) servesForAnother(o *state.OwnObject) bool {
 	g := o.Lease.Group()
 	if o.SharingKey != "" {
-		key := state.PortKey(o.Port.Protocol, o.Port.ExternalPort)
-		return slices.ContainsFunc(p.Claims, func(c *state.Claim) bool { return c.SharingKey == o.SharingKey && c.ServesFor(g, key, false) != nil })
+		return slices.ContainsFunc(p.Claims, func(c *state.Claim) bool {
+			return c.SharingKey == o.SharingKey && c.ServesFor(g, o.Port.Key(), false) != nil
+		})
 	}
 	if len(o.Uses) == 0 { // it belongs to a route with the same name
 		host, _, _ := lease.ParseRouteName(o.Name)
 		return len(p.claims[state.HostName(host)].FormerOf(g)) > 0
 	}
-	return slices.ContainsFunc(o.Uses, func(u state.Use) bool { return p.claims[claimName(u)].ServesFor(g, u.PartKey(o), u.Redirect) != nil })
+	return slices.ContainsFunc(o.Uses, func(u state.Use) bool {
+		return p.claims[claimName(u)].ServesFor(g, u.PartKey(o), u.Redirect) != nil
+	})
+}
+
+// fill returns base as a problem of the kind, with its message, its plan and its repair.
+func fill(base state.Problem, kind, message, plan string, mend state.Mend) state.Problem {
+	base.Problem, base.Message, base.Plan, base.Mend = kind, message, plan, mend
+	return base
 }
 
 // add adds a problem. If several objects serve the same unclaimed part, they are one problem.
@@ -149,10 +159,9 @@ func (p *problems) checkObject(o *state.OwnObject) {
 		base.Lease = o.Lease.String()
 	}
 	if o.OldVersions {
-		x := base
-		x.Problem, x.Message = state.OldManagedFields, "its managed fields are of an API version that is gone: server-side apply fails on it"
-		x.Plan, x.Mend = "drop those managed fields", state.DropManagedFields{Object: o.ObjectRef, Hash: p.hash(o.Lease)}
-		p.add(x)
+		p.add(fill(base, state.OldManagedFields,
+			"its managed fields are of an API version that is gone: server-side apply fails on it",
+			"drop those managed fields", state.DropManagedFields{Object: o.ObjectRef, Hash: p.hash(o.Lease)}))
 	}
 	p.checkReports(base, o)
 	if o.HasLease {

@@ -28,10 +28,10 @@ func (p *problems) checkGrants(base state.Problem, c *state.Claim) {
 		case asked && granted >= 0:
 			if o := p.serviceOf(s); o != nil {
 				x := base
-				x.Problem, x.Namespace, x.Lease = state.GrantDiffers, s.Namespace, s.Lease.String()
-				x.Message = fmt.Sprintf("%s asks for it and was granted %s", o, s.Granted[granted])
-				x.Plan, x.Mend = fmt.Sprintf("take the grant out of the status of %s, so that MetalLB grants anew", o), state.DropGrant{Service: o.ObjectRef}
-				p.add(x)
+				x.Namespace, x.Lease = s.Namespace, s.Lease.String()
+				p.add(fill(x, state.GrantDiffers, fmt.Sprintf("%s asks for it and was granted %s", o, s.Granted[granted]),
+					fmt.Sprintf("take the grant out of the status of %s, so that MetalLB grants anew", o),
+					state.DropGrant{Service: o.ObjectRef}))
 			}
 		}
 	}
@@ -39,14 +39,15 @@ func (p *problems) checkGrants(base state.Problem, c *state.Claim) {
 
 // addAsksAnother adds a Service that asks for an address on which its port is not claimed.
 func (p *problems) addAsksAnother(base state.Problem, c *state.Claim, s state.ServiceObject, asked netip.Addr) {
-	rightful := p.claimsElsewhere(s.Lease.Group(), state.Use{Address: asked, SharingKey: s.SharingKey}, state.PortKey(s.Protocol, s.Port))
+	use := state.Use{Address: asked, SharingKey: s.SharingKey}
+	rightful := p.claimsElsewhere(s.Lease.Group(), use, state.PortKey(s.Protocol, s.Port))
 	o := p.serviceOf(s)
 	if o == nil || !slices.Contains(rightful, c) {
 		return
 	}
-	base.Problem, base.Namespace, base.Lease = state.GrantDiffers, s.Namespace, s.Lease.String()
-	base.Message = fmt.Sprintf("%s asks for %s, the port is claimed on %s", o, asked, c.Thing)
-	base.Plan, base.Mend = fmt.Sprintf("let %s ask for %s", o, c.Thing), state.AskAddress{Service: o.ObjectRef, Address: c.Addr()}
+	base.Namespace, base.Lease = s.Namespace, s.Lease.String()
+	base = fill(base, state.GrantDiffers, fmt.Sprintf("%s asks for %s, the port is claimed on %s", o, asked, c.Thing),
+		fmt.Sprintf("let %s ask for %s", o, c.Thing), state.AskAddress{Service: o.ObjectRef, Address: c.Addr()})
 	if !o.Ours || len(rightful) > 1 {
 		base = base.ByName()
 	}
@@ -60,10 +61,11 @@ func (p *problems) checkAsks(base state.Problem, o *state.OwnObject) {
 	if o.Kind != "service" || o.SharingKey == "" || p.Config.IP.Mode == config.ModePool || slices.ContainsFunc(o.Uses, asks) {
 		return
 	}
-	key, second := state.PortKey(o.Port.Protocol, o.Port.ExternalPort), strings.HasSuffix(o.Name, secondFamily)
+	key, second := o.Port.Key(), strings.HasSuffix(o.Name, secondFamily)
 	var claimed []*state.Claim
 	for _, c := range p.byKey[o.SharingKey] {
-		if part := c.Part(key); c.Unreadable == "" && !c.Deleting && part != nil && part.Run == "" && part.Lease.Group() == o.Lease.Group() {
+		part := c.Part(key)
+		if c.Unreadable == "" && !c.Deleting && part != nil && part.Run == "" && o.Of(part.Lease.Group()) {
 			claimed = append(claimed, c)
 		}
 	}
@@ -77,7 +79,8 @@ func (p *problems) checkAsks(base state.Problem, o *state.OwnObject) {
 	}
 	alone := !slices.ContainsFunc(claimed, func(d *state.Claim) bool { return d != c && d.Addr().BitLen() == c.Addr().BitLen() })
 	base.Thing, base.Problem = c.Thing, state.AsksForNothing
-	base.Message = fmt.Sprintf("%s has port %s of it and asks for no address: somebody has written over it", o, state.Part{Key: key}.PortText())
+	base.Message = fmt.Sprintf("%s has port %s of it and asks for no address: somebody has written over it",
+		o, state.Part{Key: key}.PortText())
 	if o.Ours && alone {
 		base.Plan, base.Mend = fmt.Sprintf("let %s ask for it", o), state.AskAddress{Service: o.ObjectRef, Address: c.Addr()}
 	} else {

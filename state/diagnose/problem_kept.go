@@ -32,14 +32,13 @@ func (p *problems) checkKept() {
 		base := state.Problem{Thing: "definition/" + k.Name, Since: metav1.NewTime(k.Written)}
 		switch {
 		case k.Def == nil:
-			base.Problem, base.Message = state.UnreadableDefinition, k.Unreadable
-			base.Plan, base.Mend = "delete it: the next apply of its lease keeps it anew", state.ForgetDefinition{Definition: k.ObjectRef}
-			p.add(base.ByName())
+			p.add(fill(base, state.UnreadableDefinition, k.Unreadable, "delete it: the next apply of its lease keeps it anew",
+				state.ForgetDefinition{Definition: k.ObjectRef}).ByName())
 		case p.isStray(k):
-			base.Problem, base.Lease = state.StrayDefinition, k.Def.Lease.String()
-			base.Message, base.Plan = "its lease holds nothing and has no object, and its namespace is gone", "delete it"
-			base.Mend = state.ForgetDefinition{Definition: k.ObjectRef, Group: k.Def.Lease.Group()}
-			p.add(base)
+			base.Lease = k.Def.Lease.String()
+			p.add(fill(base, state.StrayDefinition,
+				"its lease holds nothing and has no object, and its namespace is gone", "delete it",
+				state.ForgetDefinition{Definition: k.ObjectRef, Group: k.Def.Lease.Group()}))
 		}
 	}
 }
@@ -99,10 +98,12 @@ func (k *KeptDefinition) asksFor(p *problems, c *state.Claim, key string) bool {
 		return false
 	case c.Kind.HasPorts():
 		return slices.ContainsFunc(req.Endpoints, func(e state.EndpointWant) bool {
-			return e.SharingKey == c.SharingKey && slices.ContainsFunc(e.Ports, func(w state.PortWant) bool { return state.PortKey(w.Protocol, w.ExternalPort) == key })
+			return e.SharingKey == c.SharingKey && slices.ContainsFunc(e.Ports, func(w state.PortWant) bool { return w.Key() == key })
 		})
 	}
-	return slices.ContainsFunc(req.Hosts, func(h state.HostWant) bool { return h.Host == c.Thing && state.RouteKey(h.Path) == key })
+	return slices.ContainsFunc(req.Hosts, func(h state.HostWant) bool {
+		return h.Host == c.Thing && state.RouteKey(h.Path) == key
+	})
 }
 
 // isMissing reports whether the route of a part that Akash does not know, a path or a wildcard, is missing while the

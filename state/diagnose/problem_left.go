@@ -30,7 +30,7 @@ func servedParts(f ProblemFacts) map[servedPart]bool {
 			continue
 		}
 		if o.SharingKey != "" {
-			served[servedPart{o.Lease.Group(), o.SharingKey, state.PortKey(o.Port.Protocol, o.Port.ExternalPort)}] = true
+			served[servedPart{o.Lease.Group(), o.SharingKey, o.Port.Key()}] = true
 		}
 		for _, u := range o.Uses {
 			uses(u, o.Lease, u.PartKey(o))
@@ -70,11 +70,13 @@ func (p *problems) addNothingLeft(base state.Problem, c *state.Claim, g lease.Gr
 	parts := len(keys)
 	what := "its lease was applied, and none of the lease's objects for it exist any more"
 	if all := len(c.PartsOf(g)); parts < all {
-		what = fmt.Sprintf("its lease was applied, and %d of the %d parts that the lease holds of it have no objects any more", parts, all)
+		what = fmt.Sprintf("its lease was applied, and %d of the %d parts that the lease holds of it have no objects any more",
+			parts, all)
 	}
 	base.Problem, base.Message = state.NothingLeft, what+": Akash's provider has purged them, or somebody has deleted them"
 	if p.canApplyKept(g) && !slices.ContainsFunc(keys, func(key string) bool { return p.kept[g].asksFor(p, c, key) }) {
-		base.Plan, base.Mend = "give it up, for the definition of its lease does not name it", state.LeaveParts{Parts: state.ClaimParts{Claim: c, Group: g, Keys: keys}}
+		base.Plan = "give it up, for the definition of its lease does not name it"
+		base.Mend = state.LeaveParts{Parts: state.ClaimParts{Claim: c, Group: g, Keys: keys}}
 		p.add(base)
 		return
 	}

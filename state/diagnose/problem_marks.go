@@ -16,9 +16,9 @@ func (p *problems) checkMarks(base state.Problem, o *state.OwnObject) {
 	if !o.Ours || len(o.Lost) == 0 || o.Kept || slices.ContainsFunc(o.Uses, func(u state.Use) bool { return p.isAbandoned(o, u) }) {
 		return
 	}
-	base.Problem, base.Message = state.LostMarks, fmt.Sprintf("%s has lost its %s: somebody has written over it", o, strings.Join(o.Lost, " and its "))
-	base.Plan, base.Mend = "write them again", state.RestoreMarks{Object: o.ObjectRef, Group: o.Lease.Group(), Hash: p.hash(o.Lease)}
-	p.add(base)
+	p.add(fill(base, state.LostMarks,
+		fmt.Sprintf("%s has lost its %s: somebody has written over it", o, strings.Join(o.Lost, " and its ")),
+		"write them again", state.RestoreMarks{Object: o.ObjectRef, Group: o.Lease.Group(), Hash: p.hash(o.Lease)}))
 }
 
 // checkClaimMarks finds a claim that was restored from a backup: the field managers of its leases own nothing of it.
@@ -26,10 +26,9 @@ func (p *problems) checkClaimMarks(base state.Problem, c *state.Claim) {
 	if len(c.Unmanaged) == 0 || c.Deleting {
 		return
 	}
-	base.Problem, base.Lease = state.LostMarks, c.PartsOf(c.Unmanaged[0])[0].Lease.String()
-	base.Message = "its claim has lost the managed fields of its leases: it was restored from a backup, or somebody has written over it"
-	base.Plan, base.Mend = "write them again", state.OwnParts{Claim: c}
-	p.add(base)
+	base.Lease = c.PartsOf(c.Unmanaged[0])[0].Lease.String()
+	p.add(fill(base, state.LostMarks, "its claim has lost the managed fields of its leases: "+
+		"it was restored from a backup, or somebody has written over it", "write them again", state.OwnParts{Claim: c}))
 }
 
 // isAbandoned reports whether the object uses an unclaimed thing and has lost its annotation.
@@ -45,7 +44,8 @@ func (p *problems) isAbandoned(o *state.OwnObject, u state.Use) bool {
 // has left it behind or the claim was lost, so the user must decide.
 func (p *problems) addAbandoned(base state.Problem, o *state.OwnObject) {
 	base.Problem = state.LostMarks
-	base.Message = fmt.Sprintf("%s serves it, nobody has claimed it, and the object has lost its %s", o, strings.Join(o.Lost, " and its "))
+	base.Message = fmt.Sprintf("%s serves it, nobody has claimed it, and the object has lost its %s",
+		o, strings.Join(o.Lost, " and its "))
 	base.Plan = "apply the definition of its lease, which claims it again, or delete " + o.String()
 	p.addDelete(base.ByName(), o)
 }

@@ -24,20 +24,20 @@ func (p *problems) checkPool(base state.Problem, c *state.Claim) {
 	if served || !used {
 		return
 	}
-	x := base
-	x.Problem, x.Message = state.AddressWithoutPool, "no pool of MetalLB has it, so that it cannot be granted"
-	x.Plan, x.Mend = "make pool "+name, state.MakePool{Address: c.Addr()}
+	base = fill(base, state.AddressWithoutPool, "no pool of MetalLB has it, so that it cannot be granted",
+		"make pool "+name, state.MakePool{Address: c.Addr()})
 	if !pooled {
-		x.Plan = "add it to ip.ranges, or make a pool of it alone, " + config.AddressPoolName(c.Addr())
-		x.Mend = state.MakePool{Address: c.Addr(), Alone: true}
-		x = x.ByName()
+		base.Plan = "add it to ip.ranges, or make a pool of it alone, " + config.AddressPoolName(c.Addr())
+		base.Mend = state.MakePool{Address: c.Addr(), Alone: true}
+		base = base.ByName()
 	}
-	p.add(x)
+	p.add(base)
 }
 
 // findOverlaps finds pools that share addresses. Pools of this program give way to others.
 func (p *problems) findOverlaps() {
-	pools := slices.SortedFunc(slices.Values(p.Contents.Pools), func(a, b state.PoolObject) int { return cmp.Compare(a.Name, b.Name) })
+	byName := func(a, b state.PoolObject) int { return cmp.Compare(a.Name, b.Name) }
+	pools := slices.SortedFunc(slices.Values(p.Contents.Pools), byName)
 	at := make(map[*state.PoolObject]int, len(pools))
 	for i := range pools {
 		at[&pools[i]] = i
@@ -69,7 +69,8 @@ func (p *problems) overlap(a, b state.PoolObject, shared []config.Range) {
 		texts, excluded = append(texts, r.MetalLB()), append(excluded, `"!`+r.MetalLB()+`"`)
 	}
 	both := strings.Join(texts, ", ")
-	x := state.Problem{Problem: state.PoolOverlap, Thing: gives.Name, Message: fmt.Sprintf("pools %s and %s both have %s: MetalLB rejects its configuration", a.Name, b.Name, both)}
+	x := state.Problem{Problem: state.PoolOverlap, Thing: gives.Name}
+	x.Message = fmt.Sprintf("pools %s and %s both have %s: MetalLB rejects its configuration", a.Name, b.Name, both)
 	if p.weight(gives) == 0 {
 		x.Plan, x.Manual = "it is not repair's: neither pool was made by this program. Take the addresses out of one of the two", true
 		x.Command = fmt.Sprintf("kubectl -n %s edit ipaddresspools %s", gives.Ref.Namespace, gives.Name)
@@ -88,13 +89,18 @@ func (p *problems) overlap(a, b state.PoolObject, shared []config.Range) {
 	p.add(x)
 }
 
+// rangeOf returns the index of the configured range whose pool has the name of a pool, or -1.
+func (p *problems) rangeOf(o state.PoolObject) int {
+	return slices.IndexFunc(p.Config.IP.Ranges.Include, func(r config.Range) bool { return r.PoolName() == o.Name })
+}
+
 // weight returns which of two overlapping pools gives way, the heavier one: 0 for a pool of somebody else, 1 for a
 // configured pool of this program, 2 for a pool of this program that is no longer configured.
 func (p *problems) weight(o state.PoolObject) int {
 	switch {
 	case !o.Ours:
 		return 0
-	case p.Config.IP.Mode == config.ModeRange && slices.ContainsFunc(p.Config.IP.Ranges.Include, func(r config.Range) bool { return r.PoolName() == o.Name }):
+	case p.Config.IP.Mode == config.ModeRange && p.rangeOf(o) >= 0:
 		return 1
 	case p.Config.IP.Mode == config.ModeDedicated && len(o.Ranges) == 1:
 		if name, pooled := p.Config.PoolFor(o.Ranges[0].First); pooled && name == o.Name {
@@ -125,7 +131,8 @@ func (p *problems) findExhausted() {
 		slices.Sort(freed)
 		x.Plan, x.Mend = "give up what is not live: "+strings.Join(freed, ", "), state.FreeAddresses{Leave: leave}
 		if len(freed) == 0 {
-			x.Plan, x.Mend, x.Manual, x.Sound = "all of it is live: release leases that are over, or add a range to ip.ranges", nil, true, true
+			x.Plan, x.Mend = "all of it is live: release leases that are over, or add a range to ip.ranges", nil
+			x.Manual, x.Sound = true, true
 			x.Command = fmt.Sprintf("kubectl -n %s edit configmap config", p.Config.LedgerNamespace)
 		}
 		p.add(x)

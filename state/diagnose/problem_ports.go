@@ -12,7 +12,7 @@ import (
 // checkPooledPort compares a Service or a ProviderLeasedIP with the claim on its IP endpoint, in pool mode, in which
 // MetalLB chooses the addresses.
 func (p *problems) checkPooledPort(base state.Problem, o *state.OwnObject) {
-	group, key := o.Lease.Group(), state.PortKey(o.Port.Protocol, o.Port.ExternalPort)
+	group, key := o.Lease.Group(), o.Port.Key()
 	base.Thing = o.SharingKey
 	c, part := p.portOf(o.SharingKey, key, o.Lease.Group())
 	if p.claims[state.EndpointName(o.SharingKey)].ServesFor(group, key, false) != nil {
@@ -24,13 +24,13 @@ func (p *problems) checkPooledPort(base state.Problem, o *state.OwnObject) {
 		p.addStray(base, o, fmt.Sprintf("%s stands for a port that its lease does not hold", o))
 	case part == nil:
 		port := o.Port
-		if s := p.portService(o); o.Kind == kinds.ProviderLeasedIP.Singular && s != nil { // a ProviderLeasedIP does not name the container port
-			port.Service, port.Port = s.Service, s.ContainerPort
+		if s := p.portService(o); o.Kind == kinds.ProviderLeasedIP.Singular && s != nil {
+			port.Service, port.Port = s.Service, s.ContainerPort // a ProviderLeasedIP does not name the container port
 		}
 		hold := state.EndpointWant{SharingKey: o.SharingKey, Ports: []state.PortWant{port}}.EndpointHold(o.Lease)
-		base.Problem, base.Message = state.UnclaimedAddress, fmt.Sprintf("%s serves port %s of it, and nobody has claimed the port", o, state.Part{Key: key}.PortText())
-		base.Plan, base.Mend = "claim it for the lease that serves it", state.TakeServed{Hold: hold, Serving: []state.ObjectRef{o.ObjectRef}}
-		p.add(base)
+		p.add(fill(base, state.UnclaimedAddress,
+			fmt.Sprintf("%s serves port %s of it, and nobody has claimed the port", o, state.Part{Key: key}.PortText()),
+			claimPlan, state.TakeServed{Hold: hold, Serving: []state.ObjectRef{o.ObjectRef}}))
 	case part.Lease.Group() != group:
 		p.addStray(base, o, fmt.Sprintf("%s serves port %s of it, and %s holds it", o, part.PortText(), part.Lease.Group()))
 	case o.Kind == kinds.ProviderLeasedIP.Singular && !p.hasService(o):
@@ -71,7 +71,8 @@ func (p *problems) hasService(o *state.OwnObject) bool { return p.portService(o)
 func (p *problems) portService(o *state.OwnObject) *state.ServiceObject {
 	i := slices.IndexFunc(p.Contents.Services, func(s state.ServiceObject) bool {
 		// A Service with another sharing key serves it too; the key is another problem.
-		return s.Of(o.Lease.Group()) && (s.SharingKey == o.SharingKey || s.Service == o.Port.Service) && s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
+		return s.Of(o.Lease.Group()) && (s.SharingKey == o.SharingKey || s.Service == o.Port.Service) &&
+			s.Protocol == o.Port.Protocol && s.Port == o.Port.ExternalPort
 	})
 	if i < 0 {
 		return nil
@@ -87,7 +88,7 @@ func (p *problems) checkDeclared(base state.Problem, o *state.OwnObject) {
 	var part *state.Part
 	kind, key := kinds.ProviderHost.Singular, state.RouteKey("/")
 	if o.Kind == "service" {
-		kind, key, base.Thing = kinds.ProviderLeasedIP.Singular, state.PortKey(o.Port.Protocol, o.Port.ExternalPort), o.SharingKey
+		kind, key, base.Thing = kinds.ProviderLeasedIP.Singular, o.Port.Key(), o.SharingKey
 		c, part = p.portOf(o.SharingKey, key, o.Lease.Group())
 		if c != nil {
 			base.Thing = c.Thing
@@ -105,9 +106,8 @@ func (p *problems) checkDeclared(base state.Problem, o *state.OwnObject) {
 	}
 	d := p.declaration(kind, base.Thing, o.SharingKey, key)
 	if part == nil && d == nil && !o.Ours && p.Now.Sub(o.Since) >= p.CrashedAfter {
-		base.Problem, base.Message = state.NotDeclared, fmt.Sprintf("%[1]s serves it without a claim or a %[2]s. Akash's operator created the %[3]s, was down when the %[2]s was deleted, and will not delete the %[3]s", o, kind, o.Kind)
-		base.Plan, base.Mend = fmt.Sprintf("delete %s", o), state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group()}
-		p.add(base.ByName())
+		p.add(fill(base, state.NotDeclared, fmt.Sprintf("%s serves it without a claim or a %s. %s", o, kind, operatorWasDown(o, kind)),
+			"delete "+o.String(), reject(o, base.Thing)).ByName())
 		return
 	}
 	if part == nil || part.Run != "" || part.Lease.Group() != o.Lease.Group() || !o.Ours && p.Now.Sub(o.Since) < p.CrashedAfter {
@@ -117,31 +117,36 @@ func (p *problems) checkDeclared(base state.Problem, o *state.OwnObject) {
 	if d != nil && (d.Of(o.Lease.Group()) || slices.Contains(d.MovedFrom, o.Lease.Group())) {
 		return
 	}
-	base.Problem, base.Message = state.NotDeclared, fmt.Sprintf("%s serves it, but its %s is gone: Akash's provider has purged it, or somebody has deleted it", o, kind)
+	base.Problem, base.Message = state.NotDeclared, fmt.Sprintf(
+		"%s serves it, but its %s is gone: Akash's provider has purged it, or somebody has deleted it", o, kind)
 	if o.Ours {
 		p.add(p.byDefinition(base, o.Lease.Group()))
 		return
 	}
 	base.Message += ". Its operator was down then, and will not delete what it created"
-	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o), state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group(), Reserve: partOf(c, part)}
+	base.Plan = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply or release goes on", o)
+	rejected := reject(o, base.Thing)
+	rejected.Reserve = partOf(c, part)
+	base.Mend = rejected
 	p.add(base.ByName())
 }
 
 // checkOperated checks a route or a Service that Akash's operators created for a lease.
 func (p *problems) checkOperated(base state.Problem, o *state.OwnObject) {
 	if o.Kind == "service" || o.Kind == kinds.ProviderLeasedIP.Singular {
-		c, part := p.portOf(o.SharingKey, state.PortKey(o.Port.Protocol, o.Port.ExternalPort), o.Lease.Group())
+		c, part := p.portOf(o.SharingKey, o.Port.Key(), o.Lease.Group())
 		switch {
 		case part == nil || part.Run != "":
 		case p.claims[state.EndpointName(o.SharingKey)].ServesFor(o.Lease.Group(), part.Key, false) != nil:
-			p.addForgotten(base, o, o.SharingKey, state.PortKey(o.Port.Protocol, o.Port.ExternalPort), part)
+			p.addForgotten(base, o, o.SharingKey, o.Port.Key(), part)
 			return
 		case part.Lease.Group() != o.Lease.Group():
 			p.addMovedByAkash(base, o, o.SharingKey, c, part)
 		case o.Kind == kinds.ProviderLeasedIP.Singular: // it does not name the container port
 		case part.Service != o.Port.Service || part.Port != o.Port.Port:
 			base.Thing = o.SharingKey
-			p.addNotCaughtUp(base, o, fmt.Sprintf("%s leads port %s of it to %s:%d, the claim says %s:%d", o, part.PortText(), o.Port.Service, o.Port.Port, part.Service, part.Port))
+			p.addNotCaughtUp(base, o, fmt.Sprintf("%s leads port %s of it to %s:%d, the claim says %s:%d",
+				o, part.PortText(), o.Port.Service, o.Port.Port, part.Service, part.Port))
 		}
 		if o.Kind == "service" {
 			p.checkDeclared(base, o)
@@ -160,7 +165,7 @@ func (p *problems) checkOperated(base state.Problem, o *state.OwnObject) {
 			p.addMovedByAkash(base, o, u.Host, c, part)
 		case !part.LeadsTo(o.Kind, u.Service, u.Port):
 			base.Thing = u.Host
-			p.addNotCaughtUp(base, o, fmt.Sprintf("%s routes it to %s:%d, the claim says %s:%d", o, u.Service, u.Port, part.Service, part.Port))
+			p.addNotCaughtUp(base, o, routesElsewhere(o, u, part))
 		}
 	}
 	if o.Kind != kinds.ProviderHost.Singular {
@@ -178,17 +183,18 @@ func (p *problems) addForgotten(base state.Problem, o *state.OwnObject, thing, k
 	if o.Kind == kind || o.Ours || p.declaration(kind, thing, o.SharingKey, key) != nil || p.Now.Sub(o.Since) < p.CrashedAfter {
 		return
 	}
-	base.Problem, base.Thing = state.NotDeclared, thing
-	base.Message = fmt.Sprintf("%[1]s serves it for %[2]s since a transfer, but its %[3]s is gone. Akash's operator created the %[4]s, was down when the %[3]s was deleted, and will not delete the %[4]s", o, part.Lease.Group(), kind, o.Kind)
-	base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays", o), state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(thing), Group: o.Lease.Group()}
-	p.add(base.ByName())
+	base.Thing = thing
+	message := fmt.Sprintf("%s serves it for %s since a transfer, but its %s is gone. %s",
+		o, part.Lease.Group(), kind, operatorWasDown(o, kind))
+	p.add(fill(base, state.NotDeclared, message, fmt.Sprintf("delete %s: the claim stays", o), reject(o, thing)).ByName())
 }
 
 // addNotCaughtUp adds an object that an operator created and has not updated since the claim changed.
 func (p *problems) addNotCaughtUp(base state.Problem, o *state.OwnObject, message string) {
-	base.Problem, base.Message = state.RouteDiffers, message+". Akash's operator has made it, and has not caught up: its log and its /ignore-list say why"
-	base.Plan, base.Mend = fmt.Sprintf("start the operator; without it, delete %s: the lease's next apply waits for a new one", o), state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}
-	p.add(base.ByName())
+	p.add(fill(base, state.RouteDiffers,
+		message+". Akash's operator has made it, and has not caught up: its log and its /ignore-list say why",
+		fmt.Sprintf("start the operator; without it, delete %s: the lease's next apply waits for a new one", o),
+		state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Group: o.Lease.Group()}).ByName())
 }
 
 // declaration returns the ProviderHost of a host or the ProviderLeasedIP of a port of an endpoint, or nil.
@@ -207,7 +213,7 @@ func declarations(objects []state.OwnObject) map[string]*state.OwnObject {
 		case kinds.ProviderHost.Singular:
 			found[o.Kind+" "+o.Name] = o
 		case kinds.ProviderLeasedIP.Singular:
-			found[o.Kind+" "+o.SharingKey+" "+state.PortKey(o.Port.Protocol, o.Port.ExternalPort)] = o
+			found[o.Kind+" "+o.SharingKey+" "+o.Port.Key()] = o
 		}
 	}
 	return found
@@ -236,7 +242,8 @@ func (p *problems) addMovedByAkash(base state.Problem, o *state.OwnObject, thing
 	}
 	if i := slices.IndexFunc(p.found, isSame); i >= 0 {
 		m, ok := p.found[i].Mend.(state.FollowMove)
-		if ok && follows && m.Parts.Claim == c && m.Parts.Group == part.Lease.Group() && p.found[i].Lease == d.Lease.String() && !m.Parts.Has(*part) {
+		if ok && follows && m.Parts.Claim == c && m.Parts.Group == part.Lease.Group() &&
+			p.found[i].Lease == d.Lease.String() && !m.Parts.Has(*part) {
 			m.Declared, m.Parts.Keys = append(m.Declared, d.ObjectRef), append(m.Parts.Keys, part.Key)
 			p.found[i].Mend = m
 		}
@@ -244,17 +251,19 @@ func (p *problems) addMovedByAkash(base state.Problem, o *state.OwnObject, thing
 	}
 	if follows {
 		base.Lease, base.Namespace = d.Lease.String(), d.Lease.Namespace()
-		base.Message = fmt.Sprintf("Akash's provider has moved it to %s (%s), and %s holds it", d.Lease.Group(), d, part.Lease.Group())
-		base.Plan = "let the claim follow to " + d.Lease.Group().String()
-		base.Mend = state.FollowMove{Parts: partOf(c, part), Declared: []state.ObjectRef{d.ObjectRef}}
-		p.add(base)
+		p.add(fill(base, state.StrayRoute,
+			fmt.Sprintf("Akash's provider has moved it to %s (%s), and %s holds it", d.Lease.Group(), d, part.Lease.Group()),
+			"let the claim follow to "+d.Lease.Group().String(),
+			state.FollowMove{Parts: partOf(c, part), Declared: []state.ObjectRef{d.ObjectRef}}))
 		return
 	}
 	base.Manual = true
 	base.Message = fmt.Sprintf("%s serves it, which Akash's provider or its operator wrote, and %s holds it", o, part.Lease.Group())
-	base.Plan, base.Command = "let the claim follow", fmt.Sprintf("kubectl akash-net transfer %s --to %s", state.Typed(thing), o.Lease)
+	base.Plan = "let the claim follow"
+	base.Command = fmt.Sprintf("kubectl akash-net transfer %s --to %s", state.Typed(thing), o.Lease)
 	if part.Lease.Owner != o.Lease.Owner {
-		base.Plan, base.Command = "two owners want it: one of them releases it", "kubectl akash-net release "+part.Lease.Group().String()+" "+thing
+		base.Plan = "two owners want it: one of them releases it"
+		base.Command = "kubectl akash-net release " + part.Lease.Group().String() + " " + thing
 	}
 	p.add(base)
 }
@@ -268,9 +277,28 @@ func (p *problems) addLeftByOperator(base state.Problem, o *state.OwnObject, kin
 	}) {
 		return // found for another of its paths
 	}
-	base.Message = fmt.Sprintf("%[1]s serves it, but %[2]s holds it and its %[3]s is gone. Akash's operator created the %[4]s, was down when the %[3]s was deleted, and will not delete the %[4]s", o, part.Lease.Group(), kind, o.Kind)
-	base.Plan, base.Mend = fmt.Sprintf("delete %s", o), state.RejectObjects{Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(base.Thing), Group: o.Lease.Group()}
+	base.Message = fmt.Sprintf("%s serves it, but %s holds it and its %s is gone. %s",
+		o, part.Lease.Group(), kind, operatorWasDown(o, kind))
+	base.Plan, base.Mend = "delete "+o.String(), reject(o, base.Thing)
 	p.add(base.ByName())
+}
+
+// operatorWasDown explains why an operator left the object when the declaration of the kind was deleted.
+func operatorWasDown(o *state.OwnObject, kind string) string {
+	return fmt.Sprintf("Akash's operator created the %[1]s, was down when the %[2]s was deleted, and will not delete the %[1]s",
+		o.Kind, kind)
+}
+
+// reject returns the repair that deletes an object as long as nothing declares what it serves.
+func reject(o *state.OwnObject, thing string) state.RejectObjects {
+	return state.RejectObjects{
+		Reject: []state.ObjectRef{o.ObjectRef}, Undeclared: o.DeclaredAs(thing), Group: o.Lease.Group(),
+	}
+}
+
+// routesElsewhere describes a route whose backend is not the claimed one.
+func routesElsewhere(o *state.OwnObject, u state.Use, part *state.Part) string {
+	return fmt.Sprintf("%s routes it to %s:%d, the claim says %s:%d", o, u.Service, u.Port, part.Service, part.Port)
 }
 
 // partOf returns one part of a claim with its deployment group.

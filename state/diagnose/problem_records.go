@@ -34,7 +34,8 @@ func (p *problems) checkRecords() {
 		c, where := p.claims[state.HostName(o.Host)], r.Ref.String()
 		switch {
 		case view.FormOf(o.Kind) != p.Config.DNS.Form:
-			base.Message = fmt.Sprintf("%s has a DNS record of it, and the configuration has none of that form (dns.form: %s)", where, p.Config.DNS.Form)
+			base.Message = fmt.Sprintf("%s has a DNS record of it, and the configuration has none of that form (dns.form: %s)",
+				where, p.Config.DNS.Form)
 		case c == nil || len(c.Parts) == 0 && c.Unreadable == "":
 			base.Message = where + " has a DNS record of it, and nobody has claimed it"
 		case c.Unreadable != "":
@@ -45,10 +46,8 @@ func (p *problems) checkRecords() {
 			base.Message = fmt.Sprintf("%s has a DNS record of it, and %s holds it", where, state.Holders(c))
 		default:
 			if why := r.differs(); why != "" {
-				base.Problem, base.Message = state.RecordDiffers, where+" "+why
-				base.Plan = "write the DNS records of the host anew"
-				base.Mend = state.WriteRecords{Host: o.Host, Part: c.PartsOf(o.Lease.Group())[0]}
-				p.addOnce(base)
+				p.addOnce(fill(base, state.RecordDiffers, where+" "+why, "write the DNS records of the host anew",
+					state.WriteRecords{Host: o.Host, Part: c.PartsOf(o.Lease.Group())[0]}))
 			}
 			continue
 		}
@@ -59,7 +58,7 @@ func (p *problems) checkRecords() {
 
 // addOnce adds a problem that all records of a host share.
 func (p *problems) addOnce(x state.Problem) {
-	if !slices.ContainsFunc(p.found, func(y state.Problem) bool { return y.Problem == x.Problem && y.Thing == x.Thing && y.Lease == x.Lease }) {
+	if !slices.ContainsFunc(p.found, func(y state.Problem) bool { return y.Name() == x.Name() && y.Lease == x.Lease }) {
 		p.add(x)
 	}
 }

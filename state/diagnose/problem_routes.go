@@ -67,7 +67,9 @@ func (p *problems) findTwoRoutes() {
 // of the oldest route counts as the holder, as in package admission. It returns nothing if all routes belong to one
 // deployment group and to this program: only the definition decides then.
 func (p *problems) unwanted(c *state.Claim, serving []state.Use) []state.Use {
-	oldest := slices.MinFunc(serving, func(a, b state.Use) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.String(), b.String())) })
+	oldest := slices.MinFunc(serving, func(a, b state.Use) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.String(), b.String()))
+	})
 	without := func(keep func(state.Use) bool) []state.Use { return slices.DeleteFunc(slices.Clone(serving), keep) }
 	going := without(func(u state.Use) bool {
 		if part := c.Part(state.RouteKey(u.Path)); c.Held() && part != nil {
@@ -116,10 +118,10 @@ func (p *problems) addMigration(host string, serving []state.Use) bool {
 	}
 	slices.SortFunc(serving, func(a, b state.Use) int { return cmp.Compare(a.String(), b.String()) })
 	g := serving[0].Lease.Group()
-	p.add(state.Problem{Problem: state.MigrationUnderWay, Thing: host, Namespace: serving[0].Namespace, Lease: serving[0].Lease.String(),
-		Message: fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", serving[0], serving[1]),
-		Plan:    "move the routes of its lease to the configured kind, " + p.Config.Target,
-		Mend:    state.MoveRoutes{Group: g}}.ByName())
+	base := state.Problem{Thing: host, Namespace: serving[0].Namespace, Lease: serving[0].Lease.String()}
+	p.add(fill(base, state.MigrationUnderWay,
+		fmt.Sprintf("%s and %s serve it: a migration is under way, or ended early", serving[0], serving[1]),
+		"move the routes of its lease to the configured kind, "+p.Config.Target, state.MoveRoutes{Group: g}).ByName())
 	return true
 }
 
@@ -134,7 +136,6 @@ func (p *problems) checkReports(base state.Problem, o *state.OwnObject) {
 	if len(stale) == 0 {
 		return
 	}
-	base.Problem, base.Message = state.StaleReport, strings.Join(stale, "; ")
-	base.Plan, base.Mend = "take the report of "+strings.Join(by, ", ")+" out of its status", state.ClearReports{Route: o.ObjectRef}
-	p.add(base)
+	p.add(fill(base, state.StaleReport, strings.Join(stale, "; "),
+		"take the report of "+strings.Join(by, ", ")+" out of its status", state.ClearReports{Route: o.ObjectRef}))
 }

@@ -34,16 +34,17 @@ func (p *problems) checkUse(base state.Problem, o *state.OwnObject, u state.Use)
 	case c == nil || len(c.Parts) == 0:
 		p.addUnclaimed(base, o, u)
 	case u.Address.IsValid() && u.SharingKey != c.SharingKey:
-		base.Problem, base.Message = state.SharingKeyMismatch, fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey)
-		base.Plan, base.Mend = "let "+where+" ask with the sharing key of the claim", state.SetSharingKey{Service: o.ObjectRef, SharingKey: c.SharingKey}
-		p.add(base)
+		p.add(fill(base, state.SharingKeyMismatch,
+			fmt.Sprintf("%s asks for it with the sharing key %s, it is leased for %s", where, u.SharingKey, c.SharingKey),
+			"let "+where+" ask with the sharing key of the claim",
+			state.SetSharingKey{Service: o.ObjectRef, SharingKey: c.SharingKey}))
 	case part == nil:
 		p.addUnclaimed(base, o, u)
 	case !u.Address.IsValid() && o.Kind != kinds.ProviderHost.Singular:
 		if !u.Redirect && !part.LeadsTo(o.Kind, u.Service, u.Port) {
-			base.Problem, base.Message = state.RouteDiffers, fmt.Sprintf("%s routes it to %s:%d, the claim says %s:%d", where, u.Service, u.Port, part.Service, part.Port)
-			base.Plan, base.Mend = fmt.Sprintf("let %s route it to %s:%d", where, part.Service, part.Port), state.RewriteRoute{Route: o.ObjectRef, Part: *part}
-			p.add(base)
+			p.add(fill(base, state.RouteDiffers, routesElsewhere(o, u, part),
+				fmt.Sprintf("let %s route it to %s:%d", where, part.Service, part.Port),
+				state.RewriteRoute{Route: o.ObjectRef, Part: *part}))
 		}
 	}
 }
@@ -68,6 +69,9 @@ func (p *problems) addDelete(x state.Problem, o *state.OwnObject) {
 	p.add(x)
 }
 
+// claimPlan is the plan of a problem that claiming what is served fixes.
+const claimPlan = "claim it for the lease that serves it"
+
 // addUnclaimed adds an object that serves an unclaimed thing. Its lease should claim the thing, unless no lease may
 // have it.
 func (p *problems) addUnclaimed(base state.Problem, o *state.OwnObject, u state.Use) {
@@ -85,12 +89,12 @@ func (p *problems) addUnclaimed(base state.Problem, o *state.OwnObject, u state.
 		p.addAbandoned(base, o)
 		return
 	}
-	base.Problem, base.Message = state.RouteWithoutClaim, o.String()+" serves it, and nobody has claimed it"
+	kind := state.RouteWithoutClaim
 	if u.Address.IsValid() {
-		base.Problem = state.UnclaimedAddress
+		kind = state.UnclaimedAddress
 	}
-	base.Plan, base.Mend = "claim it for the lease that serves it", state.TakeServed{Hold: *u.Hold(o), Serving: []state.ObjectRef{o.ObjectRef}}
-	p.add(base)
+	p.add(fill(base, kind, o.String()+" serves it, and nobody has claimed it",
+		claimPlan, state.TakeServed{Hold: u.Hold(o), Serving: []state.ObjectRef{o.ObjectRef}}))
 }
 
 // checkHostServed finds a ProviderHost whose lease holds the host but has no route for it.
@@ -112,7 +116,7 @@ func (p *problems) checkLeasedIP(base state.Problem, o *state.OwnObject) {
 	if p.Config.IP.Mode == config.ModePool {
 		return
 	}
-	group, key, service := o.Lease.Group(), state.PortKey(o.Port.Protocol, o.Port.ExternalPort), p.hasService(o)
+	group, key, service := o.Lease.Group(), o.Port.Key(), p.hasService(o)
 	for _, c := range p.Claims {
 		if c.Kind == state.Address && c.SharingKey == o.SharingKey && c.ServesFor(group, key, false) != nil {
 			return
@@ -153,13 +157,15 @@ func (p *problems) addNotServed(base state.Problem, o *state.OwnObject, c *state
 	if part.Run != "" || part.Ended(p.Now) || p.Now.Sub(o.Since) < p.CrashedAfter || !p.Namespaces[part.Lease.Namespace()] {
 		return // a missing namespace is another problem
 	}
-	base.Problem, base.Message = state.NotServed, fmt.Sprintf("%s is there, but nothing serves it: what served it was deleted, or a run did not finish", o)
 	if o.ForOperator {
-		base.Message = fmt.Sprintf("%s is there, but Akash's hostname operator has not routed it: its log and its /ignore-list say why", o)
-		base.Plan, base.Mend = fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o), state.DeleteObjects{Delete: []state.ObjectRef{o.ObjectRef}, Unserved: true, Reserve: partOf(c, part)}
-		p.add(base.ByName())
+		p.add(fill(base, state.NotServed,
+			fmt.Sprintf("%s is there, but Akash's hostname operator has not routed it: its log and its /ignore-list say why", o),
+			fmt.Sprintf("delete %s: the claim stays, and the lease's next apply makes it again", o),
+			state.DeleteObjects{Delete: []state.ObjectRef{o.ObjectRef}, Unserved: true, Reserve: partOf(c, part)}).ByName())
 		return
 	}
+	base.Problem = state.NotServed
+	base.Message = fmt.Sprintf("%s is there, but nothing serves it: what served it was deleted, or a run did not finish", o)
 	p.add(p.byDefinition(base, o.Lease.Group()))
 }
 
