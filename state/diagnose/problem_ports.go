@@ -263,7 +263,7 @@ func (p *problems) addMovedByAkash(base state.Problem, o *state.OwnObject, thing
 	base.Command = fmt.Sprintf("kubectl akash-net transfer %s --to %s", state.Typed(thing), o.Lease)
 	if part.Lease.Owner != o.Lease.Owner {
 		base.Plan = "two owners want it: one of them releases it"
-		base.Command = "kubectl akash-net release " + part.Lease.Group().String() + " " + thing
+		base.Command = fmt.Sprintf("kubectl akash-net release %s %s", part.Lease.Group(), state.Typed(thing))
 	}
 	p.add(base)
 }

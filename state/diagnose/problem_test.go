@@ -3,6 +3,7 @@ package diagnose
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -123,5 +124,35 @@ func TestRivalRoutes(t *testing.T) {
 	}}
 	if found := Problems(facts); len(found) > 0 {
 		t.Errorf("routes that concern no lease are problems: %+v", found)
+	}
+}
+
+// A command can be pasted into a shell, which would expand the asterisk of a wildcard to names of files.
+func TestCommandQuotesWildcard(t *testing.T) {
+	const wildcard = "*.example.com"
+	hold := state.HostWant{Host: wildcard, Service: "web", Port: 80}.Hold(statetest.Shop)
+	hold.Parts[0].Bound = true
+	claim := &state.Claim{Kind: state.Wildcard, Thing: wildcard, Owner: statetest.Alice, Parts: hold.Parts}
+	for name, tt := range map[string]struct {
+		by   lease.ID
+		want string
+	}{
+		"two owners want it": {statetest.Blog, "kubectl akash-net release " + statetest.Shop.Group().String() + " '*.example.com'"},
+		"one owner wants it": {sibling, "kubectl akash-net transfer '*.example.com' --to " + sibling.String()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			use := state.Use{Kind: "ingress", Namespace: tt.by.Namespace(), Name: "any", Host: wildcard, Path: "/", Lease: tt.by, HasLease: true}
+			found := Problems(ProblemFacts{
+				View: &View{Config: config.Default(), Claims: []*state.Claim{claim}, Book: &view.Book{}},
+				Objects: []state.OwnObject{{
+					ObjectRef: state.ObjectRef{Kind: "ingress", Namespace: use.Namespace, Name: use.Name},
+					Ownership: state.Ownership{Lease: tt.by, HasLease: true, Shared: true}, Uses: []state.Use{use},
+				}},
+				Namespaces: map[string]bool{statetest.Shop.Namespace(): true}, CrashedAfter: time.Hour,
+			})
+			if len(found) != 1 || found[0].Problem != state.StrayRoute || found[0].Command != tt.want {
+				t.Errorf("found %+v, want a StrayRoute with %s", found, tt.want)
+			}
+		})
 	}
 }
