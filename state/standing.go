@@ -41,7 +41,8 @@ func (s Served) Standing(claim, over *Claim) (standing Standing, by *Claim) {
 		return Unclaimed, nil
 	case claim.Unreadable != "":
 		return Unknown, claim
-	case claim.Owner != s.Group.Owner, part != nil && part.Lease.Group() != s.Group, part == nil && len(own) == 0 && s.SharingKey != claim.SharingKey:
+	case claim.Owner != s.Group.Owner, part != nil && part.Lease.Group() != s.Group,
+		part == nil && len(own) == 0 && s.SharingKey != claim.SharingKey:
 		return Stray, claim
 	case part == nil:
 		return Unclaimed, claim
