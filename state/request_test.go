@@ -100,3 +100,22 @@ func TestGrantedGeneratesNoHost(t *testing.T) {
 		t.Errorf("%+v, %v", req.Hosts, problems)
 	}
 }
+
+// Every run takes its claims in this order: by kind, then by name.
+func TestClaimsHaveOneOrder(t *testing.T) {
+	want := []*Claim{
+		{Kind: Address, Thing: "2001:db8::2"}, // names are fully expanded: ip--2001-0db8-0000-0000-...
+		{Kind: Address, Thing: "2001:db8:0:1::1"},
+		{Kind: Host, Thing: "a.example.com"},
+		{Kind: Host, Thing: "b.example.com"},
+		{Kind: Wildcard, Thing: "*.a.example.com"},
+	}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, (*Claim).Compare)
+	for i, c := range got {
+		if c != want[i] {
+			t.Errorf("place %d has %s %s, want %s", i, c.Kind, c.Thing, want[i].Thing)
+		}
+	}
+}

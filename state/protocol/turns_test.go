@@ -274,3 +274,22 @@ func (w *turns) leave(c *turnOf) {
 	w.say("%s ends in the middle of its work", c.name)
 	w.change(c, func(a *state.Announcement) { a.Phase, a.FencedBy = state.Fenced, a.Nonce })
 }
+
+// A wildcard is taken pending, unless another deployment of its owner has bound it already.
+func TestPend(t *testing.T) {
+	const until = "2026-11-20T12:05:00Z"
+	bound := &state.Claim{Parts: []state.Part{{Key: "other", Bound: true}}}
+	for name, tt := range map[string]struct {
+		claim *state.Claim
+		bound bool
+	}{
+		"a new claim":                           {nil, false},
+		"a claim that is pending":               {&state.Claim{Parts: []state.Part{{Key: "other", Expires: until}}}, false},
+		"a claim that another deployment binds": {bound, true},
+	} {
+		p := protocol.Pend(state.Part{Key: "key"}, tt.claim, until)
+		if p.Bound != tt.bound || (p.Expires == until) == tt.bound {
+			t.Errorf("%s: bound %v, expires %q", name, p.Bound, p.Expires)
+		}
+	}
+}

@@ -43,7 +43,7 @@ type RouteRow struct {
 // Pattern returns the host or the wildcard, with the path.
 func (r RouteRow) Pattern() string {
 	host := r.Host
-	if r.Wildcard && r.Kind == admission.KindRoute {
+	if r.Wildcard {
 		_, domain, _ := strings.Cut(host, ".")
 		host = "*." + domain
 	}

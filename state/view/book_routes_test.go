@@ -154,3 +154,23 @@ func bookSolver(o *unstructured.Unstructured) *unstructured.Unstructured {
 	_ = unstructured.SetNestedSlice(o.Object, rules, "spec", "rules")
 	return o
 }
+
+func TestPatternOfRoute(t *testing.T) {
+	for name, tt := range map[string]struct {
+		row  RouteRow
+		want string
+	}{
+		"a host and a path":                 {RouteRow{Kind: "Ingress", Host: "www.example.com", Path: "/api"}, "www.example.com/api"},
+		"a wildcard of an Ingress":          {RouteRow{Kind: "Ingress", Host: "*.example.com", Path: "/", Wildcard: true}, "*.example.com/"},
+		"a Route with a wildcard policy":    {RouteRow{Kind: "Route", Host: "www.example.com", Wildcard: true}, "*.example.com"},
+		"a Route without a wildcard policy": {RouteRow{Kind: "Route", Host: "www.example.com"}, "www.example.com"},
+	} {
+		if got := tt.row.Pattern(); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	b := &Book{Routes: []RouteRow{{Name: "a", Shard: "red"}, {Name: "b", Shard: "blue"}, {Name: "c"}}}
+	if b.SelectShard("blue"); len(b.Routes) != 1 || b.Routes[0].Name != "b" {
+		t.Errorf("shard blue has %+v", b.Routes)
+	}
+}
