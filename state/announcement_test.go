@@ -28,7 +28,7 @@ func announcement() *Announcement {
 	}
 }
 
-// written is an announcement as the API server stores it.
+// writtenRun returns an announcement as the API server stores it.
 func writtenRun(t testing.TB, a *Announcement) *unstructured.Unstructured {
 	t.Helper()
 	text, err := json.Marshal(a.Configuration("akash-net"))
@@ -42,7 +42,7 @@ func writtenRun(t testing.TB, a *Announcement) *unstructured.Unstructured {
 	return o
 }
 
-// What is written is what is read.
+// Reading what Configuration writes returns the same announcement.
 func TestAnnouncementRoundTrip(t *testing.T) {
 	for name, change := range map[string]func(*Announcement){
 		"active":  func(*Announcement) {},
@@ -63,7 +63,7 @@ func TestAnnouncementRoundTrip(t *testing.T) {
 	}
 }
 
-// Who cannot read an announcement does not know for whom it stands: nothing is guessed.
+// A faulty announcement is an error: guessing its groups could let a command write for groups it should wait for.
 func TestAnnouncementsThatCannotBeRead(t *testing.T) {
 	annotate := func(key, value string) func(*unstructured.Unstructured) {
 		return func(o *unstructured.Unstructured) {
@@ -99,7 +99,7 @@ func TestAnnouncementsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Whatever stands in the annotations: what is read is written again as it was, or it is an error.
+// Arbitrary annotations are an error, or are written again as they were read.
 func FuzzAnnouncement(f *testing.F) {
 	f.Add(runShop.Group().String(), "active", "")
 	f.Add(runShop.Group().String()+" "+runBlog.Group().String(), "fenced", "another")
@@ -120,7 +120,7 @@ func FuzzAnnouncement(f *testing.F) {
 	})
 }
 
-// An announcement is no claim, whatever its labels say, and no claim selects it.
+// An announcement is not a claim, whatever its labels are.
 func TestAnAnnouncementIsNoClaim(t *testing.T) {
 	o := writtenRun(t, announcement())
 	meta := metaOf(o)
@@ -133,8 +133,7 @@ func TestAnAnnouncementIsNoClaim(t *testing.T) {
 	}
 }
 
-// A run counts as dead when it has not said for as long as it said that it would that it is at work, or for a shorter
-// time that is given.
+// A run counts as dead if it has not renewed its announcement in time, or within a shorter given time.
 func TestDeadRuns(t *testing.T) {
 	a := announcement()
 	for _, tt := range []struct {

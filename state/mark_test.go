@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The nonces of commands sort as the commands began, over the years too, and those of one moment differ. A mark is told from the nonce by
-// what stands behind it.
+// Nonces sort by the start of their commands, across years too, and two of the same moment differ. NonceOf returns the
+// nonce of any mark.
 func TestNewNonce(t *testing.T) {
 	moments := []time.Time{
 		time.Unix(0, 0), time.Date(2026, 11, 23, 11, 59, 59, 900e6, time.UTC), time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC),

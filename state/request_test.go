@@ -41,7 +41,7 @@ func TestPathsOfAHostAreOneHold(t *testing.T) {
 	}
 }
 
-// What is withheld of a host is a path: the others are rendered.
+// Withholding applies to one path of a host. Its other paths are rendered.
 func TestGrantedByPath(t *testing.T) {
 	granted := Granted(pathsDefinition(), map[string]bool{"shop.example.com": true, "shop.example.com/v2": true}, nil)
 	got := []string{}
@@ -57,7 +57,7 @@ func TestGrantedByPath(t *testing.T) {
 	}
 }
 
-// A wildcard is the provider's to allow, and covers no host that it refuses.
+// The provider decides whether to allow wildcards, and a wildcard covers no host that it refuses.
 func TestWildcardsInARequest(t *testing.T) {
 	def := pathsDefinition()
 	def.Services = def.Services[1:]
@@ -86,7 +86,7 @@ func TestWildcardsInARequest(t *testing.T) {
 	}
 }
 
-// A port whose hosts are all withheld gets no host of the provider's in their place: nobody claimed it.
+// A port whose hosts are all withheld gets no generated host instead, because nobody has claimed it.
 func TestGrantedGeneratesNoHost(t *testing.T) {
 	cfg := config.Default()
 	cfg.Hosts.Generated = "${service}.apps.example.com"

@@ -17,7 +17,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Of two pools ours gives way, of two of ours the one that is not configured; what is not ours is left.
+// A pool of this program gives way to another's, an unconfigured one to a configured one. Pools of others stay.
 func TestPoolOverlapGivesWay(t *testing.T) {
 	pool := func(name string, ours bool, addresses ...any) state.PoolObject {
 		o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"addresses": addresses}}}
@@ -31,7 +31,7 @@ func TestPoolOverlapGivesWay(t *testing.T) {
 	for name, tt := range map[string]struct {
 		mode  string
 		pools [2]state.PoolObject
-		// gives is the pool that gives way, empty for none; plan is what it begins with.
+		// gives is the pool that gives way, or empty. plan is how the plan starts.
 		gives, plan string
 		exclude     bool
 	}{
@@ -65,7 +65,7 @@ func TestPoolOverlapGivesWay(t *testing.T) {
 	}
 }
 
-// Of rival routes those go which are not the holder's; what else they serve is said.
+// Competing routes that are not the holder's are deleted. The plan names other hosts that they serve.
 func TestRivalRoutes(t *testing.T) {
 	const host = "shop.example.com"
 	stranger := lease.ID{}
