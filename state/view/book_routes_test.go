@@ -16,7 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest/claimtest"
 )
 
-// bookIngress is an Ingress for hosts, as anybody may write one.
+// bookIngress returns an Ingress for hosts without marks of this program.
 func bookIngress(namespace, name string, minutes int, labels map[string]string, hosts ...string) *unstructured.Unstructured {
 	var rules []any
 	for _, h := range hosts {
@@ -55,8 +55,8 @@ func routeLines(b *Book) []string {
 	return out
 }
 
-// The claims count that the ledger counts: not those that are going, nor a wildcard that is not bound
-// yet; one that cannot be read shuts out everybody. A route without labels is its namespace's tenant's.
+// Claims count unless they are being deleted or are unbound wildcards. An unreadable claim excludes everybody. A route
+// without labels belongs to its namespace's tenant.
 func TestRoutesOfClaims(t *testing.T) {
 	going := claimtest.HostClaim("going.example.com", statetest.Blog, "")
 	going.Deleting = true
@@ -144,7 +144,7 @@ func TestRouteMessageNamesOlderRoute(t *testing.T) {
 	}
 }
 
-// bookSolver makes an Ingress that of a solver of cert-manager.
+// bookSolver turns an Ingress into one of cert-manager's solvers.
 func bookSolver(o *unstructured.Unstructured) *unstructured.Unstructured {
 	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "acme.cert-manager.io/v1", Kind: "Challenge"}})
 	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
