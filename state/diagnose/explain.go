@@ -104,6 +104,12 @@ func (c *View) claim(name string) *state.Claim {
 	return nil
 }
 
+// addClaimed adds when a claim was made, as which object, and by whom.
+func (c *View) addClaimed(x *Explanation, claim *state.Claim) {
+	x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.",
+		state.Stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
+}
+
 func managers(c *state.Claim) string {
 	var texts []string
 	for _, g := range c.Groups() {

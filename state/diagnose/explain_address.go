@@ -53,7 +53,7 @@ func (c *View) IP(a netip.Addr) Explanation {
 func (c *View) claimedEndpoint(claim *state.Claim) Explanation {
 	x := Explanation{Subject: claim.Thing}
 	x.fact("It is held by %s.", state.Holders(claim))
-	x.fact("Claimed since %s: lease.coordination.k8s.io/%s in namespace %s, by %s.", state.Stamp(claim.Created), claim.Name(), c.Config.LedgerNamespace, managers(claim))
+	c.addClaimed(&x, claim)
 	x.fact("MetalLB chooses its addresses, from pool %s (ip.mode: pool).", c.Config.IP.Pool)
 	c.addClaimTroubles(&x, claim)
 	for _, r := range c.Book.IPs {
@@ -73,7 +73,9 @@ func (c *View) addIPRow(x *Explanation, r view.IPRow) {
 	switch r.State {
 	case view.StateWithheld:
 		x.fact("%s is withheld from lease %s: %s.", port, r.Lease, r.Message)
-		x.next("two deployments of an owner that name an IP endpoint alike share its address, and each port has one holder; rename the endpoint (%s), or: kubectl akash-net transfer %s --to %s", endpointOf(r.SharingKey), cmp.Or(addressOf(r), endpointOf(r.SharingKey)), r.Lease)
+		endpoint := endpointOf(r.SharingKey)
+		x.next("two deployments of an owner that name an IP endpoint alike share its address, and each port has one holder; "+
+			"rename the endpoint (%s), or: kubectl akash-net transfer %s --to %s", endpoint, cmp.Or(addressOf(r), endpoint), r.Lease)
 		return
 	case view.StateActive:
 		x.fact("%s is live: MetalLB granted %s to Service %s/%s of lease %s.", port, r.Address, r.Namespace, service, r.Lease)

@@ -30,7 +30,9 @@ func (c *View) addDNS(x *Explanation, host string, group *lease.Group) {
 	if others != "" {
 		x.fact("DNS: lease %s has its records.", others)
 	}
-	live := slices.ContainsFunc(c.Book.Hosts, func(r view.HostRow) bool { return r.Host == host && r.State == view.StateActive && r.Claimed })
+	live := slices.ContainsFunc(c.Book.Hosts, func(r view.HostRow) bool {
+		return r.Host == host && r.State == view.StateActive && r.Claimed
+	})
 	switch form := c.Config.DNS.Form; {
 	case found || !live:
 	case form == config.DNSAnnotations:
@@ -62,7 +64,8 @@ func (c *View) addRecord(x *Explanation, r OwnRecord) {
 		x.fact("%s is served%s.", r.Ref, lastOperation(o))
 	case view.StateFailed:
 		x.fact("%s is not served: its controller could not make it%s: %s.", r.Ref, lastOperation(o), strings.TrimSuffix(o.Message, "."))
-		x.next("fix what the controller reports, then trigger it again: kubectl -n %s annotate --overwrite %s %s %s=reconcile", o.Namespace, o.Resource(), o.Name, view.GardenerOperation)
+		x.next("fix what the controller reports, then trigger it again: kubectl -n %s annotate --overwrite %s %s %s=reconcile",
+			o.Namespace, o.Resource(), o.Name, view.GardenerOperation)
 	case view.StateTerminating:
 		x.fact("%s is being deleted, and its controller has not let it go%s.", r.Ref, lastOperation(o))
 		x.next("%s", describe)

@@ -13,7 +13,7 @@ import (
 func (c *View) Lease(g lease.Group) Explanation {
 	x := Explanation{Subject: g.String()}
 	states, seen := map[string]int{}, map[string]bool{}
-	of := func(t *view.Tenant) bool { return t.Owner == g.Owner && t.DSeq == g.DSeq && t.GSeq == g.GSeq }
+	of := func(t *view.Tenant) bool { return t.ID().Group() == g }
 	for _, r := range c.Book.Hosts {
 		if of(r.Tenant) {
 			states[r.State]++
@@ -41,7 +41,10 @@ func (c *View) Lease(g lease.Group) Explanation {
 	}
 	total := 0
 	var words []string
-	for _, s := range []string{view.StateActive, view.StateTransferring, view.StatePending, view.StateReserved, view.StateExpired, view.StateClaiming, view.StateWithheld, view.StateTerminating, view.StateUnreadable} {
+	for _, s := range []string{
+		view.StateActive, view.StateTransferring, view.StatePending, view.StateReserved, view.StateExpired,
+		view.StateClaiming, view.StateWithheld, view.StateTerminating, view.StateUnreadable,
+	} {
 		total += states[s]
 		if states[s] > 0 {
 			words = append(words, fmt.Sprintf("%d %s", states[s], strings.ToLower(s)))

@@ -42,11 +42,13 @@ func (f OrderFacts) Explain() Explanation {
 	}
 	row := view.NewOrderRow(c, f.Now)
 	x.Summary = f.summary(row)
-	x.fact("It stands since %s: lease.coordination.k8s.io/%s in namespace %s%s.", state.Stamp(c.Created), c.ObjectName, f.LedgerNamespace, lastBy(row.By))
+	x.fact("It stands since %s: lease.coordination.k8s.io/%s in namespace %s%s.",
+		state.Stamp(c.Created), c.ObjectName, f.LedgerNamespace, lastBy(row.By))
 	switch row.State {
 	case view.StateUnreadable:
 		x.fact("It cannot be understood: %s. Nobody knows what it takes, so no order can reserve anything.", row.Message)
-		x.next("look who wrote it, and delete it where nothing rests on it: kubectl -n %s delete lease.coordination.k8s.io/%s", f.LedgerNamespace, c.ObjectName)
+		x.next("look who wrote it, and delete it where nothing rests on it: kubectl -n %s delete lease.coordination.k8s.io/%s",
+			f.LedgerNamespace, c.ObjectName)
 		return x
 	case view.StateTerminating:
 		x.fact("It takes no room any more. The order can reserve anew when it is gone.")
@@ -133,12 +135,13 @@ func (f OrderFacts) addMove(x *Explanation) {
 	if f.Claim.Bound == nil || p == nil {
 		return
 	}
-	what := cmp.Or(p.Hold.Words(p.Models()), "nothing")
+	what, by := cmp.Or(p.Hold.Words(p.Models()), "nothing"), cmp.Or(p.By, "nobody that is known")
 	if p.Over(f.Now) {
-		x.fact("A run of %s has not moved it to %s: what it announced ended at %s.", cmp.Or(p.By, "nobody that is known"), what, p.Expires)
+		x.fact("A run of %s has not moved it to %s: what it announced ended at %s.", by, what, p.Expires)
 		return
 	}
-	x.fact("A run of %s moves it to %s. Until that is bound the larger of both is taken; the announcement stands until %s.", cmp.Or(p.By, "nobody that is known"), what, p.Expires)
+	x.fact("A run of %s moves it to %s. Until that is bound the larger of both is taken; the announcement stands until %s.",
+		by, what, p.Expires)
 }
 
 // addUse adds what the lease uses of the reservation.

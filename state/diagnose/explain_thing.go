@@ -34,7 +34,7 @@ func (c *View) Explain(t thing.Thing) Explanation {
 
 // holds reports whether the group has a row in the book.
 func (c *View) holds(g lease.Group) bool {
-	of := func(t *view.Tenant) bool { return t.Owner == g.Owner && t.DSeq == g.DSeq && t.GSeq == g.GSeq }
+	of := func(t *view.Tenant) bool { return t.ID().Group() == g }
 	return slices.ContainsFunc(c.Book.Hosts, func(r view.HostRow) bool { return of(r.Tenant) }) ||
 		slices.ContainsFunc(c.Book.IPs, func(r view.IPRow) bool { return of(r.Tenant) }) ||
 		slices.ContainsFunc(c.Book.Leases, func(r view.LeaseRow) bool { return of(r.Tenant) })
