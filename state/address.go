@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
@@ -69,7 +68,9 @@ func (as *Addresses) Foreign(a netip.Addr, sharingKey string) []Use {
 // Next returns the address that an owner's IP endpoint should get in a family: the one its sharing key already has,
 // else one that MetalLB has granted to the key, else the lowest free one of the ranges. It skips the addresses in skip.
 // ok is false if none is left.
-func (as *Addresses) Next(owner, sharingKey string, family config.Family, ranges config.Ranges, skip map[netip.Addr]bool) (a netip.Addr, ok bool) {
+func (as *Addresses) Next(
+	owner, sharingKey string, family config.Family, ranges config.Ranges, skip map[netip.Addr]bool,
+) (a netip.Addr, ok bool) {
 	for _, c := range as.byKey[sharingKey] {
 		if a := c.Addr(); c.Owner == owner && !c.Deleting && config.FamilyOf(a) == family && !skip[a] {
 			return a, true
@@ -119,13 +120,13 @@ func NewPicker(known *Addresses) *Picker {
 
 // Next picks an address by the rules of Addresses.Next. lost are addresses that turned out to be taken. anew is true if
 // no lease of the run has picked the address before.
-func (p *Picker) Next(owner, sharingKey string, family config.Family, ranges config.Ranges, lost map[netip.Addr]bool) (a netip.Addr, anew, ok bool) {
+func (p *Picker) Next(
+	owner, sharingKey string, family config.Family, ranges config.Ranges, lost map[netip.Addr]bool,
+) (a netip.Addr, anew, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	skip := map[netip.Addr]bool{}
-	for a := range lost {
-		skip[a] = true
-	}
+	maps.Copy(skip, lost)
 	var shared netip.Addr
 	for a, key := range p.picked {
 		if key == sharingKey && config.FamilyOf(a) == family && !skip[a] && (!shared.IsValid() || a.Less(shared)) {
@@ -190,11 +191,4 @@ func (p *Picker) Drop(a netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.picked, a)
-}
-
-// LeaseNamespaceLabels returns the labels that Akash's provider sets on the namespace of a lease.
-func LeaseNamespaceLabels(id lease.ID) map[string]string {
-	labels := id.Labels()
-	labels[lease.LabelNamespace] = id.Namespace()
-	return labels
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	coordination "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -139,7 +140,27 @@ func ReadAnnouncement(o *unstructured.Unstructured) (*Announcement, error) {
 	}
 	by, _ := spec["holderIdentity"].(string)
 	seconds, _ := spec["leaseDurationSeconds"].(int64)
-	return readAnnouncement(o, Announcement{By: by, Lasts: time.Duration(seconds) * time.Second, Begun: at("acquireTime"), Renewed: at("renewTime")})
+	return readAnnouncement(o, Announcement{
+		By: by, Lasts: time.Duration(seconds) * time.Second, Begun: at("acquireTime"), Renewed: at("renewTime"),
+	})
+}
+
+// AnnouncementOf reads an announcement from a typed Lease, by the rules of ReadAnnouncement.
+func AnnouncementOf(o *coordination.Lease) (*Announcement, error) {
+	var spec Announcement
+	if by := o.Spec.HolderIdentity; by != nil {
+		spec.By = *by
+	}
+	if seconds := o.Spec.LeaseDurationSeconds; seconds != nil {
+		spec.Lasts = time.Duration(*seconds) * time.Second
+	}
+	if at := o.Spec.AcquireTime; at != nil {
+		spec.Begun = at.Time
+	}
+	if at := o.Spec.RenewTime; at != nil {
+		spec.Renewed = at.Time
+	}
+	return readAnnouncement(o, spec)
 }
 
 // readAnnouncement adds the metadata of the object to the fields of its spec. Fields that the spec lacks are zero.
@@ -193,7 +214,8 @@ func (a *Announcement) Configuration(namespace string) *coordinationv1.LeaseAppl
 	ac := coordinationv1.Lease(a.Name(), namespace).
 		WithLabels(map[string]string{LabelKind: KindRun, LabelOwner: OwnerRun}).
 		WithAnnotations(map[string]string{
-			AnnotationLedger: LedgerVersion, AnnotationGroups: a.groupsText(), AnnotationPhase: string(a.Phase), AnnotationVersion: a.Version,
+			AnnotationLedger: LedgerVersion, AnnotationGroups: strings.Join(groupTexts(a.Groups), " "),
+			AnnotationPhase: string(a.Phase), AnnotationVersion: a.Version,
 		}).
 		WithSpec(coordinationv1.LeaseSpec().WithHolderIdentity(a.By).WithLeaseDurationSeconds(int32(a.Lasts / time.Second)).
 			WithAcquireTime(metav1.NewMicroTime(a.Begun.UTC())).WithRenewTime(metav1.NewMicroTime(a.Renewed.UTC())))
@@ -206,10 +228,11 @@ func (a *Announcement) Configuration(namespace string) *coordinationv1.LeaseAppl
 	return ac
 }
 
-func (a *Announcement) groupsText() string {
-	texts := make([]string, len(a.Groups))
-	for i, g := range a.Groups {
+// groupTexts returns the groups as text.
+func groupTexts(groups []lease.Group) []string {
+	texts := make([]string, len(groups))
+	for i, g := range groups {
 		texts[i] = g.String()
 	}
-	return strings.Join(texts, " ")
+	return texts
 }

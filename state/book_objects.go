@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"math"
 	"net/netip"
 	"slices"
@@ -124,10 +125,7 @@ func ServiceObjectOf(o *unstructured.Unstructured) ServiceObject {
 	}
 	port := first(Field(o.Object, "spec"), "ports")
 	protocol, _ := Field(port, "protocol").(string)
-	s.Protocol = lease.Protocol(protocol)
-	if s.Protocol == "" {
-		s.Protocol = lease.TCP
-	}
+	s.Protocol = cmp.Or(lease.Protocol(protocol), lease.TCP)
 	s.Port, s.ContainerPort = portNumber(Field(port, "port")), portNumber(Field(port, "targetPort"))
 	s.Service, _ = Field(o.Object, "spec", "selector", lease.LabelService).(string)
 	return s
@@ -161,7 +159,8 @@ func (p PoolObject) Of(f config.Family) PoolObject {
 // PoolObjectOf reads an IPAddressPool.
 func PoolObjectOf(o *unstructured.Unstructured) PoolObject {
 	p := PoolObject{Name: o.GetName(), Ours: o.GetLabels()[lease.LabelOurs] == "true", Ref: ObjectRef{
-		Kind: "ipaddresspool", Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(),
+		Kind: "ipaddresspool", Namespace: o.GetNamespace(), Name: o.GetName(),
+		UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion(),
 	}}
 	p.Texts, _, _ = unstructured.NestedStringSlice(o.Object, "spec", "addresses")
 	for _, text := range p.Texts {

@@ -116,12 +116,18 @@ func (c *Claim) Part(key string) *Part {
 
 // PartsOf returns the parts that the deployment group holds.
 func (c *Claim) PartsOf(g lease.Group) []Part {
+	if c == nil {
+		return nil
+	}
+	return partsOf(c.Parts, g)
+}
+
+// partsOf returns the parts of the deployment group.
+func partsOf(parts []Part, g lease.Group) []Part {
 	var out []Part
-	if c != nil {
-		for _, p := range c.Parts {
-			if p.Lease.Group() == g {
-				out = append(out, p)
-			}
+	for _, p := range parts {
+		if p.Lease.Group() == g {
+			out = append(out, p)
 		}
 	}
 	return out
@@ -140,15 +146,10 @@ func (c *Claim) SaysAs(other *Claim) bool {
 // Entries returns everything that the deployment group has written on the claim: the parts that it holds and those that
 // it waits for.
 func (c *Claim) Entries(g lease.Group) []Part {
-	out := c.PartsOf(g)
-	if c != nil {
-		for _, p := range c.Waits {
-			if p.Lease.Group() == g {
-				out = append(out, p)
-			}
-		}
+	if c == nil {
+		return nil
 	}
-	return out
+	return append(partsOf(c.Parts, g), partsOf(c.Waits, g)...)
 }
 
 // Groups returns the deployment groups that hold a part, sorted.

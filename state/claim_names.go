@@ -91,12 +91,7 @@ func RefusedBackend(cfg *config.ProviderConfig, host string, id lease.ID, servic
 
 // Holders returns the names of the deployment groups that hold parts of the claim.
 func Holders(c *Claim) string {
-	groups := c.Groups()
-	texts := make([]string, len(groups))
-	for i, g := range groups {
-		texts[i] = g.String()
-	}
-	return cmp.Or(strings.Join(texts, " and "), c.Owner, "nobody that can be read")
+	return cmp.Or(strings.Join(groupTexts(c.Groups()), " and "), c.Owner, "nobody that can be read")
 }
 
 // Stamp formats a time for people.

@@ -94,7 +94,8 @@ func (j Judge) Decide(want Hold, key string, claim *Claim, uses []Use) Finding {
 	switch {
 	case part == nil && claim.full(want, group):
 		h := claim.holder(nil)
-		h.Reason = fmt.Sprintf("one claim may have %d parts and %d deployment groups, and this one would have more", MaxParts, MaxGroups)
+		h.Reason = fmt.Sprintf("one claim may have %d parts and %d deployment groups, and this one would have more",
+			MaxParts, MaxGroups)
 		return Finding{Verdict: Held, By: h}
 	case part == nil:
 		return Finding{Verdict: Free}

@@ -24,7 +24,8 @@ func checkLimits(def *lease.Definition, limits config.Limits) lease.Problems {
 		{"exposed ports", "limits.ports", ports, limits.Ports},
 	} {
 		if bound.most > 0 && bound.has > bound.most {
-			problems.Add(def.At, "the lease has %d %s; the provider's configuration allows %d (%s)", bound.has, bound.what, bound.most, bound.key)
+			problems.Add(def.At, "the lease has %d %s; the provider's configuration allows %d (%s)",
+				bound.has, bound.what, bound.most, bound.key)
 		}
 	}
 	return problems

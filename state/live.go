@@ -42,9 +42,7 @@ func unaccepted(o *unstructured.Unstructured) string {
 	if o.GetUID() == "" {
 		return ""
 	}
-	switch o.GetKind() {
-	case "HTTPRoute", "TLSRoute", "GRPCRoute", "Route":
-	default:
+	if !isGatewayRoute(o) && o.GetKind() != "Route" {
 		return ""
 	}
 	reports := Reports(o, Routers{})
@@ -59,17 +57,13 @@ func unaccepted(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("no controller has accepted %s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 }
 
-func hostObjectOf(o *unstructured.Unstructured) HostObject {
-	h := HostObjectOf(o.GetKind(), o)
-	h.Complete(o)
-	return h
-}
-
 // HostObjectsOf reads a whole ProviderHost or route of a lease. It returns nothing for a route without a lease, such as
 // cert-manager's solvers.
 func HostObjectsOf(o *unstructured.Unstructured) []HostObject {
 	if _, ofLease := o.GetLabels()[lease.LabelOwner]; !ofLease && !strings.EqualFold(o.GetKind(), kinds.ProviderHost.Singular) {
 		return nil
 	}
-	return []HostObject{hostObjectOf(o)}
+	h := HostObjectOf(o.GetKind(), o)
+	h.Complete(o)
+	return []HostObject{h}
 }

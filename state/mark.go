@@ -53,9 +53,8 @@ func (c *Claim) Nonces() (nonces []string) {
 // Meet removes the marks of commands that are not announced, and sets AtWork to the first command that is.
 func (c *Claim) Meet(announced map[string]*Announcement, now time.Time) {
 	c.Settle(func(mark string) bool { return announced[NonceOf(mark)] == nil })
-	for _, nonce := range c.Nonces() {
-		c.AtWork = announced[nonce].Stands(now)
-		return
+	if nonces := c.Nonces(); len(nonces) > 0 {
+		c.AtWork = announced[nonces[0]].Stands(now)
 	}
 }
 

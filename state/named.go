@@ -1,7 +1,6 @@
 package state
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +23,7 @@ func NamedRequest(id lease.ID, hosts, addresses []string, endpoint string, cfg *
 			problems.Add(lease.Place{}, "%v", err)
 			continue
 		}
-		if slices.ContainsFunc(req.Hosts, func(v HostWant) bool { return v.Host == w.Host && v.Path == w.Path }) {
+		if slices.ContainsFunc(req.Hosts, func(v HostWant) bool { return w.compare(v) == 0 }) {
 			problems.Add(lease.Place{}, "%s is named twice", text)
 		}
 		req.Hosts = append(req.Hosts, w)
@@ -38,13 +37,12 @@ func NamedRequest(id lease.ID, hosts, addresses []string, endpoint string, cfg *
 			problems = append(problems, want.addAddress(text, cfg)...)
 		}
 		if len(want.Addresses) > 0 && len(want.Families) > 0 {
-			problems.Add(lease.Place{Path: "--address"}, "%s stands for an address of each family: name addresses, or %s alone", AutoAddress, AutoAddress)
+			problems.Add(lease.Place{Path: "--address"}, "%s stands for an address of each family: name addresses, or %s alone",
+				AutoAddress, AutoAddress)
 		}
 		req.Endpoints = []EndpointWant{want}
 	}
-	slices.SortFunc(req.Hosts, func(a, b HostWant) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path))
-	})
+	slices.SortFunc(req.Hosts, HostWant.compare)
 	return req, append(problems, req.checkParts()...)
 }
 
@@ -57,9 +55,7 @@ func (w *EndpointWant) addAddress(text string, cfg *config.ProviderConfig) (prob
 		return problems
 	case text == AutoAddress:
 		w.Families = cfg.IP.Families
-		if len(cfg.IP.Ranges.Include) == 0 {
-			problems.Add(at, "no address can be leased: the provider's configuration has no ip.ranges")
-		}
+		checkHasRanges(&problems, at, cfg)
 		return problems
 	}
 	a, err := config.ParseAddr(text)
@@ -67,9 +63,7 @@ func (w *EndpointWant) addAddress(text string, cfg *config.ProviderConfig) (prob
 		problems.Add(at, "%v", err)
 		return problems
 	}
-	if _, ok := cfg.IP.Ranges.Find(a); !ok && len(cfg.IP.Ranges.Include) > 0 {
-		problems.Add(at, "%s is in none of the provider's ranges (ip.ranges)", a)
-	}
+	checkInRanges(&problems, at, a, cfg)
 	for _, other := range w.Addresses {
 		if other == a || config.FamilyOf(other) == config.FamilyOf(a) {
 			problems.Add(at, "%s: an IP endpoint has one address of each family", a)

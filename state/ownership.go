@@ -76,7 +76,8 @@ func OwnershipOf(o *unstructured.Unstructured, namespace lease.ID) Ownership {
 // deployed decides about it. The Service of a leased port is different: it is a LoadBalancer, has a label of its own,
 // and is applied by this program's manager instead of the lease's.
 func isWorkloadService(o *unstructured.Unstructured) bool {
-	if o.GetKind() != "Service" || o.GetLabels()[lease.LabelServiceTarget] != "" || Field(o.Object, "spec", "type") == "LoadBalancer" {
+	if o.GetKind() != "Service" || o.GetLabels()[lease.LabelServiceTarget] != "" ||
+		Field(o.Object, "spec", "type") == "LoadBalancer" {
 		return false
 	}
 	_, applied := managed.Applied(o, lease.FieldManager)
@@ -97,12 +98,14 @@ func (w *Ownership) readWriters(o *unstructured.Unstructured) (applied bool) {
 		case e.Manager == managed.Akash:
 			w.Shared = true
 			w.Declared = w.Declared || e.Owns("metadata", "labels", lease.LabelManaged)
-		case !e.Ours() || !e.Owns("spec") && !e.Owns("metadata", "labels", lease.LabelOwner): // a mere annotation on somebody else's object
+		case !e.Ours() || !e.Owns("spec") && !e.Owns("metadata", "labels", lease.LabelOwner):
+			// A mere annotation on somebody else's object.
 		case ofGroup && group != w.Lease.Group():
 			others = append(others, group)
 		default:
 			applied = true
-			named = named && (!ofGroup || e.Owns("metadata", "labels", lease.LabelDSeq) && e.Owns("metadata", "labels", lease.LabelGSeq))
+			named = named && (!ofGroup ||
+				e.Owns("metadata", "labels", lease.LabelDSeq) && e.Owns("metadata", "labels", lease.LabelGSeq))
 		}
 	}
 	if !named && len(others) > 0 && w.Shared {
@@ -112,6 +115,13 @@ func (w *Ownership) readWriters(o *unstructured.Unstructured) (applied bool) {
 		w.MovedFrom = others
 	}
 	return applied
+}
+
+// LeaseNamespaceLabels returns the labels that Akash's provider sets on the namespace of a lease.
+func LeaseNamespaceLabels(id lease.ID) map[string]string {
+	labels := id.Labels()
+	labels[lease.LabelNamespace] = id.Namespace()
+	return labels
 }
 
 // MadeNamespace reports whether this program created the namespace of a lease and Akash's provider has never written
@@ -143,7 +153,8 @@ func leaseOfSpec(o *unstructured.Unstructured) (lease.ID, bool) {
 	}
 	labels := map[string]string{}
 	for label, name := range map[string]string{
-		lease.LabelOwner: "owner", lease.LabelDSeq: "dseq", lease.LabelGSeq: "gseq", lease.LabelOSeq: "oseq", lease.LabelProvider: "provider",
+		lease.LabelOwner: "owner", lease.LabelDSeq: "dseq", lease.LabelGSeq: "gseq", lease.LabelOSeq: "oseq",
+		lease.LabelProvider: "provider",
 	} {
 		labels[label] = fmt.Sprint(Field(spec, name))
 	}

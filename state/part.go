@@ -82,7 +82,8 @@ func (p Part) ProtocolPort() (lease.Protocol, uint16) {
 // namesPort reports whether the key is WholeAddress or one that PortKey makes.
 func (p Part) namesPort() bool {
 	protocol, port := p.ProtocolPort()
-	return p.Key == WholeAddress || port > 0 && (protocol == lease.TCP || protocol == lease.UDP) && p.Key == PortKey(protocol, port)
+	return p.Key == WholeAddress ||
+		port > 0 && (protocol == lease.TCP || protocol == lease.UDP) && p.Key == PortKey(protocol, port)
 }
 
 // Same reports whether both parts are stored alike.

@@ -8,8 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
-// In dedicated mode each address has a pool of its own. To look after one address does not take a look at the
-// pools of all others.
+// Dedicated mode has one pool per address. A lookup must not visit all pools.
 func TestWorkOnAPoolIsItsOwn(t *testing.T) {
 	perPool := func(n int) float64 {
 		pools := make([]PoolObject, n)

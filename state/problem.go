@@ -157,7 +157,7 @@ func (o *OwnObject) DeclaredAs(host string) string {
 // StandsForPort reports whether the object is a ProviderLeasedIP whose lease holds its port of the claimed address or
 // endpoint. For an endpoint a Service counts too, because no Service of an endpoint names an address.
 func (o *OwnObject) StandsForPort(c *Claim) bool {
-	part := c.Part(PortKey(o.Port.Protocol, o.Port.ExternalPort))
+	part := c.Part(o.Port.Key())
 	kind := o.Kind == kinds.ProviderLeasedIP.Singular || o.Kind == "service" && c.Kind == Endpoint
 	return kind && c.Kind.HasPorts() && c.SharingKey == o.SharingKey && part != nil && o.Of(part.Lease.Group())
 }

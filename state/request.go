@@ -28,6 +28,10 @@ type HostWant struct {
 	At  lease.Place
 }
 
+func (w HostWant) compare(other HostWant) int {
+	return cmp.Or(cmp.Compare(w.Host, other.Host), cmp.Compare(w.Path, other.Path))
+}
+
 // Refuse returns why the provider does not let the lease have the host, or "".
 func Refuse(host string, to config.Backend, cfg *config.ProviderConfig) string {
 	if strings.HasPrefix(host, "*.") && !cfg.Hosts.Wildcards {
@@ -57,6 +61,9 @@ type PortWant struct {
 	At           lease.Place
 }
 
+// Key returns the annotation key of the port.
+func (w PortWant) Key() string { return PortKey(w.Protocol, w.ExternalPort) }
+
 // Hold is what a deployment group holds, or wants to hold, of one claim.
 type Hold struct {
 	Kind       Kind
@@ -82,34 +89,51 @@ func NewRequest(def *lease.Definition, cfg *config.ProviderConfig) (Request, lea
 				if why := Refuse(h.Name, to, cfg); why != "" {
 					problems.Add(h.At, "%s %s", h.Name, why)
 				}
-				req.Hosts = append(req.Hosts, HostWant{Host: h.Name, Path: e.RoutePath(), Service: s.Name, Port: to.Port, Own: cfg.Gives(h.Name, to), At: h.At})
+				req.Hosts = append(req.Hosts, HostWant{
+					Host: h.Name, Path: e.RoutePath(), Service: s.Name, Port: to.Port, Own: cfg.Gives(h.Name, to), At: h.At,
+				})
 			}
 			if e.IsIngress() && len(e.Hosts) == 0 && !cfg.Ingress.StaticHosts && cfg.Hosts.Generated == "" {
-				problems.Add(e.At, "service %s exposes port %d over HTTP without a host name; add one, or let the provider give it one (ingress.staticHosts, hosts.generated)", s.Name, e.ExternalPort())
+				problems.Add(e.At, "service %s exposes port %d over HTTP without a host name; add one, or let the provider "+
+					"give it one (ingress.staticHosts, hosts.generated)", s.Name, e.ExternalPort())
 			}
 			if e.IP != "" {
 				req.addPort(def, cfg, e, s.Name)
 			}
 		}
 		for _, own := range cfg.OwnHosts(def.Lease, s) {
-			req.Hosts = append(req.Hosts, HostWant{Host: own.Host, Path: own.Path, Service: s.Name, Port: own.Expose.ExternalPort(), Own: true, At: s.At})
+			req.Hosts = append(req.Hosts, HostWant{
+				Host: own.Host, Path: own.Path, Service: s.Name, Port: own.Expose.ExternalPort(), Own: true, At: s.At,
+			})
 		}
 	}
 	if cfg.IP.Mode != config.ModePool {
 		for _, e := range req.Endpoints {
 			for _, a := range e.Addresses {
-				if _, ok := cfg.IP.Ranges.Find(a); !ok && len(cfg.IP.Ranges.Include) > 0 {
-					problems.Add(e.At, "%s is in none of the provider's ranges (ip.ranges)", a)
-				}
+				checkInRanges(&problems, e.At, a, cfg)
 			}
-			if len(e.Addresses) == 0 && len(cfg.IP.Ranges.Include) == 0 {
-				problems.Add(e.At, "no address can be leased: the provider's configuration has no ip.ranges")
+			if len(e.Addresses) == 0 {
+				checkHasRanges(&problems, e.At, cfg)
 			}
 		}
 	}
-	slices.SortFunc(req.Hosts, func(a, b HostWant) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Path, b.Path)) })
+	slices.SortFunc(req.Hosts, HostWant.compare)
 	slices.SortFunc(req.Endpoints, func(a, b EndpointWant) int { return cmp.Compare(a.Name, b.Name) })
 	return req, append(problems, req.checkParts()...)
+}
+
+// checkInRanges adds a problem if the provider has ranges and the address is in none of them.
+func checkInRanges(problems *lease.Problems, at lease.Place, a netip.Addr, cfg *config.ProviderConfig) {
+	if _, ok := cfg.IP.Ranges.Find(a); !ok && len(cfg.IP.Ranges.Include) > 0 {
+		problems.Add(at, "%s is in none of the provider's ranges (ip.ranges)", a)
+	}
+}
+
+// checkHasRanges adds a problem if the provider has no ranges to lease an address from.
+func checkHasRanges(problems *lease.Problems, at lease.Place, cfg *config.ProviderConfig) {
+	if len(cfg.IP.Ranges.Include) == 0 {
+		problems.Add(at, "no address can be leased: the provider's configuration has no ip.ranges")
+	}
 }
 
 // checkParts returns a problem for each host and endpoint with more parts than one claim may have.
@@ -157,14 +181,16 @@ func (w HostWant) Hold(id lease.ID) Hold {
 func (w EndpointWant) Hold(id lease.ID, a netip.Addr) Hold {
 	h := Hold{Kind: Address, Thing: a.String(), SharingKey: w.SharingKey, At: w.At}
 	for _, p := range w.Ports {
-		h.Parts = append(h.Parts, Part{Key: PortKey(p.Protocol, p.ExternalPort), Lease: id, Service: p.Service, Port: p.Port})
+		h.Parts = append(h.Parts, Part{Key: p.Key(), Lease: id, Service: p.Service, Port: p.Port})
 	}
 	if len(w.Ports) == 0 {
 		h.Parts = []Part{{Key: WholeAddress, Lease: id}}
 	}
-	slices.SortFunc(h.Parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(h.Parts, Part.compareKeys)
 	return h
 }
+
+func (p Part) compareKeys(q Part) int { return cmp.Compare(p.Key, q.Key) }
 
 // EndpointHold returns the hold on the claim for the endpoint itself, for pool mode, in which MetalLB chooses its
 // addresses.
@@ -209,26 +235,30 @@ func (r Request) HostHolds() []Hold {
 		holds = append(holds, h)
 	}
 	for _, h := range holds {
-		slices.SortFunc(h.Parts, func(a, b Part) int { return cmp.Compare(a.Key, b.Key) })
+		slices.SortFunc(h.Parts, Part.compareKeys)
 	}
 	return holds
 }
 
 // Granted returns the definition to render: without the hosts (keyed by lease.HostPath) and IP ports (keyed by
 // lease.LeasedIPName) that are withheld. Its hash stays the same.
-func Granted(def *lease.Definition, withheldHosts map[string]bool, withheldPorts map[string]bool) *lease.Definition {
+func Granted(def *lease.Definition, withheldHosts, withheldPorts map[string]bool) *lease.Definition {
 	if len(withheldHosts) == 0 && len(withheldPorts) == 0 {
 		return def
 	}
 	out := *def
 	out.Services = slices.Clone(def.Services)
 	for i, s := range out.Services {
-		out.Services[i].Expose = slices.Clone(s.Expose)
-		for j, e := range s.Expose {
-			out.Services[i].Expose[j].Hosts = slices.DeleteFunc(slices.Clone(e.Hosts), func(h lease.Host) bool { return withheldHosts[lease.HostPath(h.Name, e.RoutePath())] })
-			out.Services[i].Expose[j].HostsWithheld = len(e.Hosts) > 0 && len(out.Services[i].Expose[j].Hosts) == 0
-			if e.IP != "" && withheldPorts[lease.LeasedIPName(lease.SharingKey(def.Lease.Owner, e.IP), e.Protocol, e.ExternalPort())] {
-				out.Services[i].Expose[j].IP = ""
+		exposes := slices.Clone(s.Expose)
+		out.Services[i].Expose = exposes
+		for j, e := range exposes {
+			exposes[j].Hosts = slices.DeleteFunc(slices.Clone(e.Hosts), func(h lease.Host) bool {
+				return withheldHosts[lease.HostPath(h.Name, e.RoutePath())]
+			})
+			exposes[j].HostsWithheld = len(e.Hosts) > 0 && len(exposes[j].Hosts) == 0
+			key := lease.SharingKey(def.Lease.Owner, e.IP)
+			if e.IP != "" && withheldPorts[lease.LeasedIPName(key, e.Protocol, e.ExternalPort())] {
+				exposes[j].IP = ""
 			}
 		}
 	}

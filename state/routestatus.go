@@ -53,14 +53,20 @@ type Routers struct {
 }
 
 // Reports returns the reports of routers on a route, in the order of its status.
-func Reports(o *unstructured.Unstructured, there Routers) []Report {
-	switch o.GetKind() {
-	case "HTTPRoute", "TLSRoute", "GRPCRoute":
-		return gatewayReports(o, there.Gateways)
-	case "Route":
-		return routerReports(o, there.Routers)
+func Reports(o *unstructured.Unstructured, present Routers) []Report {
+	switch {
+	case isGatewayRoute(o):
+		return gatewayReports(o, present.Gateways)
+	case o.GetKind() == "Route":
+		return routerReports(o, present.Routers)
 	}
 	return nil
+}
+
+// isGatewayRoute reports whether the object is a route of the Gateway API that names hosts.
+func isGatewayRoute(o *unstructured.Unstructured) bool {
+	kind := o.GetKind()
+	return kind == "HTTPRoute" || kind == "TLSRoute" || kind == "GRPCRoute"
 }
 
 // parentRef is a route's reference to a Gateway (ParentReference of the Gateway API).
@@ -102,12 +108,15 @@ func gatewayReports(o *unstructured.Unstructured, gateways map[string]bool) []Re
 	var out []Report
 	for i, p := range route.Status.Parents {
 		parent := p.ParentRef.in(o.GetNamespace())
-		r := Report{Route: routeText(o), By: parent.String(), Controller: p.ControllerName, Verdict: RoutePending, entry: i, gateway: parent.Namespace + "/" + parent.Name}
+		r := Report{
+			Route: routeText(o), By: parent.String(), Controller: p.ControllerName, Verdict: RoutePending,
+			entry: i, gateway: parent.Namespace + "/" + parent.Name,
+		}
 		for _, c := range p.Conditions {
 			switch {
 			case c.ObservedGeneration != 0 && c.ObservedGeneration < o.GetGeneration():
 			case c.Type == "Accepted":
-				r.judge(c.Status, c.Reason, c.Message, c.LastTransitionTime.Time)
+				r.setVerdict(c.Status, c.Reason, c.Message, c.LastTransitionTime.Time)
 			case c.Type == "ResolvedRefs" && c.Status == metav1.ConditionTrue:
 				r.resolved = true
 			case c.Type == "ResolvedRefs" && c.Status == metav1.ConditionFalse:
@@ -117,7 +126,7 @@ func gatewayReports(o *unstructured.Unstructured, gateways map[string]bool) []Re
 		switch {
 		case !slices.ContainsFunc(route.Spec.ParentRefs, func(q parentRef) bool { return q.in(o.GetNamespace()) == parent }):
 			r.Stale = "the route does not name this Gateway any more"
-		case gateways != nil && !gateways[parent.Namespace+"/"+parent.Name]:
+		case gateways != nil && !gateways[r.gateway]:
 			r.Stale = "the Gateway is gone"
 		}
 		out = append(out, r)
@@ -143,7 +152,7 @@ func routerReports(o *unstructured.Unstructured, routers map[string]bool) []Repo
 		r := Report{Route: routeText(o), By: in.RouterName, Verdict: RoutePending, entry: i}
 		for _, c := range in.Conditions {
 			if c.Type == "Admitted" {
-				r.judge(c.Status, c.Reason, c.Message, c.LastTransitionTime.Time)
+				r.setVerdict(c.Status, c.Reason, c.Message, c.LastTransitionTime.Time)
 			}
 		}
 		switch {
@@ -167,7 +176,7 @@ func routeText(o *unstructured.Unstructured) string {
 	return newUse(strings.ToLower(o.GetKind()), o).String()
 }
 
-func (r *Report) judge(status metav1.ConditionStatus, reason, message string, since time.Time) {
+func (r *Report) setVerdict(status metav1.ConditionStatus, reason, message string, since time.Time) {
 	switch status {
 	case metav1.ConditionTrue:
 		r.Verdict = RouteAccepted
@@ -203,19 +212,21 @@ func Accepted(reports []Report) bool {
 
 // Serves reports whether a router accepts the current route and finds its backends.
 func Serves(reports []Report) bool {
-	return slices.ContainsFunc(reports, func(r Report) bool { return r.Stale == "" && r.Verdict == RouteAccepted && r.Unresolved == "" })
+	return slices.ContainsFunc(reports, func(r Report) bool {
+		return r.Stale == "" && r.Verdict == RouteAccepted && r.Unresolved == ""
+	})
 }
 
 // WithoutStale returns the name of the list of reports in the status of a route, and the list without the stale
 // reports.
-func WithoutStale(o *unstructured.Unstructured, there Routers) (field string, kept []any) {
+func WithoutStale(o *unstructured.Unstructured, present Routers) (field string, kept []any) {
 	field = "parents"
 	if o.GetKind() == "Route" {
 		field = "ingress"
 	}
 	kept = []any{}
 	entries, _, _ := unstructured.NestedSlice(o.Object, "status", field)
-	for _, r := range Reports(o, there) {
+	for _, r := range Reports(o, present) {
 		if r.Stale == "" && r.entry < len(entries) {
 			kept = append(kept, entries[r.entry])
 		}

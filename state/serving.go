@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,8 +17,8 @@ func NotServing(o, gateway *unstructured.Unstructured, gatewayName string) strin
 	case "HTTPRoute", "TLSRoute", "GRPCRoute":
 		return gatewayNotServing(o, gateway, where, gatewayName)
 	case "Route":
-		if !Accepted(Reports(o, Routers{})) {
-			return "no router has admitted " + where + refusedText(Reports(o, Routers{}))
+		if reports := Reports(o, Routers{}); !Accepted(reports) {
+			return "no router has admitted " + where + refusedText(reports)
 		}
 		return ""
 	}
@@ -28,33 +29,18 @@ func NotServing(o, gateway *unstructured.Unstructured, gatewayName string) strin
 }
 
 func gatewayNotServing(o, gateway *unstructured.Unstructured, where, name string) string {
-	reports := gatewayReports(o, nil)
-	var of []Report
-	for _, r := range reports {
-		if r.Stale == "" && r.gateway == name {
-			of = append(of, r)
-		}
-	}
+	of := slices.DeleteFunc(gatewayReports(o, nil), func(r Report) bool { return r.Stale != "" || r.gateway != name })
 	switch {
 	case gateway == nil:
 		return fmt.Sprintf("%s waits for Gateway %s, which does not exist", where, name)
 	case !Accepted(of):
 		return fmt.Sprintf("Gateway %s has not accepted %s%s", name, where, refusedText(of))
-	case !resolved(of):
+	case !slices.ContainsFunc(of, func(r Report) bool { return r.Verdict == RouteAccepted && r.resolved }):
 		return fmt.Sprintf("Gateway %s has not found the backends of %s%s", name, where, refusedText(of))
 	case !isTrue(gateway, "Programmed"):
 		return fmt.Sprintf("Gateway %s, which has accepted %s, is not programmed", name, where)
 	}
 	return ""
-}
-
-func resolved(reports []Report) bool {
-	for _, r := range reports {
-		if r.Verdict == RouteAccepted && r.resolved {
-			return true
-		}
-	}
-	return false
 }
 
 // refusedText returns the first refusal among the reports, in parentheses, or "".

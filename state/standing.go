@@ -41,7 +41,8 @@ func (s Served) Standing(claim, over *Claim) (standing Standing, by *Claim) {
 		return Unclaimed, nil
 	case claim.Unreadable != "":
 		return Unknown, claim
-	case claim.Owner != s.Group.Owner, part != nil && part.Lease.Group() != s.Group, part == nil && len(own) == 0 && s.SharingKey != claim.SharingKey:
+	case claim.Owner != s.Group.Owner, part != nil && part.Lease.Group() != s.Group,
+		part == nil && len(own) == 0 && s.SharingKey != claim.SharingKey:
 		return Stray, claim
 	case part == nil:
 		return Unclaimed, claim
@@ -73,21 +74,17 @@ func (u Use) Thing() string {
 }
 
 // Hold returns the hold that the object's lease needs for the thing.
-func (u Use) Hold(o *OwnObject) *Hold {
+func (u Use) Hold(o *OwnObject) Hold {
 	if u.Address.IsValid() {
-		h := EndpointWant{SharingKey: u.SharingKey, Ports: []PortWant{{
-			Protocol: o.Port.Protocol, ExternalPort: o.Port.ExternalPort, Service: o.Port.Service, Port: o.Port.Port,
-		}}}.Hold(o.Lease, u.Address)
-		return &h
+		return EndpointWant{SharingKey: u.SharingKey, Ports: []PortWant{o.Port}}.Hold(o.Lease, u.Address)
 	}
-	h := HostWant{Host: u.Host, Path: u.Path, Service: u.Service, Port: u.Port}.Hold(o.Lease)
-	return &h
+	return HostWant{Host: u.Host, Path: u.Path, Service: u.Service, Port: u.Port}.Hold(o.Lease)
 }
 
 // PartKey returns the key of the part that the object serves: a port of an address or a path of a host.
 func (u Use) PartKey(o *OwnObject) string {
 	if u.Address.IsValid() {
-		return PortKey(o.Port.Protocol, o.Port.ExternalPort)
+		return o.Port.Key()
 	}
 	return RouteKey(u.Path)
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -20,25 +21,33 @@ func (p Part) Former() (g lease.Group, ok bool) {
 // FormerOf returns the parts that other groups hold and that the objects of g still serve.
 func (c *Claim) FormerOf(g lease.Group) []Part {
 	var out []Part
-	if c == nil || c.Unreadable != "" || c.Deleting {
-		return nil
-	}
-	for _, p := range c.Parts {
-		if former, ok := p.Former(); ok && former == g {
+	for p, former := range c.transferred() {
+		if former == g {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
+// transferred yields the parts that a former holder's objects still serve, and the former holder.
+func (c *Claim) transferred() iter.Seq2[Part, lease.Group] {
+	return func(yield func(Part, lease.Group) bool) {
+		if c == nil || c.Unreadable != "" || c.Deleting {
+			return
+		}
+		for _, p := range c.Parts {
+			if former, ok := p.Former(); ok && !yield(p, former) {
+				return
+			}
+		}
+	}
+}
+
 // Formers returns the deployment groups whose objects still serve parts of other groups after a transfer, each once.
 func (c *Claim) Formers() []lease.Group {
 	var out []lease.Group
-	if c == nil || c.Unreadable != "" || c.Deleting {
-		return nil
-	}
-	for _, p := range c.Parts {
-		if former, ok := p.Former(); ok && !slices.Contains(out, former) {
+	for _, former := range c.transferred() {
+		if !slices.Contains(out, former) {
 			out = append(out, former)
 		}
 	}

@@ -56,7 +56,10 @@ func (u Use) String() string {
 func (u Use) Of(g lease.Group) bool { return u.HasLease && u.Lease.Group() == g }
 
 func newUse(kind string, meta metav1.Object) Use {
-	u := Use{Kind: kind, Namespace: meta.GetNamespace(), Name: meta.GetName(), Since: meta.GetCreationTimestamp().Time, UID: meta.GetUID()}
+	u := Use{
+		Kind: kind, Namespace: meta.GetNamespace(), Name: meta.GetName(), UID: meta.GetUID(),
+		Since: meta.GetCreationTimestamp().Time,
+	}
 	u.Lease, u.Labelled = lease.IDFromLabels(meta.GetLabels())
 	u.HasLease = u.Labelled
 	return u
@@ -128,9 +131,8 @@ func HostUses(o *unstructured.Unstructured) []Use {
 	switch o.GetKind() {
 	case "ProviderHost":
 		hosts = []string{o.GetName()}
-		use.Service, _, _ = unstructured.NestedString(o.Object, "spec", "service_name")
-		port, _, _ := unstructured.NestedInt64(o.Object, "spec", "external_port")
-		use.Port = uint16(port)
+		use.Service, _ = Field(o.Object, "spec", "service_name").(string)
+		use.Port = portNumber(Field(o.Object, "spec", "external_port"))
 	case "Ingress":
 		hosts = ingressHosts(o, &use)
 	case "HTTPRoute", "TLSRoute", "GRPCRoute":

@@ -1,7 +1,10 @@
 package state
 
 import (
+	"cmp"
+	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -57,4 +60,47 @@ func AddressUses(o *unstructured.Unstructured) []Use {
 func parseAddress(text string) (a netip.Addr, ok bool) {
 	a, err := netip.ParseAddr(strings.TrimSpace(text))
 	return a.Unmap(), err == nil
+}
+
+// Squatters returns the Services among the uses of an address that belong to none of its holders, each once. If nobody
+// holds the address, it returns all of them.
+func (c *Claim) Squatters(uses []Use) []Use {
+	var out []Use
+	for _, u := range uses {
+		if u.HasLease && c.belongsToHolder(u) {
+			continue
+		}
+		i := slices.IndexFunc(out, func(v Use) bool { return v.Namespace == u.Namespace && v.Name == u.Name })
+		switch {
+		case i < 0:
+			out = append(out, u)
+		case u.Granted || u.External: // prefer the use that has the address already
+			out[i] = u
+		}
+	}
+	slices.SortFunc(out, func(a, b Use) int { return cmp.Compare(a.String(), b.String()) })
+	return out
+}
+
+// belongsToHolder reports whether a use is by a deployment group that holds a part of the claim, or whose Services
+// still serve one after a transfer. Labels alone prove nothing: the Service must be in the lease's namespace.
+func (c *Claim) belongsToHolder(u Use) bool {
+	g := u.Lease.Group()
+	return c != nil && u.Namespace == u.Lease.Namespace() && (slices.Contains(c.Groups(), g) || len(c.FormerOf(g)) > 0)
+}
+
+// Takes describes how a Service uses an address: it asks for it, was granted it, or has it in spec.externalIPs.
+func (u Use) Takes(what string) string {
+	switch {
+	case u.External:
+		return fmt.Sprintf("%s has %s in spec.externalIPs", u, what)
+	case u.Granted:
+		return fmt.Sprintf("%s was granted %s", u, what)
+	}
+	return fmt.Sprintf("%s asks for %s", u, what)
+}
+
+// Edit returns the command that opens the object in an editor.
+func (u Use) Edit() string {
+	return fmt.Sprintf("kubectl -n %s edit %s %s", u.Namespace, u.Kind, u.Name)
 }

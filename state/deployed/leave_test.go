@@ -13,7 +13,7 @@ func pod(t *testing.T, container string) map[string]any {
 	return object(t, "{kind: Deployment, spec: {template: {spec: {containers: [{name: web, "+container+"}]}}}}").Object
 }
 
-// Lists that repeat entries and mean what is wanted are left to stand; all others are sent.
+// Lists that repeat entries and mean what is wanted are left alone; all others are sent.
 func TestLeaveRepeated(t *testing.T) {
 	for name, tt := range map[string]struct{ want, live, sent string }{
 		"nothing is repeated":     {"ports: [{containerPort: 80}]", "ports: [{containerPort: 80, protocol: TCP}]", "ports: [{containerPort: 80}]"},
@@ -49,7 +49,7 @@ func TestLeaveRepeated(t *testing.T) {
 	}
 }
 
-// Other objects, other containers, and what has another shape are left alone.
+// Other objects and containers, and lists of another shape, are left alone.
 func TestLeaveRepeatedOfOthers(t *testing.T) {
 	live := pod(t, "env: [{name: A}, {name: A}]")
 	for _, text := range []string{
@@ -62,7 +62,7 @@ func TestLeaveRepeatedOfOthers(t *testing.T) {
 	}
 }
 
-// Whatever stands there: what is sent and what is left make what is wanted, and nothing else is left out.
+// What is sent plus what is left alone is what is wanted, and nothing else is left out.
 func TestLeaveRepeatedMeansTheSame(t *testing.T) {
 	entry := rapid.Custom(func(t *rapid.T) any {
 		return map[string]any{"name": rapid.SampledFrom([]string{"A", "B", "C"}).Draw(t, "name"), "value": rapid.SampledFrom([]string{"1", "2"}).Draw(t, "value")}
@@ -108,7 +108,7 @@ func TestLeaveDropped(t *testing.T) {
 	}
 }
 
-// integers are values as the API's reader makes them.
+// integers converts values to those of the API's reader.
 func integers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

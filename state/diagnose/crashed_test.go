@@ -11,8 +11,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/statetest"
 )
 
-// A run has crashed when its command does not renew its announcement any more, or has ended in the middle of its work;
-// unless another command that is at work has taken over.
+// A run has crashed if its command no longer renews its announcement or ended with unfinished work, unless a running
+// command has taken over.
 func TestCrashedRuns(t *testing.T) {
 	const another = "another"
 	fenced := func(by string) *state.Announcement {
@@ -64,7 +64,7 @@ func TestCrashedRuns(t *testing.T) {
 	}
 }
 
-// A crashed command that has left no mark is told of too: others wait until its announcement is over.
+// A crashed command without marks is reported too: other commands wait until its announcement expires.
 func TestCrashedRunsThatLeftNothing(t *testing.T) {
 	f := newFacts(t)
 	f.holds(statetest.Shop, atHost)

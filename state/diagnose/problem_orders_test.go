@@ -13,8 +13,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// What an order has reserved is freed when its time is over, pinned to what was read; what nobody can read waits for
-// somebody.
+// An expired reservation is freed, pinned to what was read. An unreadable one waits for the user.
 func TestProblemsOfOrders(t *testing.T) {
 	ends := func(minute int) *reserved.Part {
 		return &reserved.Part{Asked: "a", By: "ann@laptop", Expires: statetest.Minute(minute).Format(time.RFC3339)}

@@ -15,7 +15,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Records of hosts that nobody holds, that another holds, of another form, and with other values.
+// Records of hosts that nobody or another lease holds, of another form, and with other values.
 func TestRecordProblems(t *testing.T) {
 	cfg := config.Default()
 	cfg.DNS.Form = config.DNSGardener

@@ -29,13 +29,16 @@ const (
 // NextTurn decides from all announcements, listed after the command announced itself. Commands for one deployment group
 // run one after the other: of two, the one whose nonce sorts later yields. Fenced commands block nobody. It also
 // returns the other announcement that the turn refers to.
-func NextTurn(own *state.Announcement, all []*state.Announcement, over func(*state.Announcement) bool) (Turn, *state.Announcement) {
+func NextTurn(
+	own *state.Announcement, all []*state.Announcement, over func(*state.Announcement) bool,
+) (Turn, *state.Announcement) {
 	i := slices.IndexFunc(all, func(a *state.Announcement) bool { return a.Nonce == own.Nonce })
 	if i < 0 || Lost(all[i]) {
 		return Stop, nil
 	}
 	turn, other := Work, (*state.Announcement)(nil)
-	for _, a := range slices.SortedFunc(slices.Values(all), func(a, b *state.Announcement) int { return cmp.Compare(a.Nonce, b.Nonce) }) {
+	byNonce := func(a, b *state.Announcement) int { return cmp.Compare(a.Nonce, b.Nonce) }
+	for _, a := range slices.SortedFunc(slices.Values(all), byNonce) {
 		switch {
 		case a.Nonce == own.Nonce, a.Phase == state.Fenced, !a.Names(own.Groups...):
 		case over(a):

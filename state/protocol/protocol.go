@@ -211,7 +211,9 @@ func IsBound(claim *state.Claim, group lease.Group) bool {
 
 // Settle decides how a run ends its work on a claim with the UID. final returns the group's entries without marks; ok
 // is false if a part is gone.
-func Settle(claim *state.Claim, uid types.UID, group lease.Group, final func(*state.Claim) (parts []state.Part, ok bool)) (Next, []state.Part) {
+func Settle(
+	claim *state.Claim, uid types.UID, group lease.Group, final func(*state.Claim) (parts []state.Part, ok bool),
+) (Next, []state.Part) {
 	if claim == nil || claim.Deleting || claim.UID != uid || claim.Owner != group.Owner {
 		return Yield, nil
 	}

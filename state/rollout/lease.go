@@ -50,6 +50,11 @@ type event struct {
 	at              time.Time
 }
 
+// compare orders events by time, and those of the same time by their texts.
+func (e event) compare(other event) int {
+	return cmp.Or(e.at.Compare(other.at), cmp.Compare(e.reason, other.reason), cmp.Compare(e.message, other.message))
+}
+
 // Add adds an object of the lease: its Namespace, its Manifest, or one of the Deployments, StatefulSets, Pods and
 // Events in its namespace. It ignores other kinds and objects that are not Akash's. A later version of an object
 // replaces the earlier one. It returns an error for an object that it cannot read.
@@ -169,7 +174,7 @@ func (l *Lease) addEvent(o *unstructured.Unstructured) error {
 	}
 	about := object{e.InvolvedObject.Kind, e.InvolvedObject.Name}
 	now := event{reason: clip(e.Reason), message: clip(e.Message), at: lastSeen(&e)}
-	if had, ok := l.warnings[about]; ok && cmp.Or(now.at.Compare(had.at), cmp.Compare(now.reason, had.reason), cmp.Compare(now.message, had.message)) <= 0 {
+	if had, ok := l.warnings[about]; ok && now.compare(had) <= 0 {
 		return nil
 	}
 	if l.warnings == nil {

@@ -63,12 +63,15 @@ func (l *Lease) troubles(service string, w *workload) []trouble {
 	})
 	for _, p := range pods {
 		text := fmt.Sprintf("pod %s %s", p.name, p.text)
-		if e, ok := l.warnings[object{"Pod", p.name}]; ok && !p.failed && !p.leaving && !p.ended && !e.at.Before(p.made) { // skip warnings about an earlier pod of the same name
+		// Skip warnings about an earlier pod of the same name.
+		e, ok := l.warnings[object{"Pod", p.name}]
+		if ok && !p.failed && !p.leaving && !p.ended && !e.at.Before(p.made) {
 			text += fmt.Sprintf(": %s: %s", e.reason, e.message)
 		}
 		found = append(found, trouble{p.failed, text})
 	}
-	if e, ok := l.warnings[object{w.kind, service}]; ok && len(pods) == 0 && !e.at.Before(w.made) { // skip warnings about an earlier workload of the same name
+	// Skip warnings about an earlier workload of the same name.
+	if e, ok := l.warnings[object{w.kind, service}]; ok && len(pods) == 0 && !e.at.Before(w.made) {
 		found = append(found, trouble{true, "no pod can be made: " + e.message})
 	}
 	return found

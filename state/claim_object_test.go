@@ -11,8 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// What the guard refuses to be written is not believed where it was written without the guard: two
-// readers could understand it in two ways.
+// Parts that the guard would refuse are not read either: two readers could interpret them differently.
 func TestPartsAreReadStrictly(t *testing.T) {
 	id := lease.ID{Owner: "akash1abc", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1xyz"}
 	for value, want := range map[string]string{
@@ -35,8 +34,8 @@ func TestPartsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// A part that a claim of its kind cannot have, or whose path is not the one of its key, is believed by nobody: no holder is
-// computed from it. Only somebody who writes the ledger by hand can make one.
+// A part of the wrong kind, or whose path does not match its key, makes the claim unreadable: no holder is computed
+// from it. Only a manual write can create one.
 func TestPartsFitTheirClaim(t *testing.T) {
 	id := lease.ID{Owner: "akash1abc", DSeq: 1, GSeq: 1, OSeq: 1, Provider: "akash1xyz"}
 	key, port, wait := lease.SharingKey(id.Owner, "public"), state.PortKey(lease.TCP, 443), "wait.net.akash.network/x"

@@ -10,6 +10,7 @@ import (
 	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1 "k8s.io/client-go/applyconfigurations/coordination/v1"
 	strictjson "sigs.k8s.io/json"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -38,7 +39,8 @@ func ReadClaim(meta *metav1.ObjectMeta) (c Claim, ok bool) {
 		c.Unreadable = fmt.Sprintf("it was written for version %q of the ledger, which this program does not know", version)
 		return c, true
 	}
-	for _, key := range slices.Sorted(maps.Keys(meta.Annotations)) { // sorted, so that Parts are sorted and the last of several faults is reported
+	// Sort, so that Parts are sorted and the last of several faults is reported.
+	for _, key := range slices.Sorted(maps.Keys(meta.Annotations)) {
 		if !strings.HasPrefix(key, routePrefix) && !strings.HasPrefix(key, PortPrefix) && !strings.HasPrefix(key, waitPrefix) {
 			continue
 		}
@@ -145,4 +147,33 @@ func (p Part) value() string {
 	p.LeaseText = p.Lease.String()
 	out, _ := json.Marshal(p) // cannot fail: the struct has only strings, numbers and booleans
 	return string(out)
+}
+
+// Configuration returns what a deployment group applies to hold exactly these parts of the claim. It is pinned to the
+// UID and resource version of the object that was read. A new claim has neither.
+func (c *Claim) Configuration(namespace string, parts []Part) *coordinationv1.LeaseApplyConfiguration {
+	ac := c.pinned(namespace).
+		WithLabels(map[string]string{LabelKind: string(c.Kind), LabelOwner: c.Owner}).
+		WithAnnotations(map[string]string{AnnotationLedger: LedgerVersion}).
+		WithSpec(coordinationv1.LeaseSpec().WithHolderIdentity(c.Owner))
+	if c.Kind.HasPorts() {
+		ac.WithAnnotations(map[string]string{AnnotationSharingKey: c.SharingKey})
+	}
+	for _, p := range parts {
+		ac.WithAnnotations(map[string]string{p.Key: p.value()})
+	}
+	return ac
+}
+
+// Withdrawal returns what a deployment group applies to give up its parts of the claim while other groups keep theirs.
+func (c *Claim) Withdrawal(namespace string) *coordinationv1.LeaseApplyConfiguration {
+	return c.pinned(namespace)
+}
+
+func (c *Claim) pinned(namespace string) *coordinationv1.LeaseApplyConfiguration {
+	ac := coordinationv1.Lease(c.Name(), namespace)
+	if c.UID != "" {
+		ac.WithUID(c.UID).WithResourceVersion(c.ResourceVersion)
+	}
+	return ac
 }
