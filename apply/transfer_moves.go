@@ -18,8 +18,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// moveAll takes the claims over in the one order in which claims are taken; if one cannot be had,
-// those that were are handed back.
+// moveAll takes the claims over in the global order of claims. If one fails, it gives the others back.
 func (r *transfer) moveAll(ctx context.Context, moves []*move) error {
 	for _, m := range moves {
 		if err := r.moveOne(ctx, m); err != nil {
@@ -29,7 +28,7 @@ func (r *transfer) moveAll(ctx context.Context, moves []*move) error {
 	return nil
 }
 
-// moveAllBack gives the claims that were taken over back to those who held them, the last one first.
+// moveAllBack gives the claims back to their former holders, in reverse order.
 func (r *transfer) moveAllBack(ctx context.Context, moves []*move, why error) error {
 	if command.CannotUndo(why) {
 		return why
@@ -50,9 +49,8 @@ func (r *transfer) moveAllBack(ctx context.Context, moves []*move, why error) er
 	return why
 }
 
-// confirmMoves relies on what was taken over. A run that has not ended may have left a host that nobody
-// has compared with the wildcard above it, or a wildcard that is pending: this run does what that
-// one did not.
+// confirmMoves checks the wildcards of the claims that were taken over: a run that has not ended may have left a host
+// that was not compared with the wildcard above it, or a pending wildcard.
 func (r *transfer) confirmMoves(ctx context.Context, moves []*move) error {
 	r.holdMoved(moves)
 	err := r.CheckWildcards(ctx)
@@ -65,7 +63,7 @@ func (r *transfer) confirmMoves(ctx context.Context, moves []*move) error {
 	return nil
 }
 
-// holdMoved makes the run rely on the claims that it has moved.
+// holdMoved adds the moved claims to those that the run relies on.
 func (r *transfer) holdMoved(moves []*move) {
 	for _, m := range moves {
 		want := state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing, SharingKey: m.claim.SharingKey, Parts: settled(m.claim.PartsOf(r.Group))}
@@ -73,14 +71,13 @@ func (r *transfer) holdMoved(moves []*move) {
 	}
 }
 
-// moveOne takes one claim over. Where a write loses a race, or gets no answer, the claim is read again
-// and decided on anew.
+// moveOne takes one claim over. After a lost race or an unclear answer it reads the claim again and decides anew.
 func (r *transfer) moveOne(ctx context.Context, m *move) error {
 	kind, thing := m.claim.Kind, m.claim.Thing
 	var why error
 	err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
 		if len(m.new) == 0 || m.taken {
-			return true, nil // it is the lease's already, or nobody's any more
+			return true, nil // the lease holds it already, or nobody does any more
 		}
 		var claim *state.Claim
 		if claim, why = r.Ledger.Seize(ctx, m.claim, r.Group, withEntries(m.new, m.claim.Entries(r.Group))); why == nil {
@@ -90,7 +87,7 @@ func (r *transfer) moveOne(ctx context.Context, m *move) error {
 		if _, err := ledger.Retry(why); err != nil {
 			return false, err
 		}
-		return false, r.moveAnew(ctx, m)
+		return false, r.planAgain(ctx, m)
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		err = cmp.Or(why, err)
@@ -113,9 +110,8 @@ func (r *transfer) moveOne(ctx context.Context, m *move) error {
 	return r.disown(ctx, m)
 }
 
-// moveAnew reads a claim again and decides anew. One that has gone meanwhile is left out, as one that
-// nobody ever held.
-func (r *transfer) moveAnew(ctx context.Context, m *move) error {
+// planAgain reads a claim again and decides anew. It skips a claim that is gone, like a thing that nobody ever held.
+func (r *transfer) planAgain(ctx context.Context, m *move) error {
 	now, err := r.Ledger.Get(ctx, m.claim.Name())
 	if err != nil {
 		_, err = ledger.Retry(err)
@@ -126,22 +122,22 @@ func (r *transfer) moveAnew(ctx context.Context, m *move) error {
 		m.new, m.gone = nil, true
 		return nil
 	}
-	if r.holdsAll(now, m.new) { // the write has taken effect although no answer came
+	if r.holdsAll(now, m.new) { // the write took effect, but its answer was lost
 		m.claim, m.taken = now, true
 		return nil
 	}
-	again, held := r.move(now)
+	again, held := r.planMove(now)
 	if held != nil {
 		return &report.HeldError{Lease: r.Request.Lease, Held: []report.HeldThing{*held}}
 	}
-	if err := r.announced(again); err != nil {
+	if err := r.checkAnnounced(again); err != nil {
 		return err
 	}
 	*m = *again
 	return nil
 }
 
-// withEntries are parts, with those of the entries that are not for the same thing.
+// withEntries returns parts and those entries that are for other keys.
 func withEntries(parts, entries []state.Part) []state.Part {
 	parts = slices.Clone(parts)
 	for _, own := range entries {
@@ -152,6 +148,7 @@ func withEntries(parts, entries []state.Part) []state.Part {
 	return parts
 }
 
+// holdsAll reports whether the claim has all the parts, with this run's mark.
 func (r *transfer) holdsAll(claim *state.Claim, parts []state.Part) bool {
 	return claim != nil && !slices.ContainsFunc(parts, func(p state.Part) bool {
 		own := claim.Part(p.Key)
@@ -159,8 +156,8 @@ func (r *transfer) holdsAll(claim *state.Claim, parts []state.Part) bool {
 	})
 }
 
-// disown makes the old holders own no field of what they no longer hold. Their managers would
-// otherwise keep the claim's shared fields alive.
+// disown removes the old holders from the claim's field managers, except for what they still hold. Otherwise their
+// managers would keep the claim's shared fields.
 func (r *transfer) disown(ctx context.Context, m *move) error {
 	for _, g := range m.from {
 		err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
@@ -195,7 +192,7 @@ func (r *transfer) disown(ctx context.Context, m *move) error {
 	return nil
 }
 
-// moveBack gives a claim back to those who held it: what still carries the run's mark.
+// moveBack gives the parts that still carry the run's mark back to their former holders.
 func (r *transfer) moveBack(ctx context.Context, m *move) error {
 	for _, g := range m.from {
 		err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
