@@ -116,6 +116,25 @@ func (c *Cluster) applyPinned(
 	})
 }
 
+// MergePinned sends a JSON merge patch (RFC 7386), pinned to the live object. It sets the patch's UID and resource version.
+func (c *Cluster) MergePinned(
+	ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, patch map[string]any, manager string, subresources ...string,
+) error {
+	pinned := unstructured.Unstructured{Object: patch}
+	pinned.SetUID(live.GetUID())
+	pinned.SetResourceVersion(live.GetResourceVersion())
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
+	return c.Write(ctx, func(write context.Context) error {
+		client := c.Metadata.Resource(kind.Resource()).Namespace(live.GetNamespace())
+		_, err := client.Patch(write, live.GetName(), types.MergePatchType, body, opts, subresources...)
+		return err
+	})
+}
+
 // DeletePinned deletes exactly the object that was read. It returns nil if the object is already gone.
 func (c *Cluster) DeletePinned(
 	ctx context.Context, kind kinds.Kind, namespace, name string, uid types.UID, resourceVersion string,

@@ -2,14 +2,12 @@ package repair
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
@@ -107,28 +105,7 @@ func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind kinds.Kind, l
 			kept = []metav1.ManagedFieldsEntry{{}} // the API server ignores an empty list
 		}
 		return func(ctx context.Context) error {
-			return patchPinned(ctx, c, kind, now, map[string]any{"metadata": map[string]any{"managedFields": kept}})
+			return c.MergePinned(ctx, kind, now, map[string]any{"metadata": map[string]any{"managedFields": kept}}, lease.FieldManager)
 		}, nil
-	})
-}
-
-// patchPinned sends a merge patch, pinned to the live object.
-func patchPinned(
-	ctx context.Context, c *cluster.Cluster, kind kinds.Kind, live *unstructured.Unstructured, patch map[string]any, subresources ...string,
-) error {
-	metadata, _ := patch["metadata"].(map[string]any)
-	if metadata = maps.Clone(metadata); metadata == nil {
-		metadata = map[string]any{}
-	}
-	metadata["uid"], metadata["resourceVersion"] = live.GetUID(), live.GetResourceVersion()
-	patch["metadata"] = metadata
-	body, err := json.Marshal(patch)
-	if err != nil {
-		return err
-	}
-	client, opts := c.Metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()), metav1.PatchOptions{FieldManager: lease.FieldManager}
-	return c.Write(ctx, func(write context.Context) error {
-		_, err := client.Patch(write, live.GetName(), types.MergePatchType, body, opts, subresources...)
-		return err
 	})
 }

@@ -59,7 +59,8 @@ func (r *leaseRepair) refresh(ctx context.Context, kind kinds.Kind, live *unstru
 // dropGrant removes the granted addresses from a Service's status, pinned to what was read. The load balancer then
 // grants what the Service asks for.
 func dropGrant(ctx context.Context, c *cluster.Cluster, live *unstructured.Unstructured) error {
-	err := patchPinned(ctx, c, kinds.Service, live, map[string]any{"status": map[string]any{"loadBalancer": nil}}, "status")
+	status := map[string]any{"status": map[string]any{"loadBalancer": nil}}
+	err := c.MergePinned(ctx, kinds.Service, live, status, lease.FieldManager, "status")
 	if cluster.IsOvertaken(err) {
 		return report.ErrChanged
 	}
@@ -70,7 +71,8 @@ func dropGrant(ctx context.Context, c *cluster.Cluster, live *unstructured.Unstr
 func (r *repair) clearReports(ctx context.Context, ref *state.ObjectRef) error {
 	live := r.live(ref)
 	field, kept := state.WithoutStale(live, r.routers)
-	return patchPinned(ctx, r.Cluster, kinds.Of(ref.Kind), live, map[string]any{"status": map[string]any{field: kept}}, "status")
+	status := map[string]any{"status": map[string]any{field: kept}}
+	return r.Cluster.MergePinned(ctx, kinds.Of(ref.Kind), live, status, lease.FieldManager, "status")
 }
 
 // setBackend sets the backend of a route with one rule.
