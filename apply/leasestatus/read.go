@@ -64,13 +64,8 @@ func Read(ctx context.Context, c *cluster.Cluster, manifestNamespace string, id 
 
 func manifest(ctx context.Context, c *cluster.Cluster, namespace string, id lease.ID) (*status.Manifest, error) {
 	o, err := c.Get(ctx, kinds.Manifest, namespace, id.Namespace())
-	switch {
-	case cluster.IsMissingKind(err):
-		return nil, nil //nolint:nilnil // absence is an answer
-	case err != nil:
+	if o == nil || err != nil {
 		return nil, allowed(err)
-	case o == nil:
-		return nil, nil //nolint:nilnil // as above
 	}
 	return convert[status.Manifest](o)
 }
