@@ -4,7 +4,6 @@ package book
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -160,7 +159,7 @@ func (r *bookReader) list(ctx context.Context, kind kinds.Kind) error {
 
 // unlessMissing is the error, unless it says that the cluster lacks a kind which it may lack.
 func unlessMissing(err error, kind kinds.Kind) error {
-	if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {
+	if cluster.IsMissingKind(err) && kinds.Optional(kind) {
 		return nil
 	}
 	return err

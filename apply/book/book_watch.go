@@ -2,7 +2,6 @@ package book
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -46,7 +45,7 @@ func watchAll(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfi
 	add := func(kind kinds.Kind, selector string) {
 		if kinds.Optional(kind) {
 			_, err := version(ctx, c, watched{resource: kind.Resource()})
-			if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
+			if cluster.IsMissingKind(err) {
 				return
 			}
 		}

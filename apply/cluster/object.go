@@ -27,6 +27,11 @@ func (c *Cluster) Get(ctx context.Context, kind kinds.Kind, namespace, name stri
 	return o, c.Explain(err, "get", kind.Resource())
 }
 
+// Applicable returns an unstructured object in the form in which it is applied.
+func Applicable(kind kinds.Kind, o *unstructured.Unstructured) render.Object {
+	return render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}
+}
+
 // Patch applies an object without force. made reports whether it created the object.
 func (c *Cluster) Patch(
 	ctx context.Context, o render.Object, manager string,

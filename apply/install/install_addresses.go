@@ -2,7 +2,6 @@ package install
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -54,7 +53,7 @@ func (i *Installer) keepAddresses(ctx context.Context) error {
 		return err
 	}
 	objects, err := i.Cluster.Objects(ctx, kinds.IPAddressPool.Resource(), "", metav1.ListOptions{})
-	if _, ok := errors.AsType[*cluster.MissingKindError](err); err != nil && !ok {
+	if err != nil && !cluster.IsMissingKind(err) {
 		return err
 	}
 	var pools []state.PoolObject

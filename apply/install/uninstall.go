@@ -174,7 +174,7 @@ func (i *Installer) keep(ctx context.Context, o, live *unstructured.Unstructured
 	}
 	plural, _, _ := unstructured.NestedString(o.Object, "spec", "names", "plural")
 	metas, err := i.Cluster.Metas(ctx, cluster.AkashResource(plural), "")
-	if _, ok := errors.AsType[*cluster.MissingKindError](err); err != nil && !ok {
+	if err != nil && !cluster.IsMissingKind(err) {
 		return "", err
 	}
 	if len(metas) > 0 {

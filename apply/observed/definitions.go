@@ -50,7 +50,9 @@ func ReadDefinition(ctx context.Context, l ledger.Ledger, g lease.Group) (d *kep
 	return d, err
 }
 
-func listDefinitions(ctx context.Context, l ledger.Ledger, owner string, want func(name string) bool) (map[string]*kept.Definition, error) {
+func listDefinitions(
+	ctx context.Context, l ledger.Ledger, owner string, want func(name string) bool,
+) (map[string]*kept.Definition, error) {
 	list, err := l.Definitions(ctx, owner, want)
 	return byName(list), err
 }
@@ -81,7 +83,9 @@ func UntilKept(ctx context.Context, l ledger.Ledger, g lease.Group, try func(con
 
 // KeptDefinitions returns the definitions with which deployment groups were last applied, in the order of the groups.
 // It leaves out groups without a stored definition, and fails if one cannot be decoded.
-func KeptDefinitions(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, groups []lease.Group) ([]*lease.Definition, error) {
+func KeptDefinitions(
+	ctx context.Context, c *cluster.Cluster, ledgerNamespace string, groups []lease.Group,
+) ([]*lease.Definition, error) {
 	found, err := readDefinitions(ctx, ledger.New(c, ledgerNamespace), groups)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ package observed
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -184,7 +183,7 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 			list, err := c.Objects(ctx, kind.Resource(), "", metav1.ListOptions{LabelSelector: how.selector(kind)})
 			mu.Lock()
 			defer mu.Unlock()
-			if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {
+			if cluster.IsMissingKind(err) && kinds.Optional(kind) {
 				s.Lacks[kind], err = true, nil
 			}
 			lists[kind.Plural] = list

@@ -130,9 +130,6 @@ func (r *Operated) awaitRemoved(
 func (r *Operated) getTheirs(ctx context.Context, kind kinds.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	for _, kind := range observed.OperatorKinds(kind) {
 		live, err := r.Cluster.Get(ctx, kind, namespace, name)
-		if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {
-			err = nil
-		}
 		if live != nil || err != nil {
 			return live, err
 		}

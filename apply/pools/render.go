@@ -2,7 +2,6 @@ package pools
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net/netip"
 	"slices"
@@ -40,7 +39,7 @@ func KnownOf(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, po
 		for _, o := range objects {
 			known.Pools = append(known.Pools, state.PoolObjectOf(o))
 		}
-		if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
+		if cluster.IsMissingKind(err) {
 			return nil
 		}
 		return err

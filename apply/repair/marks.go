@@ -14,7 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -63,8 +62,7 @@ func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.U
 	maps.Copy(labels, markLabels(id, live.GetLabels(), claimLike))
 	o.SetAnnotations(annotations)
 	o.SetLabels(labels)
-	err := r.Cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, manager, live)
-	if err != nil {
+	if err := r.Cluster.Seize(ctx, cluster.Applicable(kind, o), manager, live); err != nil {
 		return asChanged(err)
 	}
 	return r.workFor(id.Group()).refresh(ctx, kind, live)

@@ -14,7 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -26,7 +25,7 @@ func (r *leaseRepair) rewrite(ctx context.Context, ref state.ObjectRef, part sta
 	if err := setBackend(o, part.Service, part.Port); err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind.Singular, ref.Namespace, ref.Name, err)
 	}
-	return r.Cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
+	return r.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live)
 }
 
 // ask changes one of the annotations by which a Service asks MetalLB for something, and leaves everything else.
@@ -40,7 +39,7 @@ func (r *leaseRepair) ask(ctx context.Context, ref state.ObjectRef, annotation, 
 	if err := executor.LeaveGiven(o, live); err != nil {
 		return err
 	}
-	if err := r.Cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live); err != nil {
+	if err := r.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live); err != nil {
 		return err
 	}
 	return r.refresh(ctx, kind, live)

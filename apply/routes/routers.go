@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
@@ -57,11 +56,7 @@ func (r *Successors) awaitRoute(ctx context.Context, o render.Object, done func(
 // gateway reads the configured Gateway. It returns nil if there is none, or if the cluster does not serve the kind.
 func (r *Successors) gateway(ctx context.Context) (*unstructured.Unstructured, error) {
 	g := r.Options.Config.Gateway
-	gateway, err := r.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
-	if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
-		err = nil
-	}
-	return gateway, err
+	return r.Cluster.Get(ctx, kinds.Gateway, g.Namespace, g.Name)
 }
 
 // acceptedAlready reports whether the route was accepted when it was read, or nobody reported on it.

@@ -6,7 +6,6 @@ package workloads
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -88,7 +87,7 @@ func Namespaces(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderCon
 		lease.LabelOwner: g.Owner, lease.LabelDSeq: strconv.FormatUint(g.DSeq, 10), lease.LabelGSeq: strconv.FormatUint(uint64(g.GSeq), 10),
 	}
 	manifests, err := c.Objects(ctx, kinds.Manifest.Resource(), cfg.ManifestNamespace, metav1.ListOptions{LabelSelector: of.String()})
-	if _, missing := errors.AsType[*cluster.MissingKindError](err); missing {
+	if cluster.IsMissingKind(err) {
 		return nil, nil
 	}
 	for _, m := range manifests {
@@ -105,7 +104,7 @@ func Namespaces(ctx context.Context, c *cluster.Cluster, cfg *config.ProviderCon
 func RunIn(ctx context.Context, c *cluster.Cluster, g lease.Group, namespace string) (bool, error) {
 	for _, kind := range []kinds.Kind{kinds.Deployment, kinds.StatefulSet} {
 		objects, err := c.Objects(ctx, kind.Resource(), namespace, metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"})
-		if _, missing := errors.AsType[*cluster.MissingKindError](err); missing || apierrors.IsForbidden(err) {
+		if cluster.IsMissingKind(err) || apierrors.IsForbidden(err) {
 			return false, nil
 		}
 		isOurs := func(o *unstructured.Unstructured) bool { return deployed.StandingOf(o, g, "") == deployed.Ours }
