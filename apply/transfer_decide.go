@@ -40,18 +40,18 @@ func (r *transfer) checkAllowed(moves []*move, def *lease.Definition) error {
 
 // planMoves decides about all claims on the things before anything is written.
 func (r *transfer) planMoves(things []string) ([]*move, error) {
-	refused := &report.HeldError{Lease: r.Request.Lease}
+	var refused []report.HeldThing
 	var moves []*move
 	for _, claim := range r.claimsOn(things) {
 		m, held := r.planMove(claim)
 		if held != nil {
-			refused.Held = append(refused.Held, *held)
+			refused = append(refused, *held)
 			continue
 		}
 		moves = append(moves, m)
 	}
-	if len(refused.Held) > 0 {
-		return nil, refused
+	if err := report.ErrorOfHeld(r.Request.Lease, refused); err != nil {
+		return nil, err
 	}
 	for _, m := range moves {
 		if err := r.checkAnnounced(m); err != nil {
