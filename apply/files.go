@@ -89,12 +89,9 @@ func addWriter(o *unstructured.Unstructured) (exported bool) {
 
 // writerOf returns the field manager under which this program writes an object.
 func writerOf(o *unstructured.Unstructured) string {
-	if id, labelled := lease.IDFromLabels(o.GetLabels()); labelled {
-		for _, kind := range kinds.ClaimLike {
-			if kind.GroupKind() == o.GroupVersionKind().GroupKind() {
-				return observed.ManagerOf(kind, id.Group())
-			}
-		}
+	id, labelled := lease.IDFromLabels(o.GetLabels())
+	if kind := kinds.Of(o.GetKind()); labelled && kind.GroupKind() == o.GroupVersionKind().GroupKind() {
+		return observed.ManagerOf(kind, id.Group())
 	}
 	return lease.FieldManager
 }

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/akash-net/kubectl-akash-net/apply/claims"
 	"github.com/akash-net/kubectl-akash-net/apply/command"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -74,24 +72,19 @@ func (r *transfer) holdMoved(moves []*move) {
 // moveOne takes one claim over. After a lost race or an unclear answer it reads the claim again and decides anew.
 func (r *transfer) moveOne(ctx context.Context, m *move) error {
 	kind, thing := m.claim.Kind, m.claim.Thing
-	var why error
-	err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+	err := r.Ledger.Until(ctx, func(ctx context.Context) error {
 		if len(m.new) == 0 || m.taken {
-			return true, nil // the lease holds it already, or nobody does any more
+			return nil // the lease holds it already, or nobody does any more
 		}
-		var claim *state.Claim
-		if claim, why = r.Ledger.Seize(ctx, m.claim, r.Group, withEntries(m.new, m.claim.Entries(r.Group))); why == nil {
+		claim, err := r.Ledger.Seize(ctx, m.claim, r.Group, withEntries(m.new, m.claim.Entries(r.Group)))
+		switch {
+		case err == nil:
 			m.claim, m.taken = claim, true
-			return true, nil
+		case errors.Is(err, ledger.ErrAgain):
+			return cmp.Or(r.planAgain(ctx, m), err)
 		}
-		if _, err := ledger.Retry(why); err != nil {
-			return false, err
-		}
-		return false, r.planAgain(ctx, m)
+		return err
 	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		err = cmp.Or(why, err)
-	}
 	if err != nil {
 		return fmt.Errorf("%s %s could not be transferred: %w", kind, thing, err)
 	}
@@ -160,31 +153,15 @@ func (r *transfer) holdsAll(claim *state.Claim, parts []state.Part) bool {
 // managers would keep the claim's shared fields.
 func (r *transfer) disown(ctx context.Context, m *move) error {
 	for _, g := range m.from {
-		err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
-			keep := m.claim.Entries(g)
-			var claim *state.Claim
-			var err error
-			if len(keep) > 0 {
-				claim, err = r.Ledger.Put(ctx, m.claim, g, keep)
-			} else {
-				claim, err = r.Ledger.Withdraw(ctx, m.claim, g)
+		gone, err := r.rewrite(ctx, m, func(ctx context.Context) (*state.Claim, error) {
+			if keep := m.claim.Entries(g); len(keep) > 0 {
+				return r.Ledger.Put(ctx, m.claim, g, keep)
 			}
-			if err == nil {
-				m.claim = claim
-				return true, nil
-			}
-			if done, err := ledger.Retry(err); done || err != nil {
-				return done, err
-			}
-			if claim, err = r.Ledger.Get(ctx, m.claim.Name()); err == nil && claim == nil {
-				return false, r.Overtaken(&claims.Held{Want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing}})
-			}
-			if claim != nil {
-				m.claim = claim
-			}
-			_, err = ledger.Retry(err)
-			return false, err
+			return r.Ledger.Withdraw(ctx, m.claim, g)
 		})
+		if gone {
+			err = r.Overtaken(&claims.Held{Want: state.Hold{Kind: m.claim.Kind, Thing: m.claim.Thing}})
+		}
 		if err != nil {
 			return err
 		}
@@ -192,30 +169,41 @@ func (r *transfer) disown(ctx context.Context, m *move) error {
 	return nil
 }
 
+// rewrite sends a write of a move's claim. After a lost race or an unclear answer it reads the claim and sends the write
+// again. gone is true if there is no claim any more.
+func (r *transfer) rewrite(
+	ctx context.Context, m *move, write func(context.Context) (*state.Claim, error),
+) (gone bool, err error) {
+	err = r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		claim, err := write(ctx)
+		if errors.Is(err, ledger.ErrAgain) {
+			claim, err = r.Ledger.Get(ctx, m.claim.Name())
+			if gone = claim == nil && err == nil; claim != nil {
+				m.claim = claim
+			}
+			_, err = ledger.Retry(err)
+			return gone, err
+		}
+		if err == nil {
+			m.claim = claim
+		}
+		return err == nil, err
+	})
+	return gone, err
+}
+
 // moveBack gives the parts that still carry the run's mark back to their former holders.
 func (r *transfer) moveBack(ctx context.Context, m *move) error {
 	for _, g := range m.from {
-		err := r.Ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		_, err := r.rewrite(ctx, m, func(ctx context.Context) (*state.Claim, error) {
 			parts := slices.DeleteFunc(slices.Clone(m.old), func(p state.Part) bool {
 				own := m.claim.Part(p.Key)
 				return p.Lease.Group() != g || own == nil || own.Run != r.Nonce
 			})
 			if len(parts) == 0 {
-				return true, nil
+				return m.claim, nil
 			}
-			claim, err := r.Ledger.Seize(ctx, m.claim, g, withEntries(parts, m.claim.Entries(g)))
-			if err == nil {
-				m.claim = claim
-				return true, nil
-			}
-			if _, err := ledger.Retry(err); err != nil {
-				return false, err
-			}
-			if claim, err = r.Ledger.Get(ctx, m.claim.Name()); claim != nil {
-				m.claim = claim
-			}
-			done, err := ledger.Retry(err)
-			return done && claim == nil, err
+			return r.Ledger.Seize(ctx, m.claim, g, withEntries(parts, m.claim.Entries(g)))
 		})
 		if err != nil {
 			return fmt.Errorf("%s %s could not be handed back: %w", m.claim.Kind, m.claim.Thing, err)
@@ -226,6 +214,7 @@ func (r *transfer) moveBack(ctx context.Context, m *move) error {
 	return r.disown(ctx, m)
 }
 
+// groupsText joins groups by commas.
 func groupsText(groups []lease.Group) string {
 	texts := make([]string, len(groups))
 	for i, g := range groups {

@@ -28,9 +28,7 @@ import (
 func Problems(
 	ctx context.Context, c *cluster.Cluster, cfg *config.ProviderConfig, crashedAfter time.Duration, namespace string,
 ) ([]state.Problem, error) {
-	s, err := observed.Read(ctx, c, ledger.New(c, cfg.LedgerNamespace), observed.Reading{
-		Addresses: true, Further: kinds.Records, ClaimsFirst: true, AllDefinitions: true, Runs: true,
-	})
+	s, err := observed.Read(ctx, c, ledger.New(c, cfg.LedgerNamespace), Reading)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +46,9 @@ func Problems(
 	}
 	return diagnose.InNamespace(found, facts.Claims, namespace), nil
 }
+
+// Reading is what a snapshot has to contain to find problems.
+var Reading = observed.Reading{Addresses: true, Further: kinds.Records, ClaimsFirst: true, AllDefinitions: true, Runs: true}
 
 // Facts returns what problems are computed from.
 func Facts(

@@ -1,13 +1,11 @@
 package observed
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -67,15 +65,7 @@ func byName(definitions []*kept.Definition) map[string]*kept.Definition {
 
 // UntilKept retries an operation on a stored definition while it loses races or its effect is unclear.
 func UntilKept(ctx context.Context, l ledger.Ledger, g lease.Group, try func(context.Context) error) error {
-	var why error
-	err := l.Retrying(ctx, func(ctx context.Context) (bool, error) {
-		why = try(ctx)
-		return ledger.Retry(why)
-	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		err = cmp.Or(why, err)
-	}
-	if err != nil {
+	if err := l.Until(ctx, try); err != nil {
 		return fmt.Errorf("the definition of lease %s in the ledger: %w", g, err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
@@ -34,10 +35,7 @@ func (r *repair) dropOld(ctx context.Context, m state.Mend) error {
 // mark applies an object as it is, with the marks that it has lost, pinned to what was read.
 func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, hash string) error {
 	id := r.snapshot.Ownership(live).Lease
-	claimLike, manager := slices.Contains(kinds.ClaimLike, kind), lease.FieldManager
-	if claimLike {
-		manager = id.Group().FieldManager()
-	}
+	manager := observed.ManagerOf(kind, id.Group())
 	o := executor.AppliedBy(live, manager)
 	if kind == kinds.Service {
 		if err := executor.LeaveGiven(o, live); err != nil {
@@ -59,7 +57,7 @@ func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.U
 	if annotations[lease.AnnotationDefinition] == "" {
 		annotations[lease.AnnotationDefinition] = hash
 	}
-	maps.Copy(labels, markLabels(id, live.GetLabels(), claimLike))
+	maps.Copy(labels, markLabels(id, live.GetLabels(), slices.Contains(kinds.ClaimLike, kind)))
 	o.SetAnnotations(annotations)
 	o.SetLabels(labels)
 	if err := r.Cluster.Seize(ctx, cluster.Applicable(kind, o), manager, live); err != nil {

@@ -101,7 +101,7 @@ func (w *Running) Prune(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	if err := w.work.Prune(ctx, w, w.Options.Prune); err != nil || !w.Options.Prune {
+	if err := w.work.Prune(ctx, deleter{w.Objects, report.Pruned}, w.Options.Prune); err != nil || !w.Options.Prune {
 		return err
 	}
 	former, err := RunsBeside(ctx, w.Objects, w.Request.Lease.Namespace())
@@ -200,18 +200,6 @@ func (w *Running) Refused(ctx context.Context, o render.Object, err error) (take
 // IsMine reports whether the lease's manager still has an object that the run has created.
 func (w *Running) IsMine(now *unstructured.Unstructured) bool {
 	return deployed.StandingOf(now, w.Group, w.Request.Lease.Namespace()) == deployed.Ours
-}
-
-// Delete implements workloads.Writer.
-func (w *Running) Delete(
-	ctx context.Context, o deployed.Object, message string, goes func(*unstructured.Unstructured) bool,
-) error {
-	return deleter{w.Objects, report.Pruned}.Delete(ctx, o, message, goes)
-}
-
-// AwaitGone implements workloads.Writer.
-func (w *Running) AwaitGone(ctx context.Context, o deployed.Object) error {
-	return deleter{w.Objects, report.Pruned}.AwaitGone(ctx, o)
 }
 
 // Leave implements workloads.Writer.

@@ -30,7 +30,6 @@ type Options struct {
 
 // Writer writes objects.
 type Writer interface {
-	Deleter
 	// WriteAll applies objects concurrently, except those that are unchanged. After a refusal it starts no more writes.
 	WriteAll(ctx context.Context, objects []render.Object) error
 	// Leave reports an object that is left as it is, and why.
@@ -157,7 +156,7 @@ func (w *Work) Write(ctx context.Context, by Writer) error {
 
 // Prune deletes what the lease has applied and no longer wants. If all is false it deletes only what was replaced: the
 // Deployment of a service that is a StatefulSet now, or the reverse. It reads each object again first.
-func (w *Work) Prune(ctx context.Context, by Writer, all bool) error {
+func (w *Work) Prune(ctx context.Context, by Deleter, all bool) error {
 	return remove(ctx, w.cluster, by, w.id.Group(), deployed.Unwanted(w.live.objects, w.id.Group(), w.wanted, w.keep, all))
 }
 
