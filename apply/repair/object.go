@@ -25,7 +25,7 @@ func (r *leaseRepair) rewrite(ctx context.Context, ref state.ObjectRef, part sta
 	if err := setBackend(o, part.Service, part.Port); err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind.Singular, ref.Namespace, ref.Name, err)
 	}
-	return r.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live)
+	return asChanged(r.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live))
 }
 
 // ask changes one of the annotations by which a Service asks MetalLB for something, and leaves everything else.
@@ -40,7 +40,7 @@ func (r *leaseRepair) ask(ctx context.Context, ref state.ObjectRef, annotation, 
 		return err
 	}
 	if err := r.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live); err != nil {
-		return err
+		return asChanged(err)
 	}
 	return r.refresh(ctx, kind, live)
 }
@@ -71,7 +71,7 @@ func (r *repair) clearReports(ctx context.Context, ref *state.ObjectRef) error {
 	live := r.live(ref)
 	field, kept := state.WithoutStale(live, r.routers)
 	status := map[string]any{"status": map[string]any{field: kept}}
-	return r.Cluster.MergePinned(ctx, kinds.Of(ref.Kind), live, status, lease.FieldManager, "status")
+	return asChanged(r.Cluster.MergePinned(ctx, kinds.Of(ref.Kind), live, status, lease.FieldManager, "status"))
 }
 
 // setBackend sets the backend of a route with one rule.
