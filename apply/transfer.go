@@ -170,5 +170,5 @@ func (r *transfer) movedAddresses(moves []*move) render.Addresses {
 
 // endpointOf returns the name of the IP endpoint that a claim is of.
 func endpointOf(c *state.Claim) string {
-	return strings.TrimPrefix(c.SharingKey, lease.SharingKey(c.Owner, ""))
+	return strings.TrimPrefix(c.SharingKey, c.Owner+"-ip-")
 }
