@@ -8,7 +8,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// ReadPools reads what MetalLB has to give and has granted, apart from the claims.
+// ReadPools reads MetalLB's pools and the addresses that it has assigned, without the claims.
 func ReadPools(ctx context.Context, c *cluster.Cluster) (view.Contents, error) {
 	r := bookReader{cluster: c}
 	group, ctx := parallel.WithContext(ctx)

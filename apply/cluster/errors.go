@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// MissingKindError reports a resource that the cluster does not serve.
+// MissingKindError reports a resource that the cluster does not serve. Get does not return it: it returns nil for an
+// object that does not exist.
 type MissingKindError struct{ Resource schema.GroupVersionResource }
 
 func (e *MissingKindError) Error() string {
@@ -74,8 +75,12 @@ func ofWorkloads(verb string, resource schema.GroupVersionResource) bool {
 	return false
 }
 
-// IsMissingKind reports whether err is the 404 for a path that the API server does not serve: it names no object.
+// IsMissingKind reports whether err is a MissingKindError, or the 404 for a path that the API server does not serve,
+// which names no object.
 func IsMissingKind(err error) bool {
+	if _, explained := errors.AsType[*MissingKindError](err); explained {
+		return true
+	}
 	status, ok := statusOf(err)
 	return ok && status.Code == 404 && (status.Details == nil || status.Details.Name == "")
 }

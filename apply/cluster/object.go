@@ -27,6 +27,11 @@ func (c *Cluster) Get(ctx context.Context, kind kinds.Kind, namespace, name stri
 	return o, c.Explain(err, "get", kind.Resource())
 }
 
+// Applicable returns an unstructured object in the form in which it is applied.
+func Applicable(kind kinds.Kind, o *unstructured.Unstructured) render.Object {
+	return render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}
+}
+
 // Patch applies an object without force. made reports whether it created the object.
 func (c *Cluster) Patch(
 	ctx context.Context, o render.Object, manager string,
@@ -112,6 +117,25 @@ func (c *Cluster) applyPinned(
 	}
 	return c.Write(ctx, func(write context.Context) error {
 		_, err := c.Metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, opts)
+		return err
+	})
+}
+
+// MergePinned sends a JSON merge patch (RFC 7386), pinned to the live object. It sets the patch's UID and resource version.
+func (c *Cluster) MergePinned(
+	ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, patch map[string]any, manager string, subresources ...string,
+) error {
+	pinned := unstructured.Unstructured{Object: patch}
+	pinned.SetUID(live.GetUID())
+	pinned.SetResourceVersion(live.GetResourceVersion())
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
+	return c.Write(ctx, func(write context.Context) error {
+		client := c.Metadata.Resource(kind.Resource()).Namespace(live.GetNamespace())
+		_, err := client.Patch(write, live.GetName(), types.MergePatchType, body, opts, subresources...)
 		return err
 	})
 }

@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
+
+	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
 // OfObjects returns a cluster that contains the given objects. It answers GET and LIST for every kind, and returns an
@@ -33,6 +35,9 @@ func OfObjects(objects []*unstructured.Unstructured) (*Cluster, error) {
 			return nil, fmt.Errorf("%s %s: metadata: %w", o.GetKind(), o.GetName(), err)
 		}
 		resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+		if o.GroupVersionKind().GroupKind() == kinds.Gateway.GroupKind() {
+			resource = kinds.Gateway.Resource() // the guess is "gatewaies"
+		}
 		held[resource.GroupResource()] = append(held[resource.GroupResource()], o)
 	}
 	c, err := Connect(&rest.Config{Host: "http://objects", Transport: held}, 8)

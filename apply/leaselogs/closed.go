@@ -12,16 +12,16 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 )
 
-// errClosed says that nothing is left that could print.
+// errClosed ends the following of a lease when nothing is left that could write logs.
 var errClosed = errors.New("the lease is closed")
 
-// How often it is asked, while nothing is read, whether anything is left that could print.
-const firstLook, lastLook = 500 * time.Millisecond, 10 * time.Second
+// firstCheck and lastCheck are the shortest and longest time between two checks whether the lease is closed.
+const firstCheck, lastCheck = 500 * time.Millisecond, 10 * time.Second
 
-// awaitClosed ends with errClosed once all logs that were followed have ended, and neither pods nor what makes them are left.
-// A lease that has had no pods yet is waited for.
+// awaitClosed returns errClosed once all followed logs have ended, and neither pods nor workloads are left. It waits
+// for a lease that has had no pods yet.
 func (f *following) awaitClosed(ctx context.Context) error {
-	pause := firstLook
+	pause := firstCheck
 	for {
 		select {
 		case <-ctx.Done():
@@ -29,7 +29,7 @@ func (f *following) awaitClosed(ctx context.Context) error {
 		case <-time.After(pause):
 		}
 		if !f.isIdle() {
-			pause = firstLook
+			pause = firstCheck
 			continue
 		}
 		closed, err := f.isClosed(ctx)
@@ -37,28 +37,29 @@ func (f *following) awaitClosed(ctx context.Context) error {
 		case closed && f.isIdle():
 			return errClosed
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // whoever follows has gone
+			return nil //nolint:nilerr // the command has ended
 		case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
 			f.note("No end of the lease is noticed: " + cluster.NeedsRole(err, Role).Error())
 			return nil
 		}
-		pause = min(2*pause, lastLook)
+		pause = min(2*pause, lastCheck)
 	}
 }
 
-// isIdle is true where there were pods, and nothing is read.
+// isIdle reports whether there were pods and no log is being read.
 func (f *following) isIdle() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.seen && f.reading == 0
 }
 
-// isClosed is true where neither pods are there nor workloads that would make any.
+// isClosed reports whether there are neither pods nor workloads that would create any.
 func (f *following) isClosed(ctx context.Context) (bool, error) {
 	for _, kind := range []kinds.Kind{kinds.Pod, kinds.Deployment, kinds.StatefulSet} {
-		left, err := cluster.ListMetas(ctx, f.cluster, kind.Resource(), f.namespace, f.pods(), func(meta *metav1.ObjectMeta) (string, bool) {
+		remains := func(meta *metav1.ObjectMeta) (string, bool) {
 			return meta.Name, kind == kinds.Pod || meta.DeletionTimestamp == nil
-		})
+		}
+		left, err := cluster.ListMetas(ctx, f.cluster, kind.Resource(), f.namespace, f.pods(), remains)
 		if err != nil || len(left) > 0 {
 			return false, err
 		}
@@ -66,8 +67,8 @@ func (f *following) isClosed(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// ends notes that the log of a container is read no more.
-func (f *following) ends() {
+// ended records that the log of a container has ended.
+func (f *following) ended() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reading--

@@ -3,22 +3,21 @@ package leaselogs
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
 
-// UnknownServiceError says that a lease runs other services than the one that is named.
+// UnknownServiceError reports that a lease has other services than the named one.
 type UnknownServiceError struct {
 	Service string
-	// Has are those that it runs, sorted.
+	// Has are the lease's services, sorted.
 	Has []string
 }
 
@@ -26,18 +25,18 @@ func (e *UnknownServiceError) Error() string {
 	return fmt.Sprintf("it has no service %q: it has %s", e.Service, strings.Join(e.Has, ", "))
 }
 
-// checkService fails with an UnknownServiceError for a service without pods, where the lease runs others. A lease that runs
-// nothing yet may have any; so may one of which that cannot be read.
+// checkService returns an UnknownServiceError for a service without pods, if the lease runs other services. It returns
+// nil if the lease runs nothing yet or the user may not read what it runs.
 func (r *reader) checkService(ctx context.Context) error {
 	if r.opts.Service == "" {
 		return nil
 	}
-	has := map[string]bool{}
+	has := sets.New[string]()
+	opts := metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"}
 	for _, kind := range []kinds.Kind{kinds.Deployment, kinds.StatefulSet} {
-		_, err := cluster.ListMetas(ctx, r.cluster, kind.Resource(), r.namespace, metav1.ListOptions{LabelSelector: lease.LabelManaged + "=true"}, func(meta *metav1.ObjectMeta) (string, bool) {
-			has[meta.Labels[lease.LabelService]] = true
-			return "", false
-		})
+		err := cluster.EachMeta(ctx, r.cluster, kind.Resource(), r.namespace, opts, func(meta *metav1.ObjectMeta) {
+			has.Insert(meta.Labels[lease.LabelService])
+		}, func() {})
 		switch {
 		case apierrors.IsForbidden(err):
 			return nil
@@ -45,8 +44,8 @@ func (r *reader) checkService(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(has) == 0 || has[r.opts.Service] {
+	if len(has) == 0 || has.Has(r.opts.Service) {
 		return nil
 	}
-	return &UnknownServiceError{Service: r.opts.Service, Has: slices.Sorted(maps.Keys(has))}
+	return &UnknownServiceError{Service: r.opts.Service, Has: sets.List(has)}
 }

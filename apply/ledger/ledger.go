@@ -141,6 +141,20 @@ func (l Ledger) Retrying(ctx context.Context, do wait.ConditionWithContextFunc) 
 	return l.cluster.Retry(ctx, do)
 }
 
+// Until calls try until it no longer fails with ErrAgain, at most as often as the cluster's backoff allows. It returns the
+// last error.
+func (l Ledger) Until(ctx context.Context, try func(context.Context) error) error {
+	var last error
+	err := l.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		last = try(ctx)
+		return Retry(last)
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return last
+	}
+	return err
+}
+
 // Retry returns what a backoff loop needs: it retries after ErrAgain and ends with any other error.
 func Retry(err error) (done bool, fatal error) {
 	if errors.Is(err, ErrAgain) {

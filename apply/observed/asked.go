@@ -2,7 +2,6 @@ package observed
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
@@ -78,9 +77,11 @@ func (s *Snapshot) Reported(kind kinds.Kind, field string) bool {
 
 // listNames lists a resource and returns the objects' names, as NAMESPACE/NAME if qualified. It returns nil if the
 // cluster does not serve the resource.
-func listNames(ctx context.Context, c *cluster.Cluster, resource schema.GroupVersionResource, qualified bool) (map[string]bool, error) {
+func listNames(
+	ctx context.Context, c *cluster.Cluster, resource schema.GroupVersionResource, qualified bool,
+) (map[string]bool, error) {
 	metas, err := c.Metas(ctx, resource, "")
-	if _, ok := errors.AsType[*cluster.MissingKindError](err); ok {
+	if cluster.IsMissingKind(err) {
 		return nil, nil //nolint:nilnil // nil means unknown
 	}
 	if err != nil {

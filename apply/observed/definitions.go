@@ -1,13 +1,11 @@
 package observed
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/ledger"
@@ -50,7 +48,9 @@ func ReadDefinition(ctx context.Context, l ledger.Ledger, g lease.Group) (d *kep
 	return d, err
 }
 
-func listDefinitions(ctx context.Context, l ledger.Ledger, owner string, want func(name string) bool) (map[string]*kept.Definition, error) {
+func listDefinitions(
+	ctx context.Context, l ledger.Ledger, owner string, want func(name string) bool,
+) (map[string]*kept.Definition, error) {
 	list, err := l.Definitions(ctx, owner, want)
 	return byName(list), err
 }
@@ -65,15 +65,7 @@ func byName(definitions []*kept.Definition) map[string]*kept.Definition {
 
 // UntilKept retries an operation on a stored definition while it loses races or its effect is unclear.
 func UntilKept(ctx context.Context, l ledger.Ledger, g lease.Group, try func(context.Context) error) error {
-	var why error
-	err := l.Retrying(ctx, func(ctx context.Context) (bool, error) {
-		why = try(ctx)
-		return ledger.Retry(why)
-	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		err = cmp.Or(why, err)
-	}
-	if err != nil {
+	if err := l.Until(ctx, try); err != nil {
 		return fmt.Errorf("the definition of lease %s in the ledger: %w", g, err)
 	}
 	return nil
@@ -81,7 +73,9 @@ func UntilKept(ctx context.Context, l ledger.Ledger, g lease.Group, try func(con
 
 // KeptDefinitions returns the definitions with which deployment groups were last applied, in the order of the groups.
 // It leaves out groups without a stored definition, and fails if one cannot be decoded.
-func KeptDefinitions(ctx context.Context, c *cluster.Cluster, ledgerNamespace string, groups []lease.Group) ([]*lease.Definition, error) {
+func KeptDefinitions(
+	ctx context.Context, c *cluster.Cluster, ledgerNamespace string, groups []lease.Group,
+) ([]*lease.Definition, error) {
 	found, err := readDefinitions(ctx, ledger.New(c, ledgerNamespace), groups)
 	if err != nil {
 		return nil, err

@@ -100,13 +100,10 @@ func ReadGrounds(ctx context.Context, l ledger.Ledger, o Owned) ([]Ground, error
 
 // ReadClaim reads a claim, and retries unclear answers.
 func ReadClaim(ctx context.Context, l ledger.Ledger, name string) (claim *state.Claim, err error) {
-	tried := l.Retrying(ctx, func(ctx context.Context) (bool, error) {
+	err = l.Until(ctx, func(ctx context.Context) (err error) {
 		claim, err = l.Get(ctx, name)
-		return ledger.Retry(err)
+		return err
 	})
-	if err == nil {
-		err = tried
-	}
 	return claim, err
 }
 

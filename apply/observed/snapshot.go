@@ -4,7 +4,6 @@ package observed
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -145,7 +144,7 @@ func (how Reading) claims(ctx context.Context, l ledger.Ledger) ([]*state.Claim,
 
 // Read takes a snapshot.
 func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading) (*Snapshot, error) {
-	s := newSnapshot()
+	s := NewSnapshot()
 	s.HoldersOnly = how.Holders
 	var claims []*state.Claim
 	var metas []*metav1.ObjectMeta
@@ -184,7 +183,7 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 			list, err := c.Objects(ctx, kind.Resource(), "", metav1.ListOptions{LabelSelector: how.selector(kind)})
 			mu.Lock()
 			defer mu.Unlock()
-			if _, ok := errors.AsType[*cluster.MissingKindError](err); ok && kinds.Optional(kind) {
+			if cluster.IsMissingKind(err) && kinds.Optional(kind) {
 				s.Lacks[kind], err = true, nil
 			}
 			lists[kind.Plural] = list
@@ -207,12 +206,13 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 		s.Namespaces, s.Tenants = how.before.Namespaces, how.before.Tenants
 	}
 	s.addNamespaces(metas, l.Namespace)
-	s.addClaims(claims)
+	s.AddClaims(claims)
 	s.Index(claims, lists)
 	return s, nil
 }
 
-func newSnapshot() *Snapshot {
+// NewSnapshot returns a snapshot of an empty cluster.
+func NewSnapshot() *Snapshot {
 	return &Snapshot{
 		Claims: map[string]*state.Claim{}, Held: map[lease.Group][]*state.Claim{},
 		Namespaces: map[string]bool{}, Tenants: map[string]lease.ID{},
@@ -223,7 +223,8 @@ func newSnapshot() *Snapshot {
 	}
 }
 
-func (s *Snapshot) addClaims(claims []*state.Claim) {
+// AddClaims adds claims, without an index of them.
+func (s *Snapshot) AddClaims(claims []*state.Claim) {
 	for _, c := range claims {
 		s.Claims[c.Name()] = c
 	}

@@ -2,21 +2,19 @@ package repair
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/executor"
+	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -37,10 +35,7 @@ func (r *repair) dropOld(ctx context.Context, m state.DropManagedFields) error {
 // mark applies an object as it is, with the marks that it has lost, pinned to what was read.
 func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, hash string) error {
 	id := r.snapshot.Ownership(live).Lease
-	claimLike, manager := slices.Contains(kinds.ClaimLike, kind), lease.FieldManager
-	if claimLike {
-		manager = id.Group().FieldManager()
-	}
+	manager := observed.ManagerOf(kind, id.Group())
 	o := executor.AppliedBy(live, manager)
 	if kind == kinds.Service {
 		if err := executor.LeaveGiven(o, live); err != nil {
@@ -62,11 +57,10 @@ func (r *repair) mark(ctx context.Context, kind kinds.Kind, live *unstructured.U
 	if annotations[lease.AnnotationDefinition] == "" {
 		annotations[lease.AnnotationDefinition] = hash
 	}
-	maps.Copy(labels, markLabels(id, live.GetLabels(), claimLike))
+	maps.Copy(labels, markLabels(id, live.GetLabels(), slices.Contains(kinds.ClaimLike, kind)))
 	o.SetAnnotations(annotations)
 	o.SetLabels(labels)
-	err := r.Cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, manager, live)
-	if err != nil {
+	if err := r.Cluster.Seize(ctx, cluster.Applicable(kind, o), manager, live); err != nil {
 		return asChanged(err)
 	}
 	return r.workFor(id.Group()).refresh(ctx, kind, live)
@@ -107,28 +101,7 @@ func dropOldManagers(ctx context.Context, c *cluster.Cluster, kind kinds.Kind, l
 			kept = []metav1.ManagedFieldsEntry{{}} // the API server ignores an empty list
 		}
 		return func(ctx context.Context) error {
-			return patchPinned(ctx, c, kind, now, map[string]any{"metadata": map[string]any{"managedFields": kept}})
+			return c.MergePinned(ctx, kind, now, map[string]any{"metadata": map[string]any{"managedFields": kept}}, lease.FieldManager)
 		}, nil
-	})
-}
-
-// patchPinned sends a merge patch, pinned to the live object.
-func patchPinned(
-	ctx context.Context, c *cluster.Cluster, kind kinds.Kind, live *unstructured.Unstructured, patch map[string]any, subresources ...string,
-) error {
-	metadata, _ := patch["metadata"].(map[string]any)
-	if metadata = maps.Clone(metadata); metadata == nil {
-		metadata = map[string]any{}
-	}
-	metadata["uid"], metadata["resourceVersion"] = live.GetUID(), live.GetResourceVersion()
-	patch["metadata"] = metadata
-	body, err := json.Marshal(patch)
-	if err != nil {
-		return err
-	}
-	client, opts := c.Metadata.Resource(kind.Resource()).Namespace(live.GetNamespace()), metav1.PatchOptions{FieldManager: lease.FieldManager}
-	return c.Write(ctx, func(write context.Context) error {
-		_, err := client.Patch(write, live.GetName(), types.MergePatchType, body, opts, subresources...)
-		return err
 	})
 }

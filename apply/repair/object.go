@@ -14,7 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
-	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
@@ -26,7 +25,7 @@ func (r *leaseRepair) rewrite(ctx context.Context, ref state.ObjectRef, part sta
 	if err := setBackend(o, part.Service, part.Port); err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind.Singular, ref.Namespace, ref.Name, err)
 	}
-	return r.Cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live)
+	return asChanged(r.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live))
 }
 
 // ask changes one of the annotations by which a Service asks MetalLB for something, and leaves everything else.
@@ -40,8 +39,8 @@ func (r *leaseRepair) ask(ctx context.Context, ref state.ObjectRef, annotation, 
 	if err := executor.LeaveGiven(o, live); err != nil {
 		return err
 	}
-	if err := r.Cluster.Seize(ctx, render.Object{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Config: o}, lease.FieldManager, live); err != nil {
-		return err
+	if err := r.Cluster.Seize(ctx, cluster.Applicable(kind, o), lease.FieldManager, live); err != nil {
+		return asChanged(err)
 	}
 	return r.refresh(ctx, kind, live)
 }
@@ -59,7 +58,8 @@ func (r *leaseRepair) refresh(ctx context.Context, kind kinds.Kind, live *unstru
 // dropGrant removes the granted addresses from a Service's status, pinned to what was read. The load balancer then
 // grants what the Service asks for.
 func dropGrant(ctx context.Context, c *cluster.Cluster, live *unstructured.Unstructured) error {
-	err := patchPinned(ctx, c, kinds.Service, live, map[string]any{"status": map[string]any{"loadBalancer": nil}}, "status")
+	status := map[string]any{"status": map[string]any{"loadBalancer": nil}}
+	err := c.MergePinned(ctx, kinds.Service, live, status, lease.FieldManager, "status")
 	if cluster.IsOvertaken(err) {
 		return report.ErrChanged
 	}
@@ -70,7 +70,8 @@ func dropGrant(ctx context.Context, c *cluster.Cluster, live *unstructured.Unstr
 func (r *repair) clearReports(ctx context.Context, ref state.ObjectRef) error {
 	live := r.live(ref)
 	field, kept := state.WithoutStale(live, r.routers)
-	return patchPinned(ctx, r.Cluster, kinds.Of(ref.Kind), live, map[string]any{"status": map[string]any{field: kept}}, "status")
+	status := map[string]any{"status": map[string]any{field: kept}}
+	return asChanged(r.Cluster.MergePinned(ctx, kinds.Of(ref.Kind), live, status, lease.FieldManager, "status"))
 }
 
 // setBackend sets the backend of a route with one rule.

@@ -67,8 +67,7 @@ func (r *repair) narrow(ctx context.Context, m state.NarrowPool) (note string, e
 		if err := unstructured.SetNestedSlice(o.Object, rest, "spec", "addresses"); err != nil {
 			return "", err
 		}
-		pool := render.Object{Kind: kinds.IPAddressPool, Namespace: live.GetNamespace(), Name: live.GetName(), Config: o}
-		return note, asChanged(r.Cluster.Seize(ctx, pool, lease.FieldManager, live))
+		return note, asChanged(r.Cluster.Seize(ctx, cluster.Applicable(kinds.IPAddressPool, o), lease.FieldManager, live))
 	}
 	work, advertisement := r.workFor(lease.Group{}), r.snapshot.Live[kinds.L2Advertisement.Plural][live.GetNamespace()+"/"+live.GetName()]
 	if advertisement != nil && advertisement.GetLabels()[lease.LabelOurs] == "true" {

@@ -16,7 +16,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/records"
 	"github.com/akash-net/kubectl-akash-net/apply/report"
-	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
 	"github.com/akash-net/kubectl-akash-net/state/diagnose"
@@ -84,8 +83,7 @@ func Repair(ctx context.Context, a *apply.Applier, opts Options) error {
 // find reads the cluster and finds its problems.
 func (r *repair) find(ctx context.Context) ([]state.Problem, error) {
 	var err error
-	how := observed.Reading{Addresses: true, Further: kinds.Records, ClaimsFirst: true, AllDefinitions: true, Runs: true}
-	if r.snapshot, err = observed.ReadWithOperators(ctx, r.Command, how); err != nil {
+	if r.snapshot, err = observed.ReadWithOperators(ctx, r.Command, diagnosis.Reading); err != nil {
 		return nil, err
 	}
 	if r.routers, err = observed.Routers(ctx, r.Cluster, r.snapshot); err != nil {

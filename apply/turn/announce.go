@@ -55,13 +55,14 @@ func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
 				return ledger.Retry(unread)
 			case there == nil && want.UID == "":
 				return false, nil
+			case isWritten(there, want): // the answer was lost
+				now, err = there, nil
 			case protocol.Lost(there):
 				return false, t.lose(there)
-			case !isWritten(there, want):
+			default:
 				want.UID, want.ResourceVersion = there.UID, there.ResourceVersion
 				return false, nil
 			}
-			now, err = there, nil // the answer was lost
 		}
 		if err != nil {
 			return false, err
@@ -73,7 +74,8 @@ func (t *Turn) put(ctx context.Context, want *state.Announcement) error {
 
 // isWritten reports whether the announcement that was read is the one that was to be written.
 func isWritten(there, want *state.Announcement) bool {
-	return there.Phase == want.Phase && there.Renewed.Equal(want.Renewed.Truncate(time.Microsecond))
+	return there != nil && there.Phase == want.Phase && there.FencedBy == want.FencedBy &&
+		there.Renewed.Equal(want.Renewed.Truncate(time.Microsecond))
 }
 
 // renew renews the own announcement.

@@ -68,23 +68,7 @@ func (t *Turn) Commit(ctx context.Context) error {
 	}
 	want := *t.own
 	want.Groups, want.Phase, want.FencedBy, want.Renewed = unfinished, state.Fenced, t.nonce, t.cluster.Now()
-	err := t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
-		_, err := t.ledger.Announce(ctx, &want)
-		if !errors.Is(err, ledger.ErrAgain) {
-			return err == nil, err
-		}
-		there, unread := t.ledger.Announcement(ctx, t.nonce)
-		switch {
-		case unread != nil:
-			return ledger.Retry(unread)
-		case there != nil && there.FencedBy == t.nonce: // the answer was lost
-			return true, nil
-		case protocol.Lost(there):
-			return false, t.lose(there)
-		}
-		want.UID, want.ResourceVersion = there.UID, there.ResourceVersion
-		return false, nil
-	})
+	err := t.put(ctx, &want)
 	t.locked(func() { t.own, t.open = nil, false })
 	return err
 }
@@ -127,11 +111,11 @@ func (t *Turn) marked(ctx context.Context, dead *state.Announcement) (groups []l
 		}
 		owners[g.Owner] = true
 		var claims []*state.Claim
-		listed := t.ledger.Retrying(ctx, func(ctx context.Context) (bool, error) {
+		err := t.ledger.Until(ctx, func(ctx context.Context) (err error) {
 			claims, err = t.ledger.ListOwner(ctx, g.Owner)
-			return ledger.Retry(err)
+			return err
 		})
-		if err = errors.Join(err, listed); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		for _, c := range claims {
