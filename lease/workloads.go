@@ -36,6 +36,9 @@ type Workload struct {
 	At        Place            `json:"-"`
 }
 
+// Compare orders workloads by name.
+func (w Workload) Compare(other Workload) int { return cmp.Compare(w.Name, other.Name) }
+
 // Params are the mounts of a service's volumes and its permissions in the cluster.
 type Params struct {
 	// Storage has the mounts, sorted by the volume's name.
@@ -51,6 +54,9 @@ type Mount struct {
 	ReadOnly bool   `json:"readOnly,omitempty"`
 	At       Place  `json:"-"`
 }
+
+// Compare orders mounts by the volume's name.
+func (m Mount) Compare(other Mount) int { return cmp.Compare(m.Volume, other.Volume) }
 
 // Permissions are what the service may read in its own namespace.
 type Permissions struct {

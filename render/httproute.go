@@ -34,15 +34,7 @@ func (l *leased) appendHTTPRoute(objects []Object, r route) []Object {
 		l.akashOptions(annotations, r)
 	}
 	objects = l.appendBackendTLS(objects, r)
-	name := r.name()
-	objects = append(objects,
-		Object{Kind: kinds.HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
-			WithLabels(l.routeLabels(r, r.known())).
-			WithAnnotations(annotations).
-			WithSpec(gwac.HTTPRouteSpec().
-				WithParentRefs(l.parents(listeners)...).
-				WithHostnames(gwv1.Hostname(r.host)).
-				WithRules(rule))})
+	objects = append(objects, l.httpRoute(r, r.name(), l.routeLabels(r, r.known()), annotations, listeners, rule))
 	return append(l.appendRedirect(objects, r), after...)
 }
 
@@ -53,8 +45,8 @@ func (l *leased) listeners(r route) []string {
 	if tls == nil {
 		return nil
 	}
-	const belongs = "on a Gateway the certificate belongs to the listener, which the provider's administrator configures: leave " +
-		"it out"
+	const belongs = "on a Gateway the certificate belongs to the listener, " +
+		"which the provider's administrator configures: leave it out"
 	if tls.SecretName != "" {
 		l.refuse(r, r.routing.At.TLS, "%s (secretName %q)", belongs, tls.SecretName)
 	}
@@ -159,14 +151,19 @@ func (l *leased) appendRedirect(objects []Object, r route) []Object {
 	rule := gwac.HTTPRouteRule().WithMatches(pathMatch(r)).WithFilters(gwac.HTTPRouteFilter().
 		WithType(gwv1.HTTPRouteFilterRequestRedirect).
 		WithRequestRedirect(gwac.HTTPRequestRedirectFilter().WithScheme("https").WithStatusCode(301)))
-	return append(objects,
-		Object{Kind: kinds.HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
-			WithLabels(l.routeLabels(r, false)).
-			WithAnnotations(l.annotations()).
-			WithSpec(gwac.HTTPRouteSpec().
-				WithParentRefs(l.parents(listeners)...).
-				WithHostnames(gwv1.Hostname(r.host)).
-				WithRules(rule))})
+	return append(objects, l.httpRoute(r, name, l.routeLabels(r, false), l.annotations(), listeners, rule))
+}
+
+// httpRoute renders an HTTPRoute of the route's host with one rule.
+func (l *leased) httpRoute(r route, name string, labels, annotations map[string]string, listeners []string,
+	rule *gwac.HTTPRouteRuleApplyConfiguration) Object {
+	return Object{Kind: kinds.HTTPRoute, Namespace: l.namespace, Name: name, Config: gwac.HTTPRoute(name, l.namespace).
+		WithLabels(labels).
+		WithAnnotations(annotations).
+		WithSpec(gwac.HTTPRouteSpec().
+			WithParentRefs(l.parents(listeners)...).
+			WithHostnames(gwv1.Hostname(r.host)).
+			WithRules(rule))}
 }
 
 // tlsRoute renders the TLSRoute that forwards a host's TLS to the backend.

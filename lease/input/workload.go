@@ -126,7 +126,7 @@ func readParams(c document.Cursor) *lease.Params {
 			Volume: key.Key(), Path: sm.Get("mount").Text(), ReadOnly: sm.Get("readOnly").Bool(), At: key.At(),
 		})
 	}
-	slices.SortFunc(params.Storage, func(a, b lease.Mount) int { return cmp.Compare(a.Volume, b.Volume) })
+	slices.SortStableFunc(params.Storage, lease.Mount.Compare)
 	if pm := m.Get("permissions").Mapping(permissionsKeys); pm.Present() {
 		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read"))}
 	}
@@ -135,7 +135,7 @@ func readParams(c document.Cursor) *lease.Params {
 
 // sortWorkloads sorts workloads by name, and numbers resource units without an ID by their position.
 func sortWorkloads(w *lease.Workloads) {
-	slices.SortStableFunc(w.Services, func(a, b lease.Workload) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(w.Services, lease.Workload.Compare)
 	for i := range w.Services {
 		if r := &w.Services[i].Resources; r.ID == 0 {
 			r.ID = uint32(i) + 1

@@ -1,7 +1,6 @@
 package sdl
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -149,7 +148,7 @@ func readGroup(c document.Cursor, keys spelling, def *lease.Definition, workload
 		def.Services = append(def.Services, s)
 	}
 	if workloads {
-		slices.SortStableFunc(def.Workloads.Services, func(a, b lease.Workload) int { return cmp.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(def.Workloads.Services, lease.Workload.Compare)
 	}
 	addEndpoints(def, func(name string, at lease.Place) lease.IPEndpoint {
 		return lease.IPEndpoint{Name: name, At: at}

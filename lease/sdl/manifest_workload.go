@@ -1,7 +1,6 @@
 package sdl
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -131,7 +130,7 @@ func readManifestParams(c document.Cursor) *lease.Params {
 			Volume: sm.Get("name").Word(), Path: sm.Get("mount").Word(), ReadOnly: sm.Get("readOnly").Bool(), At: item.At(),
 		})
 	}
-	slices.SortStableFunc(params.Storage, func(a, b lease.Mount) int { return cmp.Compare(a.Volume, b.Volume) })
+	slices.SortStableFunc(params.Storage, lease.Mount.Compare)
 	if pm := m.Get("permissions").Mapping(permissionKeys); pm.Present() {
 		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read"))}
 	}

@@ -120,7 +120,7 @@ func readParams(c document.Cursor) *lease.Params {
 			Volume: key.Key(), Path: sm.Get("mount").Word(), ReadOnly: sm.Get("readOnly").Bool(), At: key.At(),
 		})
 	}
-	slices.SortFunc(params.Storage, func(a, b lease.Mount) int { return cmp.Compare(a.Volume, b.Volume) })
+	slices.SortStableFunc(params.Storage, lease.Mount.Compare)
 	if pm := m.Get("permissions").Mapping(permissionKeys); pm.Present() {
 		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read"))}
 	}
