@@ -55,56 +55,62 @@ func (l *lookup) byCNAME(ctx context.Context, host, domain string) (how string) 
 // txtRecords returns the TXT records of a name, or of the name that its CNAMEs lead to. answered is false if every server
 // failed.
 func (l *lookup) txtRecords(ctx context.Context, name string) (texts []string, answered bool) {
-	c := chain{displayName(name)}
-	for {
-		asked := c.last()
-		reply, server, ok := l.query(ctx, asked, dns.TypeTXT)
-		if !ok {
-			return nil, false
-		}
-		end := c.follow(reply)
-		texts := txtRecords(reply, c.last())
+	answered = l.follow(ctx, name, dns.TypeTXT, func(c chain, asked string, reply *dns.Msg) (detail string, done bool) {
+		texts = txtRecords(reply, c.last())
 		switch {
-		case end != "":
 		case len(texts) > 0:
-			end = describeTXT(texts)
-		case reply.Rcode == dns.RcodeNameError:
-			end = noName
+			return describeTXT(texts), false
 		case c.last() == asked:
-			end = "the name has no TXT record"
+			return "the name has no TXT record", false
 		}
-		l.record(server, dns.TypeTXT, asked, c.describe(asked, end))
-		if end != "" {
-			return texts, true
-		}
-	}
+		return "", false
+	})
+	return texts, answered
 }
 
 // cnamesInto returns the targets of the host's CNAMEs up to the first one in the domain, or nil if none is in it.
-func (l *lookup) cnamesInto(ctx context.Context, host, domain string) []string {
-	c := chain{displayName(host)}
-	for {
-		asked := c.last()
-		reply, server, ok := l.query(ctx, asked, dns.TypeCNAME)
-		if !ok {
-			return nil
-		}
-		end := c.follow(reply)
+func (l *lookup) cnamesInto(ctx context.Context, host, domain string) (path []string) {
+	l.follow(ctx, host, dns.TypeCNAME, func(c chain, asked string, _ *dns.Msg) (detail string, done bool) {
 		if i := slices.IndexFunc(c[1:], func(name string) bool { return isWithin(name, domain) }); i >= 0 {
-			return c[1 : i+2]
+			path = c[1 : i+2]
+			return "", true
 		}
 		switch {
-		case end != "":
-		case reply.Rcode == dns.RcodeNameError:
-			end = noName
-		case c.last() == asked && len(c) == 1:
-			end = "the name has no CNAME record"
-		case c.last() == asked:
-			end = "no CNAME record, and not in the provider's ingress domain"
+		case c.last() != asked:
+			return "", false
+		case len(c) == 1:
+			return "the name has no CNAME record", false
 		}
-		l.record(server, dns.TypeCNAME, asked, c.describe(asked, end))
-		if end != "" {
-			return nil
+		return "no CNAME record, and not in the provider's ingress domain", false
+	})
+	return path
+}
+
+// follow queries a name, and then the targets of its CNAMEs, until the answer is final. check returns the detail of a final
+// answer, or done to stop without recording the exchange. follow returns false if every server failed.
+func (l *lookup) follow(
+	ctx context.Context, name string, qtype uint16, check func(c chain, asked string, reply *dns.Msg) (detail string, done bool),
+) bool {
+	c := chain{displayName(name)}
+	for {
+		asked := c.last()
+		reply, server, ok := l.query(ctx, asked, qtype)
+		if !ok {
+			return false
+		}
+		end := c.follow(reply)
+		detail, done := check(c, asked, reply)
+		switch {
+		case done:
+			return true
+		case end != "":
+			detail = end
+		case reply.Rcode == dns.RcodeNameError:
+			detail = noName
+		}
+		l.record(server, qtype, asked, c.describe(asked, detail))
+		if detail != "" {
+			return true
 		}
 	}
 }

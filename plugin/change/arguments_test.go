@@ -229,7 +229,7 @@ func TestDiffError(t *testing.T) {
 func TestExternalDiff(t *testing.T) {
 	folder := t.TempDir()
 	program := filepath.Join(folder, "mydiff")
-	if err := os.WriteFile(program, nil, 0o700); err != nil { //nolint:gosec // it must be executable
+	if err := os.WriteFile(program, nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", folder)

@@ -14,6 +14,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/objects"
 	"github.com/akash-net/kubectl-akash-net/emit"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/flags"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
@@ -213,24 +214,31 @@ func (f *renderFlags) each(ctx context.Context, c *session.Session, r *renderer,
 	return err
 }
 
-func (f *renderFlags) renderer(ctx context.Context, c *session.Session) (*renderer, error) {
-	r := newRenderer(nil)
-	var err error
+// open connects to the cluster if the flags need one, and reads the provider's configuration. That of the cluster counts only
+// if its ledger is used.
+func (f *renderFlags) open(ctx context.Context, c *session.Session) (in *cluster.Cluster, cfg *config.ProviderConfig, err error) {
 	if f.ledger == flags.LedgerCluster || f.input.FromCluster {
-		if r.cluster, err = c.Connect(session.Requests); err != nil {
-			return nil, err
+		if in, err = c.Connect(session.Requests); err != nil {
+			return nil, nil, err
 		}
 	}
-	var configuredBy *cluster.Cluster
-	if f.ledger == flags.LedgerCluster {
-		configuredBy = r.cluster
+	configuredBy := in
+	if f.ledger != flags.LedgerCluster {
+		configuredBy = nil
 	}
-	if r.cfg, err = c.Configuration(ctx, configuredBy); err != nil {
+	if cfg, err = c.Configuration(ctx, configuredBy); err == nil && f.target != "" {
+		cfg.Target = f.target
+	}
+	return in, cfg, err
+}
+
+func (f *renderFlags) renderer(ctx context.Context, c *session.Session) (*renderer, error) {
+	in, cfg, err := f.open(ctx, c)
+	if err != nil {
 		return nil, err
 	}
-	if f.target != "" {
-		r.cfg.Target = f.target
-	}
+	r := newRenderer(cfg)
+	r.cluster = in
 	if !f.pools {
 		if r.workloads, err = f.workloads.RenderOptions(ctx, r.cfg); err != nil {
 			return nil, err

@@ -21,14 +21,7 @@ func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) e
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	var from *cluster.Cluster
-	if f.ledger == flags.LedgerCluster {
-		var err error
-		if from, err = c.Connect(session.Requests); err != nil {
-			return err
-		}
-	}
-	cfg, err := c.Configuration(ctx, from)
+	in, cfg, err := f.open(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -38,19 +31,19 @@ func renderRangePools(ctx context.Context, c *session.Session, f *renderFlags) e
 	case config.ModePool:
 		return f.emitAll(&c.Console, func(func([]render.Object) error) error { return nil })
 	}
-	known, err := f.known(ctx, from, cfg)
+	known, err := f.known(ctx, in, cfg)
 	if err != nil {
 		return err
 	}
 	return f.emitAll(&c.Console, func(emit func([]render.Object) error) error {
-		wanted, err := render.RangePools(cfg)
+		ranges, err := render.RangePools(cfg)
 		if known != nil {
-			wanted, err = pools.RangesBeside(cfg, known)
+			ranges, err = pools.RangesBeside(cfg, known)
 		}
 		if err != nil {
 			return err
 		}
-		return emit(wanted)
+		return emit(ranges)
 	})
 }
 

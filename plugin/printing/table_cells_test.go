@@ -56,6 +56,7 @@ func TestPoolBar(t *testing.T) {
 		{"a large pool has 20 squares", 40, 10, 30, "■■■■■□□□□□□□□□□□□□□□…"},
 		{"one used address of many is shown", 4096, 1, 4095, "■□□□□□□□□□□□□□□□□□□□…"},
 		{"one free address of many is shown", 4096, 4095, 1, "■■■■■■■■■■■■■■■■■■■□…"},
+		{"one free address of very many is shown", math.MaxInt64, math.MaxInt64 - 1, 1, "■■■■■■■■■■■■■■■■■■■□…"},
 		{"a large pool may be full", 4096, 4096, 0, "■■■■■■■■■■■■■■■■■■■■…"},
 		{"an empty pool", 0, 0, 0, ""},
 	} {

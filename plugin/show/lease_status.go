@@ -14,7 +14,6 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/leasestatus"
 	"github.com/akash-net/kubectl-akash-net/emit"
-	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
@@ -61,14 +60,11 @@ func NewLeaseStatus(c *session.Session) *cobra.Command {
 }
 
 func leaseStatus(ctx context.Context, c *session.Session, args []string, output string) error {
-	if _, err := lease.ParseGroup(flags.TrimLease(args[0])); err != nil {
-		return usage.Wrap(err)
-	}
-	from, cfg, err := c.Open(ctx, session.Requests)
+	from, id, err := openLease(ctx, c, args[0], "")
 	if err != nil {
 		return err
 	}
-	id, err := flags.FindLease(ctx, from, args[0])
+	cfg, err := c.Configuration(ctx, from)
 	if err != nil {
 		return err
 	}

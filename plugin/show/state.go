@@ -2,7 +2,6 @@
 package show
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -278,35 +277,4 @@ func (f *stateFlags) offline(ctx context.Context, c *session.Session, show print
 	return f.withWorkloads(c, cfg, func(subjects []view.Subject) error {
 		return f.show(c, view.NewBook(cfg, contents, subjects...), show)
 	})
-}
-
-func (f *stateFlags) show(c *session.Session, book *view.Book, show printing.Printer) error {
-	f.filter(book)
-	f.noteEmpty(&c.Console, book)
-	if err := show(book); err != nil {
-		return err
-	}
-	return f.missing(book)
-}
-
-// showChanges shows the rows, then each changed row, until the context ends.
-func (f *stateFlags) showChanges(
-	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show printing.Printer,
-) error {
-	var earlier *view.Book
-	err := book.Watch(ctx, cluster, cfg, subjects, func(book *view.Book) error {
-		f.filter(book)
-		changed := book
-		if earlier != nil {
-			changed = book.Changes(earlier)
-		} else if err := f.missing(book); err != nil {
-			return err
-		}
-		earlier = book
-		if changed.Empty() {
-			return nil
-		}
-		return show(changed)
-	})
-	return cmp.Or(ctx.Err(), err)
 }

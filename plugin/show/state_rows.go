@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/akash-net/kubectl-akash-net/apply/book"
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/diagnosis"
 	"github.com/akash-net/kubectl-akash-net/lease"
@@ -106,4 +108,35 @@ func (f *stateFlags) showProblems(
 		return &console.ReportedError{Message: terminal.Count(len(problems), "problem")}
 	}
 	return nil
+}
+
+func (f *stateFlags) show(c *session.Session, book *view.Book, show printing.Printer) error {
+	f.filter(book)
+	f.noteEmpty(&c.Console, book)
+	if err := show(book); err != nil {
+		return err
+	}
+	return f.missing(book)
+}
+
+// showChanges shows the rows, then each changed row, until the context ends.
+func (f *stateFlags) showChanges(
+	ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, subjects []view.Subject, show printing.Printer,
+) error {
+	var earlier *view.Book
+	err := book.Watch(ctx, cluster, cfg, subjects, func(book *view.Book) error {
+		f.filter(book)
+		changed := book
+		if earlier != nil {
+			changed = book.Changes(earlier)
+		} else if err := f.missing(book); err != nil {
+			return err
+		}
+		earlier = book
+		if changed.Empty() {
+			return nil
+		}
+		return show(changed)
+	})
+	return cmp.Or(ctx.Err(), err)
 }
