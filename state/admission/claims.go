@@ -22,7 +22,10 @@ const nobody = "?"
 
 // NewClaims returns an empty set of claims.
 func NewClaims() *Claims {
-	return &Claims{hosts: map[string]string{}, wildcards: map[string]string{}, children: map[string]crowd{}, under: map[string]crowd{}}
+	return &Claims{
+		hosts: map[string]string{}, wildcards: map[string]string{},
+		children: map[string]crowd{}, under: map[string]crowd{},
+	}
 }
 
 // Add adds an owner's claim on a host, or on a wildcard such as *.example.com, which covers exactly one label. The

@@ -157,7 +157,8 @@ func (p *problems) checkOperated(base state.Problem, o *state.OwnObject) {
 		c := p.claims[claimName(u)]
 		part := c.Part(state.RouteKey(u.Path))
 		switch {
-		case part == nil || c.Unreadable != "" || part.Run != "" || o.Kind == kinds.ProviderHost.Singular && part.Lease.Group() == o.Lease.Group():
+		case part == nil || c.Unreadable != "" || part.Run != "" ||
+			o.Kind == kinds.ProviderHost.Singular && o.Of(part.Lease.Group()):
 		case c.ServesFor(o.Lease.Group(), part.Key, u.Redirect) != nil:
 			p.addForgotten(base, o, u.Host, part.Key, part)
 			return

@@ -122,8 +122,9 @@ func Read(meta *metav1.ObjectMeta) (d *Definition, ok bool) {
 		return nil, false
 	}
 	d = &Definition{
-		Name: meta.Name, Hash: meta.Annotations[lease.AnnotationDefinition], Run: meta.Annotations[AnnotationRun], Deleting: meta.DeletionTimestamp != nil,
-		UID: meta.UID, ResourceVersion: meta.ResourceVersion, Written: meta.CreationTimestamp.Time, text: meta.Annotations[AnnotationText],
+		Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
+		Hash: meta.Annotations[lease.AnnotationDefinition], Run: meta.Annotations[AnnotationRun], text: meta.Annotations[AnnotationText],
+		Written: meta.CreationTimestamp.Time, Deleting: meta.DeletionTimestamp != nil,
 	}
 	if at := managed.LastWritten(meta); at.After(d.Written) {
 		d.Written = at

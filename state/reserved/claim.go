@@ -114,7 +114,9 @@ func (c *Claim) Pieces(now time.Time, rest func(inventory.Hold) inventory.Hold) 
 	if c.Pending == nil {
 		return []capacity.Claim{bound}
 	}
-	return []capacity.Claim{bound, {Name: c.ObjectName + movingSuffix, Over: c.Pending.Over(now), Hold: rest(c.Hold()).Minus(bound.Hold)}}
+	return []capacity.Claim{bound, {
+		Name: c.ObjectName + movingSuffix, Over: c.Pending.Over(now), Hold: rest(c.Hold()).Minus(bound.Hold),
+	}}
 }
 
 // Own returns the order's own claim in the form of package capacity, for a run that asks for a group, or nil if nothing

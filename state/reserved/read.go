@@ -35,7 +35,8 @@ func (c *Claim) read(meta *metav1.ObjectMeta) (err error) {
 	}
 	switch {
 	case meta.Annotations[state.AnnotationLedger] != state.LedgerVersion:
-		return fmt.Errorf("it was written for version %q of the ledger, which this program does not know", lease.Clip(meta.Annotations[state.AnnotationLedger]))
+		return fmt.Errorf("it was written for version %q of the ledger, which this program does not know",
+			lease.Clip(meta.Annotations[state.AnnotationLedger]))
 	case meta.Name != Name(c.Order):
 		return fmt.Errorf("its name is not that of order %s", c.Order)
 	case meta.Labels[state.LabelKind] != state.KindResources:

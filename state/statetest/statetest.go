@@ -36,7 +36,9 @@ func Minute(minutes int) time.Time { return Start.Add(time.Duration(minutes) * t
 
 // Meta returns the metadata of an object of a lease with Akash's labels, and labels given as key, value pairs.
 func Meta(id lease.ID, namespace, name string, minutes int, labels ...string) *metav1.ObjectMeta {
-	m := &metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: id.Labels(), CreationTimestamp: metav1.NewTime(Minute(minutes))}
+	m := &metav1.ObjectMeta{
+		Namespace: namespace, Name: name, Labels: id.Labels(), CreationTimestamp: metav1.NewTime(Minute(minutes)),
+	}
 	for i := 0; i < len(labels); i += 2 {
 		m.Labels[labels[i]] = labels[i+1]
 	}
@@ -44,7 +46,9 @@ func Meta(id lease.ID, namespace, name string, minutes int, labels ...string) *m
 }
 
 // Service returns a LoadBalancer Service as Akash's provider writes it, with the fields that MetalLB adds.
-func Service(id lease.ID, name, endpoint, protocol string, port int64, asked string, granted ...string) *unstructured.Unstructured {
+func Service(
+	id lease.ID, name, endpoint, protocol string, port int64, asked string, granted ...string,
+) *unstructured.Unstructured {
 	annotations := map[string]any{"metallb.universe.tf/allow-shared-ip": lease.SharingKey(id.Owner, endpoint)}
 	if asked != "" {
 		annotations["metallb.universe.tf/loadBalancerIPs"] = asked
@@ -90,7 +94,9 @@ func Config(t testing.TB, mode string, ranges ...string) *config.ProviderConfig 
 }
 
 // Record returns an object with DNS records of a lease. spec and status are members of JSON objects.
-func Record(t *testing.T, kind, host, name string, id lease.ID, generation int64, spec, status string) *unstructured.Unstructured {
+func Record(
+	t *testing.T, kind, host, name string, id lease.ID, generation int64, spec, status string,
+) *unstructured.Unstructured {
 	t.Helper()
 	var o map[string]any
 	if err := json.Unmarshal([]byte(`{"spec": {`+spec+`}, "status": {`+status+`}}`), &o); err != nil {

@@ -157,13 +157,16 @@ func (o *Objects) leasedIPs() map[string][]LeasedIP {
 				continue
 			}
 			for _, p := range s.Spec.Ports {
-				out[name] = append(out[name], LeasedIP{Port: uint32(containerPort(p)), ExternalPort: uint32(p.Port), Protocol: protocol(p), IP: granted.IP})
+				out[name] = append(out[name], LeasedIP{
+					Port: uint32(containerPort(p)), ExternalPort: uint32(p.Port), Protocol: protocol(p), IP: granted.IP,
+				})
 			}
 		}
 	}
 	for _, ips := range out {
 		slices.SortFunc(ips, func(a, b LeasedIP) int {
-			return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.ExternalPort, b.ExternalPort), cmp.Compare(a.IP, b.IP), cmp.Compare(b.Protocol, a.Protocol))
+			return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.ExternalPort, b.ExternalPort), cmp.Compare(a.IP, b.IP),
+				cmp.Compare(b.Protocol, a.Protocol))
 		})
 	}
 	return out

@@ -169,7 +169,9 @@ func (x *ipFold) addClaim(c *state.Claim) {
 
 // addEndpoint adds the ports of a claimed endpoint, with the addresses that MetalLB has granted.
 func (x *ipFold) addEndpoint(c *state.Claim) {
-	row := IPRow{SharingKey: c.SharingKey, Pool: x.cfg.IP.Pool, Claimed: true, Since: metav1.NewTime(c.Created), Message: c.Unreadable}
+	row := IPRow{
+		SharingKey: c.SharingKey, Pool: x.cfg.IP.Pool, Claimed: true, Since: metav1.NewTime(c.Created), Message: c.Unreadable,
+	}
 	if len(c.Parts) == 0 {
 		row.Tenant, row.State = &Tenant{Owner: c.Owner}, claimState(c, state.Part{}, StateReserved, x.now)
 		x.rows = append(x.rows, row)
