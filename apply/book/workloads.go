@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/parallel"
+	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
 const (
@@ -88,4 +89,15 @@ func (r *bookReader) listWorkloads(ctx context.Context, w watched, fields string
 		err = unlessMissing(err, kinds.Manifest)
 	}
 	return cluster.NeedsRole(err, statusRole)
+}
+
+// ReadPools reads MetalLB's pools and the addresses that it has assigned, without the claims.
+func ReadPools(ctx context.Context, c *cluster.Cluster) (view.Contents, error) {
+	r := bookReader{cluster: c}
+	group, ctx := parallel.WithContext(ctx)
+	for _, kind := range bookKinds([]view.Subject{view.SubjectPools}) {
+		group.Go(func() error { return r.list(ctx, kind) })
+	}
+	err := group.Wait()
+	return r.contents, err
 }

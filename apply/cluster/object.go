@@ -3,14 +3,18 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/akash-net/kubectl-akash-net/kinds"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
+	"github.com/akash-net/kubectl-akash-net/manifests"
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
@@ -42,19 +46,25 @@ func (c *Cluster) Patch(
 	}
 	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
 	status := 0
+	meta, err = c.patch(context.WithValue(ctx, statusKey{}, &status), o.Kind, o.Namespace, o.Name, types.ApplyPatchType, body, opts)
+	return meta, status == http.StatusCreated, err
+}
+
+// patch sends a patch and returns the resulting metadata.
+func (c *Cluster) patch(
+	ctx context.Context, kind kinds.Kind, namespace, name string, how types.PatchType, body []byte, opts metav1.PatchOptions,
+	subresources ...string,
+) (meta *metav1.PartialObjectMetadata, err error) {
+	client := c.Metadata.Resource(kind.Resource()).Namespace(namespace)
 	err = c.Write(ctx, func(write context.Context) (err error) {
-		meta, err = c.Metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(notingStatus(write, &status), o.Name, types.ApplyPatchType, body, opts)
+		meta, err = client.Patch(write, name, how, body, opts, subresources...)
 		return err
 	})
-	return meta, status == http.StatusCreated, err
+	return meta, err
 }
 
 // statusKey is the context key of a pointer to the status code of the answer.
 type statusKey struct{}
-
-func notingStatus(ctx context.Context, status *int) context.Context {
-	return context.WithValue(ctx, statusKey{}, status)
-}
 
 // noteStatus stores the status code of an answer if the request's context asks for it. The API server answers an apply
 // that creates the object with 201, which the clients do not return.
@@ -70,9 +80,14 @@ func noteStatus(next http.RoundTripper) http.RoundTripper {
 
 // Create creates an object. The error is AlreadyExists if there is one.
 func (c *Cluster) Create(ctx context.Context, o render.Object, manager string) error {
-	opts := metav1.CreateOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
+	return c.create(ctx, o, metav1.CreateOptions{FieldManager: manager, FieldValidation: SkipFieldValidation})
+}
+
+func (c *Cluster) create(ctx context.Context, o render.Object, opts metav1.CreateOptions) error {
+	body := Rendered(o)
+	body.SetResourceVersion("")
 	return c.Write(ctx, func(write context.Context) error {
-		_, err := c.Dynamic.Resource(o.Kind.Resource()).Namespace(o.Namespace).Create(write, Rendered(o), opts)
+		_, err := c.Dynamic.Resource(o.Kind.Resource()).Namespace(o.Namespace).Create(write, body, opts)
 		return err
 	})
 }
@@ -81,12 +96,7 @@ func (c *Cluster) Create(ctx context.Context, o render.Object, manager string) e
 // exist already: RBAC and admission policies are checked before that.
 func (c *Cluster) CreateRefusal(ctx context.Context, o render.Object, manager string) error {
 	opts := metav1.CreateOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}}
-	body := Rendered(o)
-	body.SetResourceVersion("")
-	err := c.Write(ctx, func(write context.Context) error {
-		_, err := c.Dynamic.Resource(o.Kind.Resource()).Namespace(o.Namespace).Create(write, body, opts)
-		return err
-	})
+	err := c.create(ctx, o, opts)
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
@@ -102,7 +112,8 @@ func (c *Cluster) Seize(ctx context.Context, o render.Object, manager string, li
 // Refusal returns the error with which the API server would refuse an apply to the live object, or nil. If the object
 // has changed since it was read, IsOvertaken is true for the error.
 func (c *Cluster) Refusal(ctx context.Context, o render.Object, manager string, live *unstructured.Unstructured) error {
-	return c.applyPinned(ctx, o, live, metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}})
+	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation, DryRun: []string{metav1.DryRunAll}}
+	return c.applyPinned(ctx, o, live, opts)
 }
 
 func (c *Cluster) applyPinned(
@@ -115,15 +126,14 @@ func (c *Cluster) applyPinned(
 	if err != nil {
 		return err
 	}
-	return c.Write(ctx, func(write context.Context) error {
-		_, err := c.Metadata.Resource(o.Kind.Resource()).Namespace(o.Namespace).Patch(write, o.Name, types.ApplyPatchType, body, opts)
-		return err
-	})
+	_, err = c.patch(ctx, o.Kind, o.Namespace, o.Name, types.ApplyPatchType, body, opts)
+	return err
 }
 
 // MergePinned sends a JSON merge patch (RFC 7386), pinned to the live object. It sets the patch's UID and resource version.
 func (c *Cluster) MergePinned(
-	ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, patch map[string]any, manager string, subresources ...string,
+	ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, patch map[string]any, manager string,
+	subresources ...string,
 ) error {
 	pinned := unstructured.Unstructured{Object: patch}
 	pinned.SetUID(live.GetUID())
@@ -133,11 +143,8 @@ func (c *Cluster) MergePinned(
 		return err
 	}
 	opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
-	return c.Write(ctx, func(write context.Context) error {
-		client := c.Metadata.Resource(kind.Resource()).Namespace(live.GetNamespace())
-		_, err := client.Patch(write, live.GetName(), types.MergePatchType, body, opts, subresources...)
-		return err
-	})
+	_, err = c.patch(ctx, kind, live.GetNamespace(), live.GetName(), types.MergePatchType, body, opts, subresources...)
+	return err
 }
 
 // DeletePinned deletes exactly the object that was read. It returns nil if the object is already gone.
@@ -153,6 +160,63 @@ func (c *Cluster) DeletePinned(
 	})
 	if apierrors.IsNotFound(err) {
 		return nil
+	}
+	return err
+}
+
+// Config reads the configuration that all clients of the cluster share, and returns its place for messages. The text is
+// empty if there is none.
+func (c *Cluster) Config(ctx context.Context) (text, place string, err error) {
+	namespace := config.Default().LedgerNamespace
+	place = "configmap " + namespace + "/" + manifests.ConfigMapName
+	var o *unstructured.Unstructured
+	err = c.Read(ctx, func() (err error) {
+		o, err = c.Dynamic.Resource(ConfigMaps).Namespace(namespace).Get(ctx, manifests.ConfigMapName, metav1.GetOptions{})
+		return err
+	})
+	if apierrors.IsNotFound(err) {
+		return "", place, nil
+	}
+	if err != nil {
+		return "", place, c.Explain(err, "get", ConfigMaps)
+	}
+	text, _, err = unstructured.NestedString(o.Object, "data", manifests.ConfigMapKey)
+	return text, place, err
+}
+
+// ErrMoving reports that every attempt lost a race against other writers.
+var ErrMoving = errors.New("it changes faster than it can be written")
+
+// Retry calls try until it is done or fails, at most as often as Retries allows.
+func (c *Cluster) Retry(ctx context.Context, try wait.ConditionWithContextFunc) error {
+	return wait.ExponentialBackoffWithContext(ctx, c.Retries, try)
+}
+
+// Rewrite changes an object that was read. decide returns the write to send, pinned to the object it is given, or nil
+// for none. If the write loses a race or its effect is unclear, Rewrite reads the object and decides again. It returns
+// nil if the object is gone.
+func (c *Cluster) Rewrite(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured,
+	decide func(context.Context, *unstructured.Unstructured) (write func(context.Context) error, err error),
+) error {
+	now, read := live, true
+	err := c.Retry(ctx, func(ctx context.Context) (_ bool, err error) {
+		if !read {
+			if now, err = c.Get(ctx, kind, live.GetNamespace(), live.GetName()); err != nil || now == nil || now.GetUID() != live.GetUID() {
+				return err == nil, err
+			}
+		}
+		read = false
+		write, err := decide(ctx, now)
+		if write == nil || err != nil {
+			return err == nil, err
+		}
+		if err = write(ctx); err != nil && ctx.Err() == nil && (IsOvertaken(err) || IsUnclear(err)) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return ErrMoving
 	}
 	return err
 }

@@ -109,11 +109,8 @@ func (c *Cluster) Withdraw(
 		if err != nil {
 			return err
 		}
-		err = c.Write(ctx, func(write context.Context) error {
-			_, err := c.Metadata.Resource(kind.Resource()).Namespace(before.GetNamespace()).Patch(write, before.GetName(), types.ApplyPatchType, body,
-				metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation})
-			return err
-		})
+		opts := metav1.PatchOptions{FieldManager: manager, FieldValidation: SkipFieldValidation}
+		_, err = c.patch(ctx, kind, before.GetNamespace(), before.GetName(), types.ApplyPatchType, body, opts)
 		if err == nil || !IsOvertaken(err) && !IsUnclear(err) || IsAway(err) || ctx.Err() != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/render"
 )
 
-// externalInterval is how often external-dns synchronizes (its flag --interval). Nothing in the cluster shows when it
+// externalInterval is how often external-dns syncs (its flag --interval). Nothing in the cluster shows when it
 // has done so.
 const externalInterval = time.Minute
 

@@ -28,7 +28,7 @@ import (
 // Overlap is the default for Options.Overlap.
 const Overlap = 5 * time.Second
 
-// ForTTL, as Options.Settle, is the TTL of the records that pointed to the old routes.
+// ForTTL is the value of Options.Settle for the TTL of the records that pointed to the old routes.
 const ForTTL time.Duration = -time.Second
 
 // Options configure a migration.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/user"
 	"time"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -185,4 +187,16 @@ func (t *Turn) remove(ctx context.Context) error {
 		}
 		return err == nil, err
 	})
+}
+
+// WhoRuns returns the user and host that run the command, as USER@HOST.
+func WhoRuns() string {
+	name, host := "unknown", "unknown"
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil && h != "" {
+		host = h
+	}
+	return name + "@" + host
 }

@@ -59,9 +59,9 @@ type Turn struct {
 	nonce   string
 	groups  []lease.Group
 
-	// opening serializes the first write, which takes the turn, while other writes wait.
+	// opening is held by the first write while it takes the turn; other writes wait for it.
 	opening *semaphore.Weighted
-	// writing serializes writes of the own announcement.
+	// writing is held while the own announcement is written.
 	writing *semaphore.Weighted
 
 	mu sync.Mutex
