@@ -1,11 +1,14 @@
 package sdl
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"net/url"
 	"slices"
+	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,8 +50,11 @@ func (r *reader) readServices() {
 		if !s.deployed && len(r.groups) > 0 {
 			s.cursor.Warnf("service %q is not in the deployment and is ignored", name)
 		}
-		for item := range m.Get("expose").List() {
+		for item := range m.Get("expose").Items() {
 			r.readExpose(item, s)
+		}
+		if r.workloads {
+			sort.Sort(inManifest(s.exposes))
 		}
 		if !s.deployed {
 			s.exposes = nil
@@ -64,6 +70,21 @@ func (r *reader) readServices() {
 	if !r.anyGlobal() && !r.root.Document().Problems.Failed() {
 		r.root.Errorf("no service is exposed globally; at least one must be")
 	}
+}
+
+// inManifest sorts ports for the manifest as Akash's library does (chain-sdk: go/manifest/v2beta3, ServiceExposes): by the
+// service that may connect, port and protocol, global first. Of more than twelve ports, those that are equal in all of these
+// come out in the order in which sort.Sort leaves them, so it is sort.Sort that is used. A port's position names it.
+type inManifest []lease.Expose
+
+func (s inManifest) Len() int      { return len(s) }
+func (s inManifest) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
+func (s inManifest) Less(i, j int) bool {
+	a, b := s[i], s[j]
+	if order := cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol)); order != 0 {
+		return order < 0
+	}
+	return a.Global && !b.Global
 }
 
 // judgeGlobal drops the exposes that lead nowhere from outside and reserve no host.
@@ -93,12 +114,12 @@ func (r *reader) readExpose(c document.Cursor, s *service) {
 	if deployed && m.Present() && m.Get("port").IsNull() {
 		m.Errorf("\"port\" is missing")
 	}
-	if as := m.Get("as"); as.Raw() != "0" {
+	if as := m.Get("as"); !isZero(as) {
 		e.As = readPort(as, deployed)
 		e.SaysAs = r.workloads && e.As != 0 && e.As == e.Port
 	}
 	e.Protocol = readProtocol(m.Get("proto"), deployed)
-	for item := range m.Get("accept").List() {
+	for item := range m.Get("accept").Items() {
 		name := item.Word()
 		if _, err := url.ParseRequestURI("http://" + name); err != nil && !deployed {
 			item.Errorf("%q is not a host name", name)
@@ -110,7 +131,7 @@ func (r *reader) readExpose(c document.Cursor, s *service) {
 	}
 	readHTTP(m.Get("http_options"), &e, deployed)
 	added := false
-	for item := range m.Get("to").List() {
+	for item := range m.Get("to").Items() {
 		one := e
 		one.Hosts = slices.Clone(e.Hosts)
 		peer := r.readTo(item, &one, deployed)
@@ -124,6 +145,12 @@ func (r *reader) readExpose(c document.Cursor, s *service) {
 	if !added {
 		s.exposes = append(s.exposes, e)
 	}
+}
+
+// isZero is true for a port of which a zero is said, however it is written: it is the same as nothing.
+func isZero(c document.Cursor) bool {
+	n, err := strconv.ParseUint(c.Raw(), 0, 32)
+	return err == nil && n == 0
 }
 
 // refuseWildcard refuses what Akash refuses, though the rules for all formats allow it.
@@ -232,7 +259,7 @@ func readOptions(m document.Mapping, body string, names []string, e *lease.Expos
 		MaxBodySize: number(size, "a number of bytes"), ReadTimeout: milliseconds(read), SendTimeout: milliseconds(send),
 		NextTries: number(tries, "a number of tries"), NextTimeout: milliseconds(next),
 	}
-	for item := range cases.List() {
+	for item := range cases.Items() {
 		e.HTTP.NextCases = append(e.HTTP.NextCases, item.Word())
 	}
 	e.HTTPAt = &lease.HTTPPlaces{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
@@ -47,7 +48,7 @@ func readVendors(attributes, c document.Cursor) []resources.Attribute {
 			vendor.Warnf("Akash's SDL knows GPUs of nvidia alone: the wish for %q is dropped, and where none is left any card of nvidia is asked for", vendor.Key())
 			continue
 		}
-		for model := range models.List() {
+		for model := range models.Items() {
 			out = append(out, resources.Attribute{Key: "vendor/" + resources.VendorNVIDIA + "/model/" + readModel(model), Value: "true"})
 		}
 	}
@@ -63,8 +64,9 @@ func readModel(c document.Cursor) string {
 	model := m.Get("model").Word()
 	if ram := m.Get("ram"); !ram.IsNull() {
 		bytes, ok := resources.ParseBytes(ram.Word())
+		decimal := strings.TrimRight(ram.Raw(), "kMGTPE") != ram.Raw() // Akash takes binary suffixes alone
 		switch gi := bytes >> 30; {
-		case !ok || gi == 0:
+		case !ok || gi == 0 || decimal:
 			ram.Errorf("%q is not the memory of a GPU in whole gibibytes, such as 80Gi", ram.Raw())
 		default:
 			if bytes != gi<<30 {
