@@ -3,10 +3,11 @@ package inventory
 import (
 	"errors"
 	"fmt"
+	"math"
+	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
@@ -110,16 +111,27 @@ func readModel(attribute string) (model, error) {
 	return m, nil
 }
 
-// wholeGi is a size in whole Gi, rounded down, as cards are described.
+// binarySize is how Akash writes the memory of a GPU: with a binary suffix, without needless zeros (chain-sdk:
+// go/util/units).
+var binarySize = regexp.MustCompile(`^([-+]?(?:(?:[1-9]\d*|0)?\.\d*|[1-9]\d*))([KMGTPE])i$`)
+
+// wholeGi is a size in whole Gi, rounded down, as cards are described. It computes with floating point as Akash does.
 func wholeGi(size string) (string, error) {
-	if exponent := strings.IndexAny(size, "eE"); exponent >= 0 && len(size)-exponent > 4 || len(size) > 32 {
-		return "", errors.New(lease.Message("%q is no size of a GPU's memory", size)) // Kubernetes' parser would compute 10 to that power
+	bad := errors.New(lease.Message("%q is no size of a GPU's memory", size))
+	m := binarySize.FindStringSubmatch(size)
+	if m == nil || len(size) > 64 {
+		return "", bad
 	}
-	q, err := resource.ParseQuantity(size)
+	n, _, err := new(big.Float).Parse(m[1], 10)
 	if err != nil {
-		return "", errors.New(lease.Message("%q is no size of a GPU's memory", size))
+		return "", bad
 	}
-	return strconv.FormatInt(q.Value()>>30, 10) + "Gi", nil
+	unit := uint64(1024) << (10 * strings.Index("KMGTPE", m[2]))
+	bytes, accuracy := n.Mul(n, new(big.Float).SetUint64(unit)).Uint64()
+	if bytes == 0 && accuracy == big.Above || bytes == math.MaxUint64 && accuracy == big.Below {
+		return "", bad // negative, or more than there can be
+	}
+	return strconv.FormatUint(bytes>>30, 10) + "Gi", nil
 }
 
 // matches is the model of the wish that a card serves. A model that is named hides the vendor's wildcard, also where
