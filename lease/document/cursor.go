@@ -86,6 +86,17 @@ func (c Cursor) List() iter.Seq[Cursor] {
 	}
 }
 
+// Items yields the items of a list that are not null, as Go's YAML decoders do: Akash's SDL library reads lists so.
+func (c Cursor) Items() iter.Seq[Cursor] {
+	return func(yield func(Cursor) bool) {
+		for item := range c.List() {
+			if !item.IsNull() && !yield(item) {
+				return
+			}
+		}
+	}
+}
+
 // Len returns the number of items of a list, or of keys of a mapping before merges.
 func (c Cursor) Len() int {
 	switch {

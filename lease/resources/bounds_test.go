@@ -21,7 +21,7 @@ func TestAmountsAreAcceptedUpToTheChainsLimits(t *testing.T) {
 		"CPU":     {resources.CheckCPU, 10, 384_000, "of CPU is not what Akash accepts (10m to 384)"},
 		"memory":  {resources.CheckMemory, 1 << 20, 2 << 40, "of memory is not what Akash accepts (1Mi to 2Ti)"},
 		"volumes": {resources.CheckVolume, 5 << 20, 32 << 40, "is not what Akash accepts (5Mi to 32Ti)"},
-		"GPUs":    {gpus, 0, 24, "GPUs are more than Akash accepts (24)"},
+		"GPUs":    {gpus, 1, 24, "GPUs"},
 	} {
 		for _, n := range []uint64{c.least, c.least + 1, c.most - 1, c.most} {
 			if err := c.check(n); err != nil {

@@ -2,6 +2,8 @@ package resources
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"regexp"
 	"strings"
 
@@ -17,11 +19,39 @@ const (
 	MinVolume = 5 << 20
 	MaxVolume = 32 << 40
 	MaxGPU    = 24
-	MaxCount  = 50
-	// MaxUnits limits the units of a group, MaxGroups the groups of a deployment.
-	MaxUnits  = 20
-	MaxGroups = 20
+	// A group takes at most fifty times what one unit may (Akash's validation knows limits of replicas, units and groups too,
+	// but does not apply them).
+	MaxGroupCPU    = 50 * MaxCPU
+	MaxGroupMemory = 50 * MaxMemory
+	MaxGroupGPU    = 50 * MaxGPU
 )
+
+// CheckTotals returns an error if a group takes more in total than Akash accepts.
+func CheckTotals(units []Unit) error {
+	var cpu, memory, gpu uint64
+	for _, u := range units {
+		cpu, memory, gpu = addTimes(cpu, u.CPU, u.Count), addTimes(memory, u.Memory, u.Count), addTimes(gpu, u.GPU.Units, u.Count)
+	}
+	switch {
+	case cpu > MaxGroupCPU:
+		return fmt.Errorf("the group takes %s of CPU in all; Akash accepts %s", FormatCPU(cpu), FormatCPU(MaxGroupCPU))
+	case memory > MaxGroupMemory:
+		return fmt.Errorf("the group takes %s of memory in all; Akash accepts %s", FormatBytes(memory), FormatBytes(MaxGroupMemory))
+	case gpu > MaxGroupGPU:
+		return fmt.Errorf("the group takes %d GPUs in all; Akash accepts %d", gpu, MaxGroupGPU)
+	}
+	return nil
+}
+
+// addTimes returns sum plus count times each, or the largest number if that is more.
+func addTimes(sum, each uint64, count uint32) uint64 {
+	high, low := bits.Mul64(each, uint64(count))
+	sum, carry := bits.Add64(sum, low, 0)
+	if high+carry > 0 {
+		return math.MaxUint64
+	}
+	return sum
+}
 
 // CheckCPU returns an error if a replica cannot have that many thousandths of a CPU.
 func CheckCPU(milli uint64) error {
@@ -138,6 +168,9 @@ func CheckGPU(g GPU) error {
 		if i > 0 && g.Attributes[i-1].Key == a.Key {
 			return fmt.Errorf("the attribute %q is given twice", clip(a.Key))
 		}
+	}
+	if g.Units == 0 && len(g.Attributes) > 0 {
+		return fmt.Errorf("attributes of GPUs, but no units that say how many")
 	}
 	return nil
 }

@@ -1,11 +1,14 @@
 package sdl
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"net/url"
 	"slices"
+	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,8 +52,11 @@ func (r *reader) readServices() {
 		if !s.deployed && len(r.groups) > 0 {
 			s.cursor.Warnf("service %q is not in the deployment and is ignored", name)
 		}
-		for item := range m.Get("expose").List() {
+		for item := range m.Get("expose").Items() {
 			r.readExpose(item, s)
+		}
+		if r.workloads {
+			sort.Sort(inManifest(s.exposes))
 		}
 		if !s.deployed {
 			s.exposes = nil
@@ -68,6 +74,21 @@ func (r *reader) readServices() {
 	if !r.anyGlobal() && !r.root.Document().Problems.Failed() {
 		r.root.Errorf("no service is exposed globally; at least one must be")
 	}
+}
+
+// inManifest sorts ports for the manifest as Akash's library does (chain-sdk: go/manifest/v2beta3, ServiceExposes): by the
+// service that may connect, port and protocol, global first. Of more than twelve ports, those that are equal in all of these
+// come out in the order in which sort.Sort leaves them, so it is sort.Sort that is used. A port's position names it.
+type inManifest []lease.Expose
+
+func (s inManifest) Len() int      { return len(s) }
+func (s inManifest) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
+func (s inManifest) Less(i, j int) bool {
+	a, b := s[i], s[j]
+	if order := cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol)); order != 0 {
+		return order < 0
+	}
+	return a.Global && !b.Global
 }
 
 func (r *reader) anyGlobal() bool {
@@ -90,12 +111,12 @@ func (r *reader) readExpose(c document.Cursor, s *service) {
 	if deployed && m.Present() && m.Get("port").IsNull() {
 		m.Errorf("\"port\" is missing")
 	}
-	if as := m.Get("as"); as.Raw() != "0" {
+	if as := m.Get("as"); !isZero(as) {
 		e.As = readPort(as, deployed)
 		e.SaysAs = r.workloads && e.As != 0 && e.As == e.Port
 	}
 	e.Protocol = readProtocol(m.Get("proto"), deployed)
-	for item := range m.Get("accept").List() {
+	for item := range m.Get("accept").Items() {
 		name := item.Word()
 		if _, err := url.ParseRequestURI("http://" + name); err != nil && !deployed {
 			item.Errorf("%q is not a host name", name)
@@ -107,7 +128,7 @@ func (r *reader) readExpose(c document.Cursor, s *service) {
 	}
 	readHTTP(m.Get("http_options"), &e, deployed)
 	added := false
-	for item := range m.Get("to").List() {
+	for item := range m.Get("to").Items() {
 		one := e
 		one.Hosts = slices.Clone(e.Hosts)
 		peer := r.readTo(item, &one, deployed)
@@ -121,6 +142,12 @@ func (r *reader) readExpose(c document.Cursor, s *service) {
 	if !added {
 		s.exposes = append(s.exposes, e)
 	}
+}
+
+// isZero reports whether a port is a zero, however it is written. Akash takes that for no port.
+func isZero(c document.Cursor) bool {
+	n, err := strconv.ParseUint(c.Raw(), 0, 32)
+	return err == nil && n == 0
 }
 
 // refuseWildcard reports a wildcard, which Akash rejects although the common rules allow it.
@@ -229,7 +256,7 @@ func readOptions(m document.Mapping, body string, names []string, e *lease.Expos
 		MaxBodySize: number(size, "a number of bytes"), ReadTimeout: milliseconds(read), SendTimeout: milliseconds(send),
 		NextTries: number(tries, "a number of tries"), NextTimeout: milliseconds(next),
 	}
-	for item := range cases.List() {
+	for item := range cases.Items() {
 		e.HTTP.NextCases = append(e.HTTP.NextCases, item.Word())
 	}
 	e.HTTPAt = &lease.HTTPPlaces{

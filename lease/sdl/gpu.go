@@ -3,6 +3,7 @@ package sdl
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/lease/document"
 	"github.com/akash-net/kubectl-akash-net/lease/resources"
@@ -48,7 +49,7 @@ func readVendors(attributes, c document.Cursor) []resources.Attribute {
 				"nvidia is asked for", vendor.Key())
 			continue
 		}
-		for model := range models.List() {
+		for model := range models.Items() {
 			out = append(out, resources.Attribute{Key: "vendor/" + resources.VendorNVIDIA + "/model/" + readModel(model), Value: "true"})
 		}
 	}
@@ -64,8 +65,9 @@ func readModel(c document.Cursor) string {
 	model := m.Get("model").Word()
 	if ram := m.Get("ram"); !ram.IsNull() {
 		bytes, ok := resources.ParseBytes(ram.Word())
+		decimal := strings.TrimRight(ram.Raw(), "kMGTPE") != ram.Raw() // Akash takes binary suffixes alone
 		switch gi := bytes >> 30; {
-		case !ok || gi == 0:
+		case !ok || gi == 0 || decimal:
 			ram.Errorf("%q is not the memory of a GPU in whole gibibytes, such as 80Gi", ram.Raw())
 		default:
 			if bytes != gi<<30 {

@@ -41,8 +41,8 @@ var (
 func readManifestWorkload(m document.Mapping, keys spelling, s lease.Service) lease.Workload {
 	w := lease.Workload{
 		Name: s.Name, At: s.At, Image: m.Get(keys.service[keyImage]).Word(),
-		Command: readTexts(m.Get(keys.service[keyCommand])), Args: readTexts(m.Get(keys.service[keyArgs])),
-		Env:         readTexts(m.Get(keys.service[keyEnv])),
+		Command: readTexts(m.Get(keys.service[keyCommand]).List()), Args: readTexts(m.Get(keys.service[keyArgs]).List()),
+		Env:         readTexts(m.Get(keys.service[keyEnv]).List()),
 		Resources:   readManifestResources(m.Require(keys.service[keyResources])),
 		Params:      readManifestParams(m.Get(keys.service[keyParams])),
 		Credentials: ReadCredentials(m.Get(keys.service[keyCredentials]), true),
@@ -132,7 +132,7 @@ func readManifestParams(c document.Cursor) *lease.Params {
 	}
 	slices.SortStableFunc(params.Storage, lease.Mount.Compare)
 	if pm := m.Get("permissions").Mapping(permissionKeys); pm.Present() {
-		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read"))}
+		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read").List())}
 	}
 	return params
 }

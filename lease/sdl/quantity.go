@@ -31,7 +31,7 @@ var (
 	computeKeys   = []string{"resources"}
 	resourcesKeys = []string{"cpu", "memory", "storage", "gpu"}
 	unitsKeys     = []string{"units", "attributes"}
-	memoryKeys    = []string{"size", "attributes"}
+	memoryKeys    = []string{"size"} // Akash does not read attributes of memory
 	storageKeys   = []string{"name", "size", "attributes"}
 	placeKeys     = []string{"attributes", "signedBy", "pricing"}
 )

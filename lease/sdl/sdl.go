@@ -13,7 +13,6 @@ import (
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/document"
-	"github.com/akash-net/kubectl-akash-net/lease/resources"
 	"github.com/akash-net/kubectl-akash-net/lease/suggest"
 )
 
@@ -80,13 +79,29 @@ func ReadAll(c document.Cursor, id lease.ID, workloads bool) []*lease.Definition
 	for _, name := range slices.Sorted(maps.Keys(r.endpoints)) {
 		r.checkEndpoint(name)
 	}
-	if n := len(r.groups); n > resources.MaxGroups { // each of them repeats all ports of its services
-		deployment.Errorf("the deployment has %d groups; Akash accepts %d", n, resources.MaxGroups)
+	if n := r.portsOfGroups(); len(r.groups) > 1 && n > maxPorts {
+		deployment.Errorf("the groups have %d ports in all; of more than one group %d are read", n, maxPorts)
 		return nil
 	}
 	defs := r.definitions(id)
 	check(c.Document(), workloads, defs...)
 	return defs
+}
+
+// maxPorts bounds the ports of several groups: each group has all ports of its services, so a short SDL can have many.
+const maxPorts = 100_000
+
+// portsOfGroups returns how many ports the definitions of all groups have.
+func (r *reader) portsOfGroups() int {
+	n := 0
+	for _, names := range r.groups {
+		for _, name := range names {
+			if s := r.services[name]; s != nil {
+				n += len(s.exposes)
+			}
+		}
+	}
+	return n
 }
 
 // check validates the definitions with all their services, because the name of a service without global ports can
@@ -172,13 +187,17 @@ func (r *reader) readDeployment(c document.Cursor) {
 		return
 	}
 	for key, v := range services.Entries() {
-		name := v.Key()
+		name, places := v.Key(), v.AnyMapping()
 		if s, ok := r.services[name]; ok {
 			s.deployed = true
 		} else {
-			key.Errorf("there is no service named %q%s", name, suggest.ForKey(name, r.services))
+			tell := key.Errorf
+			if places.Len() == 0 && (v.IsNull() || places.Present()) {
+				tell = key.Warnf // it runs nowhere, and Akash does not look for it
+			}
+			tell("there is no service named %q%s", name, suggest.ForKey(name, r.services))
 		}
-		for place, p := range v.AnyMapping().Entries() {
+		for place, p := range places.Entries() {
 			r.readPlacement(name, place, p)
 		}
 	}

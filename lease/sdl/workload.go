@@ -2,6 +2,7 @@ package sdl
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -36,6 +37,9 @@ func (r *reader) readWorkloads(place string) *lease.Workloads {
 		one := r.readWorkload(s)
 		one.Name, one.Count = name, in.count
 		one.Resources = profile.resources()
+		if !r.shared && (one.Params == nil || len(one.Params.Storage) == 0) && slices.ContainsFunc(one.Resources.Volumes, resources.Volume.Persistent) {
+			s.cursor.Errorf("service %q has persistent storage and mounts nothing; SDL 2.0 does not allow that", name)
+		}
 		id, known := ids[in.profile]
 		if !known || !r.shared {
 			next++
@@ -81,7 +85,7 @@ func (r *reader) readWorkload(s *service) lease.Workload {
 	m := s.cursor.Mapping(serviceKeys)
 	out := lease.Workload{
 		At: s.at, Image: m.Get("image").Word(),
-		Command: readTexts(m.Get("command")), Args: readTexts(m.Get("args")), Env: readTexts(m.Get("env")),
+		Command: readTexts(m.Get("command").Items()), Args: readTexts(m.Get("args").Items()), Env: readTexts(m.Get("env").Items()),
 		Params: readParams(m.Get("params")),
 	}
 	if out.Credentials = ReadCredentials(m.Get("credentials"), true); out.Credentials != nil {
@@ -95,9 +99,9 @@ func (r *reader) readWorkload(s *service) lease.Workload {
 	return out
 }
 
-func readTexts(c document.Cursor) []string {
+func readTexts(items iter.Seq[document.Cursor]) []string {
 	var out []string
-	for item := range c.List() {
+	for item := range items {
 		out = append(out, item.Word())
 	}
 	return out
@@ -115,14 +119,14 @@ func readParams(c document.Cursor) *lease.Params {
 	}
 	params := &lease.Params{}
 	for key, v := range m.Get("storage").AnyMapping().Entries() {
-		sm := v.StrictMapping(mountKeys)
+		sm := v.Mapping(mountKeys)
 		params.Storage = append(params.Storage, lease.Mount{
 			Volume: key.Key(), Path: sm.Get("mount").Word(), ReadOnly: sm.Get("readOnly").Bool(), At: key.At(),
 		})
 	}
 	slices.SortStableFunc(params.Storage, lease.Mount.Compare)
 	if pm := m.Get("permissions").Mapping(permissionKeys); pm.Present() {
-		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read"))}
+		params.Permissions = &lease.Permissions{Read: readTexts(pm.Get("read").Items())}
 	}
 	return params
 }
@@ -168,9 +172,9 @@ func (c *compute) resources() resources.Resources {
 	m := c.cursor.Mapping(computeKeys).Get("resources").Mapping(resourcesKeys)
 	cpu, memory, storage := m.Get("cpu").StrictMapping(unitsKeys), m.Get("memory").Mapping(memoryKeys), m.Get("storage")
 	out := resources.Resources{
-		CPU: c.cpu.value, CPUAttributes: readAttributes(cpu.Get("attributes")),
-		Memory: c.memory.value, MemoryAttributes: readAttributes(memory.Get("attributes")),
-		GPU: readGPU(m.Get("gpu")),
+		CPU: c.cpu.value, CPUAttributes: readCPUAttributes(cpu.Get("attributes")),
+		Memory: c.memory.value,
+		GPU:    readGPU(m.Get("gpu")),
 	}
 	if out.CPU >= resources.MinCPU {
 		cpu.Get("units").Report(resources.CheckCPU(out.CPU))
@@ -204,8 +208,9 @@ func readVolume(c document.Cursor) resources.Volume {
 	return v
 }
 
-// readVolumeAttributes reads a volume's attributes with the defaults of Akash's library: persistent is false, and the
-// class of a persistent volume is default.
+// readVolumeAttributes fills in what Akash's library does: a volume that has attributes is persistent or not, and
+// one that is persistent has a class. The library looks at the word before it reads it as a truth value, so "yes" gets no
+// class, and "no" does not go with memory.
 func readVolumeAttributes(c document.Cursor) []resources.Attribute {
 	m := c.AnyMapping()
 	if !m.Present() {
@@ -215,11 +220,16 @@ func readVolumeAttributes(c document.Cursor) []resources.Attribute {
 	for key, v := range m.Entries() {
 		values[key.Key()] = v.Word()
 	}
-	if truth, ok := truths[values[resources.AttributePersistent]]; ok {
-		values[resources.AttributePersistent] = truth
-	}
-	if values[resources.AttributePersistent] == "true" && values[resources.AttributeClass] == "" {
+	word, class := values[resources.AttributePersistent], values[resources.AttributeClass]
+	truth, known := truths[word]
+	switch {
+	case word == "true" && class == "":
 		values[resources.AttributeClass] = resources.ClassDefault
+	case class == resources.ClassRAM && truth == "false" && word != truth:
+		m.Get(resources.AttributePersistent).Errorf("Akash takes %q with the class ram for persistent; write false", word)
+	}
+	if known {
+		values[resources.AttributePersistent] = truth
 	}
 	return attributes(values)
 }
@@ -235,9 +245,12 @@ func attributes(values map[string]string) []resources.Attribute {
 	return out
 }
 
-func readAttributes(c document.Cursor) []resources.Attribute {
+// cpuAttributes are the attributes of CPUs that Akash knows (chain-sdk: go/sdl/cpu.go).
+var cpuAttributes = []string{"arch"}
+
+func readCPUAttributes(c document.Cursor) []resources.Attribute {
 	values := map[string]string{}
-	for key, v := range c.AnyMapping().Entries() {
+	for key, v := range c.StrictMapping(cpuAttributes).Entries() {
 		values[key.Key()] = v.Word()
 	}
 	return attributes(values)

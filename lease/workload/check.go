@@ -57,9 +57,7 @@ func Check(def *lease.Definition) lease.Problems {
 				s.Resources.ID)
 		}
 	}
-	if len(units) > resources.MaxUnits && len(w.Services) > 0 {
-		c.Add(w.Services[0].At, "the group has %d resource units; Akash accepts %d", len(units), resources.MaxUnits)
-	}
+	c.totals(w)
 	for i := range w.Services {
 		if s := &w.Services[i]; c.onNodes[s.Name] && names[s.Name+NodePortSuffix] {
 			c.Add(s.At, "the NodePort Service of %q would have the name of the service %q: one of the two needs another name", s.Name,
@@ -67,6 +65,17 @@ func Check(def *lease.Definition) lease.Problems {
 		}
 	}
 	return c.Sorted()
+}
+
+// totals judges what the services take together.
+func (c *checker) totals(w *lease.Workloads) {
+	var units []resources.Unit
+	for _, s := range w.Services {
+		units = append(units, resources.Unit{Resources: s.Resources, Count: s.Count})
+	}
+	if err := resources.CheckTotals(units); err != nil {
+		c.Add(w.Services[0].At, "%v", err)
+	}
 }
 
 func sameUnit(a, b resources.Resources) bool {
@@ -91,12 +100,12 @@ func (c *checker) service(s *lease.Workload) {
 	if err := checkImage(s.Image); err != nil {
 		c.Add(s.At, "service %q: %v", s.Name, err)
 	}
-	if s.Count < 1 || s.Count > resources.MaxCount {
-		c.Add(s.At, "service %q: the count %d is not what Akash accepts (1 to %d)", s.Name, s.Count, resources.MaxCount)
+	if s.Count == 0 {
+		c.Add(s.At, "service %q: the count is 0; at least one must run", s.Name)
 	}
-	for _, entry := range s.Env {
+	for i, entry := range s.Env {
 		if err := checkEnv(entry); err != nil {
-			c.Add(s.At, "service %q: %v", s.Name, err)
+			c.Add(s.At, "service %q, env[%d]: %v", s.Name, i, err)
 		}
 	}
 	c.volumes(s)
@@ -119,11 +128,12 @@ func checkImage(image string) error {
 	return nil
 }
 
-// checkEnv validates an entry NAME=VALUE. Messages never contain the value, because it may be a secret.
+// checkEnv validates an entry NAME=VALUE by Akash's rule for names, which is stricter than Kubernetes' own (chain-sdk:
+// go/manifest/v2beta3). An entry may be a secret, also one that has lost its name, so messages do not contain it.
 func checkEnv(entry string) error {
 	name, value, _ := strings.Cut(entry, "=")
-	if problems := validation.IsRelaxedEnvVarName(name); len(problems) > 0 {
-		return fmt.Errorf("%q is not the name of an environment variable; write NAME=VALUE", lease.Clip(name))
+	if problems := validation.IsEnvVarName(name); len(problems) > 0 {
+		return fmt.Errorf("it does not begin with the name of a variable (letters, digits, \"-\", \"_\" and \".\", no digit first); write NAME=VALUE")
 	}
 	if strings.ContainsRune(value, 0) {
 		return fmt.Errorf("the value of the environment variable %q has a zero byte", lease.Clip(name))
@@ -196,7 +206,7 @@ func (c *checker) params(s *lease.Workload) {
 	}
 	for _, v := range s.Resources.Volumes {
 		if v.Persistent() && !mounted[v.Name] {
-			c.Add(s.At, "service %q: the persistent volume %q is mounted nowhere; say where in params.storage.%s.mount", s.Name, v.Name,
+			c.Warn(s.At, "service %q: the persistent volume %q is mounted nowhere; say where in params.storage.%s.mount", s.Name, v.Name,
 				v.Name)
 		}
 	}

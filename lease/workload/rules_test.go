@@ -56,7 +56,7 @@ func TestNoMessageHasTheValueOfAVariable(t *testing.T) {
 			t.Errorf("%q: problems %v", entry, problems)
 		}
 	}
-	for _, entry := range []string{"A", "A=", "A=b=c", "a.b-c=d", "1=2", "A=\n"} {
+	for _, entry := range []string{"A", "A=", "A=b=c", "a.b-c=d", "-1=2", "A=\n"} {
 		def := good()
 		def.Workloads.Services[0].Env = []string{entry}
 		if problems := workload.Check(def); len(problems) > 0 {

@@ -3,6 +3,7 @@ package admission
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -42,7 +43,11 @@ func RoutesOf(o *unstructured.Unstructured) []Route {
 
 func (r Route) openShift(spec any) Route {
 	r.Host, r.Path = text(spec, "host"), text(spec, "path")
-	if policy := text(spec, "wildcardPolicy"); policy != "None" { // None is the API server's default
+	switch policy := text(spec, "wildcardPolicy"); policy {
+	case "None": // the API server's default
+	case string(WildcardBelow): // what other kinds have is no policy of a Route
+		r.Wildcard = Wildcard(strconv.Quote(policy))
+	default:
 		r.Wildcard = Wildcard(policy)
 	}
 	if tls, ok := value(spec, "tls").(map[string]any); ok {

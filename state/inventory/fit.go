@@ -147,7 +147,7 @@ func (c *Cluster) place(r Resource) (Granted, *Refusal) {
 			}
 		}
 	}
-	if uint32(len(out.Nodes)) < r.Count {
+	if uint32(len(out.Nodes)) < r.Count || len(c.Nodes) == 0 { // also nothing needs a node to be found on
 		refusal.Placed = uint32(len(out.Nodes))
 		return Granted{}, refusal
 	}

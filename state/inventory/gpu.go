@@ -3,11 +3,12 @@ package inventory
 import (
 	"errors"
 	"fmt"
+	"math"
+	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/akash-net/kubectl-akash-net/lease"
 )
@@ -110,18 +111,27 @@ func parseModel(attribute string) (model, error) {
 	return m, nil
 }
 
-// wholeGi rounds a size down to whole Gi, the unit in which Card has it.
+// binarySize is how Akash writes the memory of a GPU: with a binary suffix, without needless zeros (chain-sdk:
+// go/util/units).
+var binarySize = regexp.MustCompile(`^([-+]?(?:(?:[1-9]\d*|0)?\.\d*|[1-9]\d*))([KMGTPE])i$`)
+
+// wholeGi rounds a size down to whole Gi, the unit in which Card has it, with floating point as Akash does.
 func wholeGi(size string) (string, error) {
 	invalid := errors.New(lease.Message("%q is no size of a GPU's memory", size))
-	// Kubernetes' parser would compute 10 to the power of any exponent.
-	if exponent := strings.IndexAny(size, "eE"); exponent >= 0 && len(size)-exponent > 4 || len(size) > 32 {
+	m := binarySize.FindStringSubmatch(size)
+	if m == nil || len(size) > 64 {
 		return "", invalid
 	}
-	q, err := resource.ParseQuantity(size)
+	n, _, err := new(big.Float).Parse(m[1], 10)
 	if err != nil {
 		return "", invalid
 	}
-	return strconv.FormatInt(q.Value()>>30, 10) + "Gi", nil
+	unit := uint64(1024) << (10 * strings.Index("KMGTPE", m[2]))
+	bytes, accuracy := n.Mul(n, new(big.Float).SetUint64(unit)).Uint64()
+	if bytes == 0 && accuracy == big.Above || bytes == math.MaxUint64 && accuracy == big.Below {
+		return "", invalid // negative, or more than there can be
+	}
+	return strconv.FormatUint(bytes>>30, 10) + "Gi", nil
 }
 
 // matches returns the model of the request that a GPU matches. A named model takes precedence over the vendor's

@@ -131,7 +131,7 @@ func (o *oracle) place(r inventory.Resource) (string, bool) {
 			}
 		}
 	}
-	return strings.Join(placed, " ") + " " + model, uint32(len(placed)) == r.Count
+	return strings.Join(placed, " ") + " " + model, uint32(len(placed)) == r.Count && len(o.cluster.Nodes) > 0
 }
 
 func (o *oracle) replica(n inventory.Node, r inventory.Resource, wishes []string) (chosen string, ok, everywhere bool) {
@@ -193,7 +193,7 @@ func cardFor(cards []inventory.Card, n uint64, wishes []string) string {
 			switch p[i] {
 			case "ram":
 				q, err := resource.ParseQuantity(p[i+1])
-				if err != nil {
+				if err != nil || !strings.HasSuffix(p[i+1], "i") {
 					return ""
 				}
 				has[0] = big.NewInt(q.Value()/(1<<30)).String() + "Gi"
