@@ -14,21 +14,23 @@ type OwnHost struct {
 }
 
 // OwnHosts are the host names that the provider gives a service beside those of its definition:
-// Akash's static host, which leads to the last of its routed ports, as Akash keeps one for each
-// service; and a generated one for each routed port without hosts. Of two such ports that are one
+// Akash's static host, which leads to the first of its routed ports, as with Akash's hostname operator,
+// which looks for the first port that is reached from outside as 80; and a generated one for each routed port without hosts. Of two such ports that are one
 // outside, the last has it. A host that the definition names for the service is left to it.
 func (c *ProviderConfig) OwnHosts(id lease.ID, s *lease.Service) []OwnHost {
 	if !c.Ingress.StaticHosts && c.Hosts.Generated == "" {
 		return nil
 	}
 	var hosts []OwnHost
-	var last *lease.Expose
+	var first *lease.Expose
 	for i := range s.Expose {
 		e := &s.Expose[i]
 		if !e.IsIngress() {
 			continue
 		}
-		last = e
+		if first == nil {
+			first = e
+		}
 		if len(e.Hosts) > 0 || e.HostsWithheld || c.Hosts.Generated == "" {
 			continue
 		}
@@ -36,8 +38,8 @@ func (c *ProviderConfig) OwnHosts(id lease.ID, s *lease.Service) []OwnHost {
 		hosts = slices.DeleteFunc(hosts, func(h OwnHost) bool { return h.Host == own.Host && h.Path == own.Path })
 		hosts = append(hosts, own)
 	}
-	if last != nil && c.Ingress.StaticHosts {
-		hosts = append(hosts, OwnHost{id.StaticHost(s.Name, c.Ingress.Domain), "/", last})
+	if first != nil && c.Ingress.StaticHosts {
+		hosts = append(hosts, OwnHost{id.StaticHost(s.Name, c.Ingress.Domain), "/", first})
 	}
 	return slices.DeleteFunc(hosts, func(h OwnHost) bool { return names(s, h.Host, h.Path) })
 }
