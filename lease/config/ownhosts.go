@@ -92,21 +92,23 @@ type OwnHost struct {
 }
 
 // OwnHosts returns the host names that the provider gives a service in addition to those of its definition. Akash's
-// static host routes to the last routed port, because Akash keeps one static host per service. Each routed port without
-// hosts gets a generated host; if two of them have the same external port and path, the last one gets it. Hosts that
-// the definition itself names for the service are left out.
+// static host routes to the first routed port, as Akash's hostname operator takes the first one that is port 80 outside.
+// Each routed port without hosts gets a generated host; if two of them have the same external port and path, the last one
+// gets it. Hosts that the definition itself names for the service are left out.
 func (c *ProviderConfig) OwnHosts(id lease.ID, s *lease.Service) []OwnHost {
 	if !c.Ingress.StaticHosts && c.Hosts.Generated == "" {
 		return nil
 	}
 	var hosts []OwnHost
-	var last *lease.Expose
+	var first *lease.Expose
 	for i := range s.Expose {
 		e := &s.Expose[i]
 		if !e.IsIngress() {
 			continue
 		}
-		last = e
+		if first == nil {
+			first = e
+		}
 		if len(e.Hosts) > 0 || e.HostsWithheld || c.Hosts.Generated == "" {
 			continue
 		}
@@ -114,8 +116,8 @@ func (c *ProviderConfig) OwnHosts(id lease.ID, s *lease.Service) []OwnHost {
 		hosts = slices.DeleteFunc(hosts, func(h OwnHost) bool { return h.Host == own.Host && h.Path == own.Path })
 		hosts = append(hosts, own)
 	}
-	if last != nil && c.Ingress.StaticHosts {
-		hosts = append(hosts, OwnHost{id.StaticHost(s.Name, c.Ingress.Domain), "/", last})
+	if first != nil && c.Ingress.StaticHosts {
+		hosts = append(hosts, OwnHost{id.StaticHost(s.Name, c.Ingress.Domain), "/", first})
 	}
 	return slices.DeleteFunc(hosts, func(h OwnHost) bool { return names(s, h.Host, h.Path) })
 }
