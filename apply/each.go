@@ -59,7 +59,7 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 			if r.err == nil {
 				r.err = parallel.Guard(func() error { return work.end(r, ctx) })
 			}
-			r.err = r.Failed(r.err)
+			r.err = r.Failed(r.Options.AsPlanned(r.Request.Lease, r.err))
 		})
 	}
 	for _, r := range runs {

@@ -22,7 +22,10 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 	}
 	opts := a.Options
 	opts.Heal = p.Settings.Kept
-	now, err := Plan(ctx, a.Cluster, opts, defs)
+	quiet := opts
+	quiet.Report = nil
+	now, err := Preview(ctx, a.Cluster, quiet, defs)
+	refused, err := refusals(err)
 	if err != nil {
 		return keptMoved(err)
 	}
@@ -33,7 +36,7 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 	if len(moved) > 0 {
 		return &report.MovedError{Moved: moved, Kept: opts.Heal}
 	}
-	opts.Only = &now // the same changes, of what is there now
+	opts.Only, opts.Refused = &now, refused // the same changes, of what is there now
 	return keptMoved(New(a.Cluster, opts).Apply(ctx, defs))
 }
 

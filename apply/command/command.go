@@ -4,6 +4,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -66,6 +67,8 @@ type Options struct {
 	Concurrency int
 	// Only is the plan beyond which nothing is changed; nil sets no such bound.
 	Only *plan.Plan
+	// Refused says why the plan changes nothing for some of its leases.
+	Refused map[lease.ID]error
 	// Heal applies definitions that the ledger keeps: as far as their leases hold what they name.
 	Heal bool
 	// CrashedAfter is for how long a command may not have renewed its announcement before it counts as crashed, where
@@ -148,6 +151,15 @@ func (o Options) ChangesOf(id lease.ID) []plan.Change {
 		}
 	}
 	return changes
+}
+
+// AsPlanned is the error of the work on a lease: where the plan refuses the lease, and the work was kept from a change, that
+// is why.
+func (o Options) AsPlanned(id lease.ID, err error) error {
+	if _, kept := errors.AsType[*report.MovedError](err); kept && o.Refused[id] != nil {
+		return o.Refused[id]
+	}
+	return err
 }
 
 // Shared is true for the write of what several leases of a command may need: whichever comes first makes it.
