@@ -69,8 +69,8 @@ type Snapshot struct {
 
 // Reading says what a snapshot is taken of.
 type Reading struct {
-	// Addresses reads MetalLB's pools too, and all Services.
-	Addresses bool
+	// Addresses reads MetalLB's pools too, and all Services; Pools reads the pools alone.
+	Addresses, Pools bool
 	// Further are kinds beside those that every lease may have.
 	Further []kinds.Kind
 	// ClaimsFirst reads the claims before anything else: what is given up by them has then been looked
@@ -170,7 +170,7 @@ func Read(ctx context.Context, c *cluster.Cluster, l ledger.Ledger, how Reading)
 	if how.of == nil {
 		all = append(all, kinds.Others...)
 	}
-	if how.Addresses {
+	if how.Addresses || how.Pools {
 		all = append(all, kinds.Pools...)
 	}
 	for _, kind := range all {
