@@ -49,9 +49,10 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 			}
 			return snapshot, err
 		},
-		claim: (*run).claim,
-		do:    (*run).applyClaimed,
-		end:   (*run).awaitLive,
+		prepare: (*run).prepare,
+		claim:   (*run).Reserve,
+		do:      (*run).applyClaimed,
+		end:     (*run).awaitLive,
 	})
 }
 

@@ -167,6 +167,13 @@ func (p *Picker) Update(claims []*Claim) {
 	p.known = known
 }
 
+// Renew replaces what is known by what a picker of a later moment knows; what was picked stays.
+func (p *Picker) Renew(later *Picker) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known = later.known
+}
+
 // Uses are all uses of the address by Services.
 func (p *Picker) Uses(a netip.Addr) []Use {
 	p.mu.Lock()

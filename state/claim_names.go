@@ -11,9 +11,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 )
 
+// startOfAddress begins the name of the claim on an address.
+const startOfAddress = "ip--"
+
 // AddressName is the name of the claim on an address: dashes for dots and colons, IPv6 in full.
 func AddressName(a netip.Addr) string {
-	return "ip--" + strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
+	return startOfAddress + strings.NewReplacer(".", "-", ":", "-").Replace(a.StringExpanded())
 }
 
 // startOfEndpoint begins the name of the claim on an IP endpoint.
@@ -45,7 +48,7 @@ func WildcardOver(host string) string {
 
 // parseAddressName is the address of a claim's name. One of IPv4 has one name, and not a second one as IPv6.
 func parseAddressName(name string) (netip.Addr, bool) {
-	text, ok := strings.CutPrefix(name, "ip--")
+	text, ok := strings.CutPrefix(name, startOfAddress)
 	if !ok {
 		return netip.Addr{}, false
 	}

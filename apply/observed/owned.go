@@ -92,6 +92,19 @@ func claimsUnder(o Owned) []string {
 	return names
 }
 
+// Under are the names of the claims that what this program wrote for a deployment group rests on, whether there are any such
+// claims or not.
+func (s *Snapshot) Under(group lease.Group) (names []string) {
+	for _, o := range s.Written[group] {
+		if o.Kind == kinds.ProviderLeasedIP {
+			names = append(names, state.EndpointName(state.PortObjectOf(o.Live).SharingKey))
+			continue
+		}
+		names = append(names, claimsUnder(o)...)
+	}
+	return names
+}
+
 // ManagerOf is the field manager of an object of a deployment group: Akash's claim-like objects are
 // written by the claimant, so that a second claimant's write is a conflict and not a silent overwrite.
 func ManagerOf(kind kinds.Kind, group lease.Group) string {
