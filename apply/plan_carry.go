@@ -44,7 +44,7 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 func withoutPasswords(p plan.Plan) error {
 	for _, l := range p.Leases {
 		for _, c := range l.Changes {
-			data := func(f plan.Field) bool { return f.Path[0] == "data" }
+			data := func(f plan.Field) bool { return len(f.Path) > 0 && f.Path[0] == "data" }
 			if c.Kind == kinds.Secret.Singular && (c.Action == plan.Create || c.Action == plan.Update && slices.ContainsFunc(c.Fields, data)) {
 				return fmt.Errorf("the plan writes the password of %s, and no plan has passwords: apply the definition itself, with apply -f FILE --workloads", c.ID())
 			}
