@@ -12,6 +12,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/running"
 	"github.com/akash-net/kubectl-akash-net/kinds"
 	"github.com/akash-net/kubectl-akash-net/lease"
+	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/render"
 	"github.com/akash-net/kubectl-akash-net/state"
 )
@@ -38,7 +39,8 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 	return a.eachInTurn(ctx, runs, leaseWork{
 		read: func(ctx context.Context, runs []*run) (*observed.Snapshot, error) {
 			snapshot, err := observed.ReadWithOperators(ctx, a.Command, observed.Reading{
-				Addresses: withAddresses, Further: kinds.RecordsOf(a.Options.Config), Definitions: groupsOf(runs), Holders: !a.Options.Heal,
+				Addresses: withAddresses, Pools: a.Options.Config.IP.Mode == config.ModeDedicated,
+				Further: kinds.RecordsOf(a.Options.Config), Definitions: groupsOf(runs), Holders: !a.Options.Heal,
 			})
 			if err == nil && a.Options.Heal {
 				for _, r := range runs {
@@ -47,9 +49,10 @@ func (a *Applier) Apply(ctx context.Context, defs []*lease.Definition) error {
 			}
 			return snapshot, err
 		},
-		claim: (*run).claim,
-		do:    (*run).applyClaimed,
-		end:   (*run).awaitLive,
+		prepare: (*run).prepare,
+		claim:   (*run).Reserve,
+		do:      (*run).applyClaimed,
+		end:     (*run).awaitLive,
 	})
 }
 

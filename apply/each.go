@@ -22,9 +22,10 @@ const workLeases = "leases"
 type leaseWork struct {
 	// read reads what the work is decided by.
 	read func(context.Context, []*run) (*observed.Snapshot, error)
-	// claim takes what a lease asks for. Do does the rest of the work that writes, once all leases have been claimed for;
-	// end does what comes when that is committed.
-	claim, do, end func(*run, context.Context) error
+	// prepare reads what else the work on a lease rests on, for all of them before the first write of the command: else the work
+	// on some would begin again once others are done. Claim takes what a lease asks for. Do does the rest of the work that
+	// writes; end does what comes when that is committed.
+	prepare, claim, do, end func(*run, context.Context) error
 }
 
 // eachInTurn does work on leases in turns of the command, each for as many leases as one announcement names. The
@@ -59,7 +60,7 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 			if r.err == nil {
 				r.err = parallel.Guard(func() error { return work.end(r, ctx) })
 			}
-			r.err = r.Failed(r.err)
+			r.err = r.Failed(r.Options.AsPlanned(r.Request.Lease, r.err))
 		})
 	}
 	for _, r := range runs {
@@ -78,14 +79,18 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot,
 	for _, r := range runs {
 		r.begin(s, pools)
 	}
+	a.side(runs, func(r *run) { r.step(ctx, work.prepare) })
 	ordered, alone := lineUp(runs)
 	early := a.claimEarly(ctx, alone, work)
 	if !isOld(runs) {
 		a.side(ordered, func(r *run) {
 			defer close(r.ended)
-			for _, earlier := range r.before {
-				<-earlier.ended
+			if r.followsOld() && !r.done {
+				r.err = turn.ErrAgain
+				return
 			}
+			ctx := a.readGiven(ctx, r, work)
+			r.findRivals()
 			if !early[r] {
 				r.step(ctx, work.claim)
 			}
@@ -110,45 +115,6 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot,
 		}
 	}
 	return turn.ErrAgain
-}
-
-// lineUp orders leases: those that ask for the same follow each other in the order of the input, and one that gives a thing up
-// comes first. They pick their addresses in that order. One without addresses of its own follows all before it, for what these
-// do not take may be left for it, and all after it that have to do with addresses follow it.
-func lineUp(runs []*run) (ordered, alone []*run) {
-	wishes := make([]state.Wish, len(runs))
-	for i, r := range runs {
-		var held []*state.Claim
-		if r.Options.Prune {
-			held = r.Snapshot.Held[r.Group]
-		}
-		wishes[i] = state.WishOf(r.Request, held)
-	}
-	serving, barrier := state.Serve(wishes), (*run)(nil)
-	for _, i := range serving.Order {
-		r := runs[i]
-		r.before, r.ended = nil, make(chan struct{})
-		for _, before := range serving.After[i] {
-			r.before = append(r.before, runs[before])
-		}
-		if barrier != nil && r.hasAddresses() {
-			r.before = append(r.before, barrier)
-		}
-		if !r.done && !r.PickAddresses() {
-			r.before, barrier = slices.Clone(ordered), r
-		}
-		r.Late = len(r.before) > 0
-		ordered = append(ordered, r)
-		if serving.Alone[i] {
-			alone = append(alone, r)
-		}
-	}
-	return ordered, alone
-}
-
-// hasAddresses is true for a lease that asks for addresses, or holds any.
-func (r *run) hasAddresses() bool {
-	return len(r.Request.Endpoints) > 0 || slices.ContainsFunc(r.Snapshot.Held[r.Group], func(c *state.Claim) bool { return c.Kind == state.Address })
 }
 
 // claimEarly takes what leases ask for before the work on the first of them goes on, so that one LIST of the wildcards
@@ -188,7 +154,6 @@ func (a *Applier) readFor(ctx context.Context, runs []*run, work leaseWork) (*ob
 	for _, r := range runs {
 		snapshot.Addresses.Name(r.Request)
 	}
-	a.findRivals(snapshot, runs)
 	return snapshot, nil
 }
 
@@ -236,18 +201,6 @@ func (a *Applier) side(runs []*run, do func(*run)) {
 		})
 	}
 	_ = group.Wait() // the runs keep their errors
-}
-
-// findRivals tells each run which earlier one wants the same for another owner: the first in the input
-// gets it, in a dry run as in a real one.
-func (a *Applier) findRivals(s *observed.Snapshot, runs []*run) {
-	requests := make([]state.Request, len(runs))
-	for i, r := range runs {
-		requests[i] = r.Request
-	}
-	for i, found := range state.Rivals(requests, a.Options.Config, func(name string) bool { return s.Claims[name] != nil }) {
-		runs[i].Rivals = found
-	}
 }
 
 // groupsOf are the deployment groups of runs.

@@ -22,7 +22,10 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 	}
 	opts := a.Options
 	opts.Heal = p.Settings.Kept
-	now, err := Plan(ctx, a.Cluster, opts, defs)
+	quiet := opts
+	quiet.Report = nil
+	now, err := Preview(ctx, a.Cluster, quiet, defs)
+	refused, err := refusals(err)
 	if err != nil {
 		return keptMoved(err)
 	}
@@ -33,7 +36,7 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 	if len(moved) > 0 {
 		return &report.MovedError{Moved: moved, Kept: opts.Heal}
 	}
-	opts.Only = &now // the same changes, of what is there now
+	opts.Only, opts.Refused = &now, refused // the same changes, of what is there now
 	return keptMoved(New(a.Cluster, opts).Apply(ctx, defs))
 }
 
@@ -41,7 +44,7 @@ func (a *Applier) CarryOut(ctx context.Context, p plan.Plan, defs []*lease.Defin
 func withoutPasswords(p plan.Plan) error {
 	for _, l := range p.Leases {
 		for _, c := range l.Changes {
-			data := func(f plan.Field) bool { return f.Path[0] == "data" }
+			data := func(f plan.Field) bool { return len(f.Path) > 0 && f.Path[0] == "data" }
 			if c.Kind == kinds.Secret.Singular && (c.Action == plan.Create || c.Action == plan.Update && slices.ContainsFunc(c.Fields, data)) {
 				return fmt.Errorf("the plan writes the password of %s, and no plan has passwords: apply the definition itself, with apply -f FILE --workloads", c.ID())
 			}

@@ -32,8 +32,9 @@ func (a *Applier) Reserve(ctx context.Context, requests []state.Request, kindsOf
 			}
 			return snapshot, err
 		},
-		claim: (*run).Reserve,
-		do:    (*run).reserveOnly,
+		prepare: func(*run, context.Context) error { return nil },
+		claim:   (*run).Reserve,
+		do:      (*run).reserveOnly,
 		end: func(r *run, _ context.Context) error {
 			if !r.Options.Check {
 				r.Event(report.Done, "lease", "", r.Request.Lease.String(), "reserved")

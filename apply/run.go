@@ -42,24 +42,24 @@ func newRun(c *command.Command, def *lease.Definition, req state.Request) *run {
 
 // apply does the whole work on a lease: it claims, writes and prunes.
 func (r *run) apply(ctx context.Context) error {
-	if err := r.claim(ctx); err != nil {
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	if err := r.Reserve(ctx); err != nil {
 		return err
 	}
 	return r.applyClaimed(ctx)
 }
 
-// claim takes what the definition asks for.
-func (r *run) claim(ctx context.Context) error {
+// prepare finds out, before the first write of the command, what the work on a lease rests on beside what was read for all.
+func (r *run) prepare(ctx context.Context) error {
 	if err := r.Operated.Fits(); err != nil {
 		return err
 	}
 	if err := r.KeptDefinition.Rests(ctx); err != nil {
 		return err
 	}
-	if err := r.running.Prepare(ctx); err != nil {
-		return err
-	}
-	return r.Reserve(ctx)
+	return r.running.Prepare(ctx)
 }
 
 // applyClaimed confirms what was claimed, writes the objects of it, and prunes.

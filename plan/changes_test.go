@@ -167,3 +167,21 @@ func TestTheMomentOfARecord(t *testing.T) {
 		t.Error("another annotation makes the same plan")
 	}
 }
+
+// Nor does the moment at which a ProviderHost was deployed, whether it is made, or changed within the same second or later.
+func TestMomentOfAProviderHost(t *testing.T) {
+	write := func(live *unstructured.Unstructured, stamp, other string) Change {
+		want := object(t, `{kind: ProviderHost, metadata: {name: a, annotations: {akash.network/lease.updated_at: "`+stamp+`", other: `+other+`}}}`, nil)
+		return Write("providerhost", want.Object, live, ours)
+	}
+	at := object(t, `{kind: ProviderHost, metadata: {name: a, uid: u, annotations: {akash.network/lease.updated_at: "1", other: x}}}`, nil)
+	for name, live := range map[string]*unstructured.Unstructured{"made": nil, "changed": at} {
+		first := write(live, "1", "y")
+		if !first.Same(write(live, "2", "y")) || !write(live, "2", "y").Same(first) {
+			t.Errorf("%s: another moment is another change", name)
+		}
+		if first.Same(write(live, "1", "z")) {
+			t.Errorf("%s: another value is the same change", name)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
@@ -31,8 +32,25 @@ type Owner struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// moment is the annotation of a DNSRecord that says when it is to be reconciled: no two plans agree on it.
-const moment = "gardener.cloud/timestamp"
+// moments are annotations that say when an object was written: that of a DNSRecord by which it is reconciled, and that of a
+// ProviderHost by which Akash's hostname operator looks at it again. No two plans agree on them.
+var moments = []string{"gardener.cloud/timestamp", lease.AnnotationUpdatedAt}
+
+// lasting are the fields that are no moments: one may be the same by chance.
+func lasting(fields []Field) []Field {
+	return slices.DeleteFunc(slices.Clone(fields), func(f Field) bool {
+		return len(f.Path) > 0 && slices.Contains(moments, f.Path[len(f.Path)-1])
+	})
+}
+
+// timeless is an object without its moments.
+func timeless(object map[string]any) map[string]any {
+	o := (&unstructured.Unstructured{Object: object}).DeepCopy()
+	for _, name := range moments {
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", name)
+	}
+	return o.Object
+}
 
 // same is true for two fields that change alike. Where f is of a file (loose), what is there may have defaults
 // that the file does not show.
@@ -41,7 +59,7 @@ func (f Field) same(other Field, loose bool) bool {
 		return false
 	}
 	before := equal(f.Before, other.Before) || loose && contains(other.Before, f.Before)
-	return f.Path[len(f.Path)-1] == moment || before && equal(f.After, other.After)
+	return before && equal(f.After, other.After)
 }
 
 // Fields are the fields of a live object that an apply under a field manager would change: those that it

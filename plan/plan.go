@@ -133,10 +133,12 @@ func (c Change) Same(other Change) bool {
 		return maps.Equal(c.givenUp(), other.givenUp())
 	case Update:
 		return (!loose || contains(other.Before, c.Before)) &&
-			slices.EqualFunc(c.Fields, other.Fields, func(a, b Field) bool { return a.same(b, loose) })
+			slices.EqualFunc(lasting(c.Fields), lasting(other.Fields), func(a, b Field) bool { return a.same(b, loose) })
 	case Delete:
 		return loose && contains(other.Before, c.Before) || !loose && equal(c.Before["spec"], other.Before["spec"])
-	case Claim, Withhold, Leave, Create:
+	case Create:
+		return equal(timeless(c.After), timeless(other.After))
+	case Claim, Withhold, Leave:
 	}
 	return equal(c.Before, other.Before) && equal(c.After, other.After)
 }

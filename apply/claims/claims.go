@@ -33,8 +33,9 @@ type Claims struct {
 	// patient runs ask again for what another run of the owner has just taken. Once that was in vain it
 	// is withheld, as is all that such runs hold.
 	patient bool
-	// Late runs come after another lease of the command that asks for the same: what was read before is old.
-	Late bool
+	// Late runs come after another lease of the command that asks for the same: what was read of it is old. Given ones come
+	// after one that gives up what they ask for: they read everything again then.
+	Late, Given bool
 	// picked are the addresses that this lease of the command was the first to pick.
 	picked []netip.Addr
 	// Marking is true while the run marks claims that it has held before.

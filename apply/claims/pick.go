@@ -41,26 +41,27 @@ func (r *Claims) leaseAddresses(ctx context.Context) error {
 	return nil
 }
 
-// PickAddresses picks the addresses that the lease is going to take, unless something else is in its way. own is false where
-// too few are left, or where an earlier lease of the command has picked one for the same endpoint: what the lease gets then
-// depends on what becomes of others. The leases of a command pick in the order of the input, and take side by side.
-func (r *Claims) PickAddresses() (own bool) {
+// PickAddresses picks the addresses that the lease is going to take, unless something else is in its way. enough is false where
+// too few are left. own is false there too, and where an earlier lease of the command has picked one for the same endpoint, or may
+// give up what is in the way: what the lease gets then depends on what becomes of others. The leases of a command pick in the
+// order of the input, and take side by side.
+func (r *Claims) PickAddresses() (own, enough bool) {
 	endpoints := r.LeasedEndpoints()
 	if len(endpoints) == 0 {
-		return true
+		return true, true
 	}
 	if err := r.Precheck(); err != nil && !r.AllTransient(err) {
-		return true
+		return !r.Given, true
 	}
-	own = true
+	own, enough = true, true
 	for _, e := range endpoints {
 		for _, family := range e.Families {
 			picked := len(r.picked)
 			_, ok := r.pick(e, family, nil)
-			own = own && ok && len(r.picked) > picked
+			own, enough = own && ok && len(r.picked) > picked, enough && ok
 		}
 	}
-	return own
+	return own, enough
 }
 
 // pick picks an address of a family for an endpoint, other than those that were lost to somebody else.

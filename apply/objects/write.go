@@ -58,10 +58,12 @@ func (r *Objects) WritePool(ctx context.Context, o render.Object) error {
 
 // NeedPool notes in the plan that the lease needs a pool, or its advertisement, which was written for another.
 func (r *Objects) NeedPool(o render.Object) error {
-	if live := r.Find(o); !cluster.Unchanged(o, live, r.Manager(o)) {
-		return r.Change(r.WriteOf(o, live))
+	live := r.Find(o)
+	o, touch := r.TouchedFrom(o, live)
+	if touch || cluster.Unchanged(o, live, r.Manager(o)) {
+		return nil
 	}
-	return nil
+	return r.Change(r.WriteOf(o, live))
 }
 
 // WriteAll writes objects side by side and tells of them in their order. Once one is refused no
@@ -168,8 +170,11 @@ func (r *Objects) lookAgain(ctx context.Context, desired []render.Object) (err e
 	return nil
 }
 
-// Find is the object as it was read before the run wrote anything.
+// Find is the object as it was read before the run wrote anything. Pools are as they were before any lease of the command.
 func (r *Objects) Find(o render.Object) *unstructured.Unstructured {
+	if slices.Contains(kinds.Pools, o.Kind) {
+		return r.Pools.Find(o)
+	}
 	if live, read := r.again[o.String()]; read {
 		return live
 	}
