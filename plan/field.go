@@ -101,9 +101,9 @@ func (c *comparison) compare(path Path, have, want any) {
 	}
 }
 
-// compareItems compares a list item by item if the managed fields show that the API server merges it by keys. It returns
-// false, and adds nothing, if they do not, if an item has no key of its own, or if the order of the items changes: then
-// the list is one field.
+// compareItems compares a list item by item if the managed fields show that the API server merges it by keys. It
+// returns false, and adds nothing, if they do not, if an item has no key of its own, or if the order of the items
+// changes: then the list is one field.
 func (c *comparison) compareItems(path Path, have any, want []any) bool {
 	keys, existing := managed.Keys(c.live, path...), asList(have)
 	if len(keys) == 0 {
@@ -170,8 +170,8 @@ func Contains(have, want any) bool {
 	return reflect.DeepEqual(have, want)
 }
 
-// addDropped adds a field that the manager owns and that want does not have. An item of a list that is merged by keys is
-// one field; items of other lists are compared with their list.
+// addDropped adds a field that the manager owns and that want does not have. An item of a list that is merged by keys
+// is one field; items of other lists are compared with their list.
 func (c *comparison) addDropped(owned fieldpath.Path, want map[string]any) {
 	var path Path
 	for _, element := range owned {

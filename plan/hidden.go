@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Hidden replaces values that no plan shows: the data of a Secret, and the registry passwords that Akash's provider keeps
-// in Manifests. If such a value changes, its two sides are marked.
+// Hidden replaces values that no plan shows: the data of a Secret, and the registry passwords that Akash's provider
+// keeps in Manifests. If such a value changes, its two sides are marked.
 const (
 	Hidden       = "***"
 	hiddenBefore = Hidden + " (before)"
@@ -61,8 +61,8 @@ func hideIn(object map[string]any, secret bool, by string) {
 	eachHidden(object, secret, func(holder map[string]any, key string) { holder[key] = by })
 }
 
-// eachHidden calls do for each secret value in a stable order: the data of a Secret, or the passwords of any other object;
-// then the annotation in which kubectl keeps the last applied object.
+// eachHidden calls do for each secret value in a stable order: the data of a Secret, or the passwords of any other
+// object; then the annotation in which kubectl keeps the last applied object.
 func eachHidden(object map[string]any, secret bool, do func(holder map[string]any, key string)) {
 	if !secret {
 		eachPassword(object, do)

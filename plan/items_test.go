@@ -35,8 +35,8 @@ func TestItemsWithHalfAKey(t *testing.T) {
 	}
 }
 
-// A manager conflicts with those of other owners, not with itself or another deployment of its owner. A manager that belongs
-// to no deployment conflicts with every other one.
+// A manager conflicts with those of other owners, not with itself or another deployment of its owner. A manager that
+// belongs to no deployment conflicts with every other one.
 func TestWhoIsInConflict(t *testing.T) {
 	for manager, conflicts := range map[string][]string{
 		ours: {rival, "kubectl", "akash-net"}, rival: {ours, former, "kubectl", "akash-net"}, "akash-net": {ours, former, rival, "kubectl"}, "kubectl": {ours, former, rival, "akash-net"},

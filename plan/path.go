@@ -10,8 +10,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease/managed"
 )
 
-// Path is the path of a field from the top of its object: names of fields, and items of lists that the API server merges by
-// keys, written as in managed fields: k:{"name":"web"}. Any other list is one field.
+// Path is the path of a field from the top of its object: names of fields, and items of lists that the API server
+// merges by keys, written as in managed fields: k:{"name":"web"}. Any other list is one field.
 type Path []string
 
 // String formats the path as kubectl does: spec.containers[name="web"].image.
@@ -69,8 +69,8 @@ func toElement(element fieldpath.PathElement) string {
 	return text
 }
 
-// elementOf returns the path element of a list item. It omits keys that the item lacks, because their defaults are unknown;
-// ok is false if the item has no key.
+// elementOf returns the path element of a list item. It omits keys that the item lacks, because their defaults are
+// unknown; ok is false if the item has no key.
 func elementOf(item any, keys []string) (element fieldpath.PathElement, ok bool) {
 	fields, _ := item.(map[string]any)
 	var list smdvalue.FieldList
@@ -83,8 +83,8 @@ func elementOf(item any, keys []string) (element fieldpath.PathElement, ok bool)
 	return fieldpath.PathElement{Key: &list}, len(list) > 0
 }
 
-// find returns the index of the item that has all keys of the element. If no item has all, it returns the only item that
-// shares a key and contradicts none; -1 if there is none, or more than one.
+// find returns the index of the item that has all keys of the element. If no item has all, it returns the only item
+// that shares a key and contradicts none; -1 if there is none, or more than one.
 func find(list []any, element fieldpath.PathElement) int {
 	matches := func(whole bool) func(any) bool {
 		return func(item any) bool {

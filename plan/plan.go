@@ -114,8 +114,8 @@ func (c Change) ID() string {
 
 // Same reports whether two changes have the same effect on the same object. It ignores the resource version, because
 // controllers write status and annotations: updates are compared by the changed fields, deletions by the spec, and
-// releases of a claim by the released parts, whatever else the lease has claimed meanwhile. An unpinned object matches if
-// the cluster has every field of the file.
+// releases of a claim by the released parts, whatever else the lease has claimed meanwhile. An unpinned object matches
+// if the cluster has every field of the file.
 func (c Change) Same(other Change) bool {
 	if other.Unpinned {
 		c, other = other, c

@@ -140,8 +140,8 @@ func sortItems(o map[string]any) {
 	})
 }
 
-// Whatever stands in an object and whoever owns it: what is wanted is there after the change, what the plan shows as the object
-// after it says so, a second look finds nothing more to change, and neither object is touched.
+// Whatever stands in an object and whoever owns it: what is wanted is there after the change, what the plan shows as
+// the object after it says so, a second look finds nothing more to change, and neither object is touched.
 func TestWhatIsPlannedComesToBe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, want := drawObject(t), drawObject(t)
@@ -174,8 +174,8 @@ func TestWhatIsPlannedComesToBe(t *testing.T) {
 	})
 }
 
-// Containing is an order: each value contains itself and nothing contains what it lacks; and what is contained in a part is
-// contained in the whole.
+// Containing is an order: each value contains itself and nothing contains what it lacks; and what is contained in a
+// part is contained in the whole.
 func TestContainsIsAnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := drawTree(t, 2), drawTree(t, 2), drawTree(t, 2)

@@ -15,12 +15,12 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// fixedFields are the immutable fields of a DNSRecord's spec: Gardener's webhook for DNSRecords rejects a change of them, and
-// the resource definition one of the class.
+// fixedFields are the immutable fields of a DNSRecord's spec: Gardener's webhook for DNSRecords rejects a change of
+// them, and the resource definition one of the class.
 var fixedFields = []string{"type", "class", "name", "recordType"}
 
-// whyReplaced returns the reason why a live record cannot be updated to the wanted one: it is being deleted, or an immutable
-// field of a DNSRecord differs. It is empty if the record can be updated; every field of a DNSEndpoint can.
+// whyReplaced returns the reason why a live record cannot be updated to the wanted one: it is being deleted, or an
+// immutable field of a DNSRecord differs. It is empty if the record can be updated; every field of a DNSEndpoint can.
 func whyReplaced(o render.Object, live *unstructured.Unstructured) string {
 	if live.GetDeletionTimestamp() != nil {
 		return "it is being deleted"
@@ -56,7 +56,8 @@ func (r *Records) ChangesRecord(o render.Object) bool {
 	return !cluster.Unchanged(r.prepareRecord(o, live), live, r.Manager(o))
 }
 
-// prepareRecord returns a rendered record with the annotations with which it is applied over the live one, which may be nil.
+// prepareRecord returns a rendered record with the annotations with which it is applied over the live one, which may be
+// nil.
 func (r *Records) prepareRecord(o render.Object, live *unstructured.Unstructured) render.Object {
 	if o.Kind == kinds.DNSRecord {
 		o = requestReconcile(o, live, r.Cluster.Now())
@@ -67,9 +68,9 @@ func (r *Records) prepareRecord(o render.Object, live *unstructured.Unstructured
 	return o
 }
 
-// requestReconcile returns a DNSRecord with the annotations that request a reconcile from Gardener's extension. The extension
-// ignores a new spec without a new request; with an unchanged spec the annotations stay as they are, so that the record
-// is not written.
+// requestReconcile returns a DNSRecord with the annotations that request a reconcile from Gardener's extension. The
+// extension ignores a new spec without a new request; with an unchanged spec the annotations stay as they are, so that
+// the record is not written.
 func requestReconcile(o render.Object, live *unstructured.Unstructured, now time.Time) render.Object {
 	u := cluster.Rendered(o)
 	annotations := u.GetAnnotations()

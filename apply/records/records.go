@@ -132,8 +132,8 @@ func (r *Records) putHost(ctx context.Context, host string, objects []render.Obj
 	return nil
 }
 
-// RecordHolder returns the other deployment group that may write the host's records: it holds a part of the same claim, and
-// its records are older than those of the run's group. It is empty if there is none. A DNS name has one writer.
+// RecordHolder returns the other deployment group that may write the host's records: it holds a part of the same claim,
+// and its records are older than those of the run's group. It is empty if there is none. A DNS name has one writer.
 func (r *Records) RecordHolder(host string) string {
 	claim := r.Snapshot.Claims[state.HostName(host)]
 	if h := r.Holds[state.HostName(host)]; h != nil && h.Claim != nil {
@@ -160,9 +160,9 @@ type replacedRecord struct {
 	why string
 }
 
-// recordsToReplace returns the records of a host that must be deleted before the wanted ones are written: those that cannot
-// be updated and, if any record is to be created, all that are not wanted. recreated has the names of the wanted records
-// whose live object is deleted.
+// recordsToReplace returns the records of a host that must be deleted before the wanted ones are written: those that
+// cannot be updated and, if any record is to be created, all that are not wanted. recreated has the names of the wanted
+// records whose live object is deleted.
 func (r *Records) recordsToReplace(host string, objects []render.Object) (old []replacedRecord, recreated map[string]bool) {
 	recreated = map[string]bool{}
 	created := ""
@@ -196,8 +196,8 @@ func (r *Records) recordsToReplace(host string, objects []render.Object) (old []
 	return old, recreated
 }
 
-// awaitRemoved waits until the API server has removed replaced records; a record that a finalizer keeps is still served by
-// DNS. It returns false if one still exists at the end.
+// awaitRemoved waits until the API server has removed replaced records; a record that a finalizer keeps is still served
+// by DNS. It returns false if one still exists at the end.
 func (r *Records) awaitRemoved(ctx context.Context, replaced []replacedRecord) (bool, error) {
 	if len(replaced) == 0 {
 		return true, nil
@@ -233,8 +233,8 @@ func (r *Records) awaitRemoved(ctx context.Context, replaced []replacedRecord) (
 	return err == nil, err
 }
 
-// minRecordWait limits how long a run that waits for nothing else waits for a replaced record to be gone: if the run ended
-// at once, the name would have no record.
+// minRecordWait limits how long a run that waits for nothing else waits for a replaced record to be gone: if the run
+// ended at once, the name would have no record.
 const minRecordWait = 30 * time.Second
 
 // pollRecords is the interval at which a replaced record is read.
@@ -248,8 +248,8 @@ func (r *Records) timedOut(err error, waiting []string) error {
 	return err
 }
 
-// KeptRecords returns the records that pruning must not delete: those that are wanted, and those of hosts whose value is not
-// known yet.
+// KeptRecords returns the records that pruning must not delete: those that are wanted, and those of hosts whose value
+// is not known yet.
 func (r *Records) KeptRecords() []render.Object {
 	kept := slices.Clone(r.DNS.objects)
 	for _, h := range r.DNS.Unknown {

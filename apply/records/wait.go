@@ -27,8 +27,8 @@ func (r *Records) AwaitRecords(ctx context.Context, def *lease.Definition) error
 	return r.awaitServed(ctx)
 }
 
-// awaitValues waits until the cluster publishes where the hosts are reached, and writes the records that are known by then.
-// It settles the claims again after that, because the run no longer has a mark on them.
+// awaitValues waits until the cluster publishes where the hosts are reached, and writes the records that are known by
+// then. It settles the claims again after that, because the run no longer has a mark on them.
 func (r *Records) awaitValues(ctx context.Context, def *lease.Definition) error {
 	var records render.DNS
 	waited := r.Poll(ctx, func(ctx context.Context) (bool, error) {
@@ -84,7 +84,8 @@ func (r *Records) pruneLate(ctx context.Context, late []render.Object) error {
 	return nil
 }
 
-// awaitServed waits until the controller of each record has published it. A failure that a controller reports ends the wait.
+// awaitServed waits until the controller of each record has published it. A failure that a controller reports ends the
+// wait.
 func (r *Records) awaitServed(ctx context.Context) error {
 	waiting := slices.DeleteFunc(slices.Clone(r.DNS.objects), func(o render.Object) bool {
 		live := r.Snapshot.Find(o)

@@ -29,8 +29,8 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// Unrecorded returns, by host, what the missing DNS records of the hosts among things, and of the hosts of the leases among
-// them, wait for.
+// Unrecorded returns, by host, what the missing DNS records of the hosts among things, and of the hosts of the leases
+// among them, wait for.
 func Unrecorded(ctx context.Context, s *observed.Snapshot, c *command.Command, things []thing.Thing) (map[string]string, error) {
 	out := map[string]string{}
 	if !c.Options.Config.DNS.Records() {
@@ -66,7 +66,8 @@ func fromSnapshot(c *command.Command, s *observed.Snapshot, id lease.ID) *Record
 	return r
 }
 
-// OwnRecords returns the DNS records that this program has written, each with the values that its lease wants for the host.
+// OwnRecords returns the DNS records that this program has written, each with the values that its lease wants for the
+// host.
 func OwnRecords(ctx context.Context, s *observed.Snapshot, c *command.Command) ([]diagnose.OwnRecord, error) {
 	var out []diagnose.OwnRecord
 	for _, host := range slices.Sorted(maps.Keys(s.Records)) {
@@ -88,8 +89,8 @@ func OwnRecords(ctx context.Context, s *observed.Snapshot, c *command.Command) (
 	return out, nil
 }
 
-// wantedRecords returns the records that a lease wants for a host of which it holds the part, as derived from claims, routes
-// and configuration.
+// wantedRecords returns the records that a lease wants for a host of which it holds the part, as derived from claims,
+// routes and configuration.
 func (r *Records) wantedRecords(ctx context.Context, host string, part state.Part) (render.DNS, error) {
 	records, err := r.RecordsFor(ctx, host, part, r.recordTarget(host), false)
 	if _, ok := errors.AsType[lease.Problems](err); ok {
@@ -138,8 +139,8 @@ func (r *Records) Published(fresh bool) *published.Reader {
 	}
 }
 
-// recordTarget returns the target of the routes to which a host's records point: that of the configuration, unless the lease
-// has only routes of another target, or that route is about to be deleted.
+// recordTarget returns the target of the routes to which a host's records point: that of the configuration, unless the
+// lease has only routes of another target, or that route is about to be deleted.
 func (r *Records) recordTarget(host string) string {
 	configured := r.Options.Config.Target
 	found := ""
@@ -157,8 +158,9 @@ func (r *Records) recordTarget(host string) string {
 	return cmp.Or(found, configured)
 }
 
-// leasedEndpoint returns the IP endpoint that the service of a part leases, and the addresses of the endpoint: the endpoint
-// of the part's own port or, if that port is not leased, of the service's lowest port. held are the claims of the group.
+// leasedEndpoint returns the IP endpoint that the service of a part leases, and the addresses of the endpoint: the
+// endpoint of the part's own port or, if that port is not leased, of the service's lowest port. held are the claims of
+// the group.
 func leasedEndpoint(held []*state.Claim, group lease.Group, part state.Part) (endpoint string, addrs render.Addresses) {
 	type port struct {
 		other int // 0 for the part's own port, 1 for any other
@@ -193,8 +195,8 @@ func leasedEndpoint(held []*state.Claim, group lease.Group, part state.Part) (en
 	return endpoint, render.Addresses{endpoint: addresses[first.key]}
 }
 
-// Rerecord replaces or updates the DNS records of a host so that they have the wanted values, whoever has changed them. Each
-// write is pinned to the version that was read.
+// Rerecord replaces or updates the DNS records of a host so that they have the wanted values, whoever has changed them.
+// Each write is pinned to the version that was read.
 func (r *Records) Rerecord(ctx context.Context, host string, part state.Part) error {
 	r.Request.Lease, r.Group = part.Lease, part.Lease.Group()
 	wanted, err := r.wantedRecords(ctx, host, part)
