@@ -32,7 +32,7 @@ func (r *Objects) Reserve(ctx context.Context) error {
 	if r.Options.Check {
 		return r.check(ctx)
 	}
-	if err := r.Precheck(); err != nil && !r.AllTransient(err) {
+	if err := r.Precheck(); err != nil && !claims.AllTransient(err) {
 		return err
 	}
 	if err := r.TakeAll(ctx); err != nil {
@@ -65,7 +65,7 @@ func (r *Objects) check(ctx context.Context) error {
 	refused := &report.HeldError{Lease: r.Request.Lease}
 	for _, h := range r.FixedHolds() {
 		err := report.ErrorOfHeld(r.Request.Lease, r.InTheWay(h))
-		if err == nil || r.AllTransient(err) {
+		if err == nil || claims.AllTransient(err) {
 			err = r.Take(ctx, h)
 		}
 		if held, ok := errors.AsType[*report.HeldError](err); ok {
