@@ -21,12 +21,17 @@ func (r *Claims) applying(h state.Hold) state.Hold {
 	if r.Def == nil || r.Options.Check {
 		return h
 	}
-	unrouted := !h.Kind.HasPorts() && slices.ContainsFunc(r.Def.Unrouted(), func(host lease.Host) bool { return host.Name == h.Thing })
+	unrouted := !h.Kind.HasPorts() && r.IsUnrouted(h.Thing)
 	h.Parts = slices.Clone(h.Parts)
 	for i, p := range h.Parts {
 		h.Parts[i].Applied = p.Service != "" && !unrouted
 	}
 	return h
+}
+
+// IsUnrouted reports whether the definition has a host but no route for it: the host is only claimed.
+func (r *Claims) IsUnrouted(host string) bool {
+	return r.Def != nil && slices.ContainsFunc(r.Def.Unrouted(), func(h lease.Host) bool { return h.Name == host })
 }
 
 // StandFor records the parts of claims for which the run has written the desired objects, or found them unchanged.

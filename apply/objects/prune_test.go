@@ -168,8 +168,7 @@ func TestWants(t *testing.T) {
 }
 
 // Only what other deployments of the owner have written may be taken over without being asked to.
-func TestOfFormer(t *testing.T) {
-	r := work(command.Options{}, nil)
+func TestAreFormer(t *testing.T) {
 	for name, tt := range map[string]struct {
 		managers []string
 		want     bool
@@ -182,7 +181,7 @@ func TestOfFormer(t *testing.T) {
 		"nobody: the refusal names no managers": {nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := r.ofFormer(tt.managers); got != tt.want {
+			if got := areFormer(ot.Next.Owner, tt.managers); got != tt.want {
 				t.Errorf("it may be taken over: %t, want %t", got, tt.want)
 			}
 		})
