@@ -15,30 +15,29 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// workLeases is what the progress of most commands counts.
+// workLeases names what the progress of most commands counts.
 const workLeases = "leases"
 
-// leaseWork is work on leases that do not depend on each other.
+// leaseWork has the steps of a command on independent leases.
 type leaseWork struct {
-	// read reads what the work is decided by.
+	// read reads the snapshot for all decisions.
 	read func(context.Context, []*run) (*observed.Snapshot, error)
-	// claim takes what a lease asks for. Do does the rest of the work that writes, once all leases have been claimed for;
-	// end does what comes when that is committed.
+	// claim takes what a lease asks for; do makes all other writes, and end waits after these are final.
 	claim, do, end func(*run, context.Context) error
 }
 
-// eachInTurn does work on leases in turns of the command, each for as many leases as one announcement names. The
-// error joins those of all leases.
+// eachInTurn works on leases in turns of the command; each turn has at most as many leases as one announcement can
+// name. The error joins those of all leases.
 func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) error {
 	snapshot, err := a.readFor(ctx, runs, work)
 	if err != nil {
 		return err
 	}
-	var errs []error // the end of a turn that changed nothing is no lease's
+	var errs []error // first the errors of turns that belong to no lease
 	count := a.Counter(workLeases, len(runs))
 	for part := range slices.Chunk(runs, state.MaxAnnounced) {
-		over := a.InTurn(ctx, groupsOf(part), func(ctx context.Context) ([]lease.Group, error) {
-			if snapshot == nil { // what was read before is old
+		turnErr := a.InTurn(ctx, groupsOf(part), func(ctx context.Context) ([]lease.Group, error) {
+			if snapshot == nil { // an earlier turn made it stale
 				if snapshot, err = a.readFor(ctx, runs, work); err != nil {
 					return nil, err
 				}
@@ -50,11 +49,11 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 			return unfinished(part), nil
 		})
 		if !slices.ContainsFunc(part, func(r *run) bool { return !r.done || r.err != nil || r.Changed() }) {
-			errs = append(errs, over)
+			errs = append(errs, turnErr)
 		}
-		a.side(part, func(r *run) {
-			if over != nil && (!r.done || r.err == nil && r.Changed()) {
-				r.err = r.Loses(ctx, over)
+		a.parallel(part, func(r *run) {
+			if turnErr != nil && (!r.done || r.err == nil && r.Changed()) {
+				r.err = r.Loses(ctx, turnErr)
 			}
 			if r.err == nil {
 				r.err = parallel.Guard(func() error { return work.end(r, ctx) })
@@ -68,17 +67,18 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 	return report.Gather(errs)
 }
 
-// workOn does work on leases by what was read. The error is turn.ErrAgain or nil; the runs keep those of their own.
+// workOn works on leases with a snapshot. It returns turn.ErrAgain if the snapshot is stale, else nil; each run keeps
+// its own error.
 func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot, work leaseWork, count func()) error {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r *run) bool { return r.done })
 	pools := pools.New(a.Options.Config, s)
 	for _, r := range runs {
 		r.begin(s, pools)
 	}
-	ordered, alone := lineUp(runs)
+	ordered, alone := orderRuns(runs)
 	early := a.claimEarly(ctx, alone, work)
-	if !isOld(runs) {
-		a.side(ordered, func(r *run) {
+	if !isStale(runs) {
+		a.parallel(ordered, func(r *run) {
 			defer close(r.ended)
 			for _, earlier := range r.before {
 				<-earlier.ended
@@ -98,21 +98,22 @@ func (a *Applier) workOn(ctx context.Context, runs []*run, s *observed.Snapshot,
 			}
 		})
 	}
-	if !isOld(runs) {
+	if !isStale(runs) {
 		return nil
 	}
 	for _, r := range runs {
 		if !r.done {
-			r.forgetRound()
+			r.restart()
 		}
 	}
 	return turn.ErrAgain
 }
 
-// lineUp orders leases: those that ask for the same follow each other in the order of the input, and one that gives a thing up
-// comes first. They pick their addresses in that order. One without addresses of its own follows all before it, for what these
-// do not take may be left for it, and all after it that have to do with addresses follow it.
-func lineUp(runs []*run) (ordered, alone []*run) {
+// orderRuns orders the leases and makes them wait for each other: leases that ask for the same thing in the order of the
+// input, after the lease that gives it up. They pick their addresses in that order. A lease for which too few addresses
+// are left follows all leases before it, because these may not take theirs, and all later leases with addresses follow
+// it. alone are the leases whose result changes nothing for the others.
+func orderRuns(runs []*run) (ordered, alone []*run) {
 	wishes := make([]state.Wish, len(runs))
 	for i, r := range runs {
 		var held []*state.Claim
@@ -143,20 +144,21 @@ func lineUp(runs []*run) (ordered, alone []*run) {
 	return ordered, alone
 }
 
-// hasAddresses is true for a lease that asks for addresses, or holds any.
+// hasAddresses reports whether a lease asks for addresses or holds any.
 func (r *run) hasAddresses() bool {
-	return len(r.Request.Endpoints) > 0 || slices.ContainsFunc(r.Snapshot.Held[r.Group], func(c *state.Claim) bool { return c.Kind == state.Address })
+	isAddress := func(c *state.Claim) bool { return c.Kind == state.Address }
+	return len(r.Request.Endpoints) > 0 || slices.ContainsFunc(r.Snapshot.Held[r.Group], isAddress)
 }
 
-// claimEarly takes what leases ask for before the work on the first of them goes on, so that one LIST of the wildcards
-// serves them all. It says which of them are claimed for: all of them, or none of few.
+// claimEarly takes the claims of several leases before any of them continues, so that all of them need one LIST of the
+// wildcards. It returns the leases whose claim step is done: all or, if there are fewer than two, none.
 func (a *Applier) claimEarly(ctx context.Context, alone []*run, work leaseWork) map[*run]bool {
 	early := map[*run]bool{}
 	if len(alone) < 2 {
 		return early
 	}
 	claimed := a.Counter("leases (claims)", len(alone))
-	a.side(alone, func(r *run) {
+	a.parallel(alone, func(r *run) {
 		r.step(ctx, work.claim)
 		claimed()
 	})
@@ -171,12 +173,12 @@ func (a *Applier) claimEarly(ctx context.Context, alone []*run, work leaseWork) 
 	return early
 }
 
-// isOld is true where what was read for the work on leases became old before its first write.
-func isOld(runs []*run) bool {
+// isStale reports whether the snapshot of any lease became stale before its first write.
+func isStale(runs []*run) bool {
 	return slices.ContainsFunc(runs, func(r *run) bool { return errors.Is(r.err, turn.ErrAgain) })
 }
 
-// readFor reads what work on leases is decided by.
+// readFor reads the snapshot for the work on leases.
 func (a *Applier) readFor(ctx context.Context, runs []*run, work leaseWork) (*observed.Snapshot, error) {
 	snapshot, err := work.read(ctx, runs)
 	if err != nil {
@@ -189,19 +191,19 @@ func (a *Applier) readFor(ctx context.Context, runs []*run, work leaseWork) (*ob
 	return snapshot, nil
 }
 
-// begin prepares the work on a lease by what was read.
+// begin prepares a run for a snapshot.
 func (r *run) begin(s *observed.Snapshot, p *pools.Pools) {
 	if r.Nonce == "" {
 		r.Nonce = r.Options.Turn.Mark()
 	}
 	r.Only = r.Options.ChangesOf(r.Request.Lease)
 	r.Snapshot, r.Pools, r.err = s, p, nil
-	if r.barred != nil && !r.Options.Check { // a check tells all that is in the way
+	if r.barred != nil && !r.Options.Check { // a check reports everything that is in the way
 		r.err, r.done = r.barred, true
 	}
 }
 
-// step does a step of the work on a lease, unless nothing is to be done for it. An error ends the work.
+// step runs a step of the work on a lease, unless the run is done. An error other than turn.ErrAgain ends the run.
 func (r *run) step(ctx context.Context, do func(*run, context.Context) error) {
 	if r.done {
 		return
@@ -213,7 +215,7 @@ func (r *run) step(ctx context.Context, do func(*run, context.Context) error) {
 	r.done = r.err != nil && !errors.Is(r.err, turn.ErrAgain)
 }
 
-// unfinished are the deployment groups of which something was changed and neither ended nor undone.
+// unfinished returns the deployment groups of the runs whose changes are neither final nor undone.
 func unfinished(runs []*run) (groups []lease.Group) {
 	for _, r := range runs {
 		if r.unfinished() {
@@ -223,8 +225,8 @@ func unfinished(runs []*run) (groups []lease.Group) {
 	return groups
 }
 
-// side does something for several leases side by side.
-func (a *Applier) side(runs []*run, do func(*run)) {
+// parallel calls do for several leases in parallel.
+func (a *Applier) parallel(runs []*run, do func(*run)) {
 	group := parallel.New(a.Options.Concurrency)
 	for _, r := range runs {
 		group.Go(func() error {
@@ -235,8 +237,8 @@ func (a *Applier) side(runs []*run, do func(*run)) {
 	_ = group.Wait() // the runs keep their errors
 }
 
-// findRivals tells each run which earlier one wants the same for another owner: the first in the input
-// gets it, in a dry run as in a real one.
+// findRivals sets the earlier leases of other owners that want the same things as a run: the first in the input gets a
+// thing, in a dry run too.
 func (a *Applier) findRivals(s *observed.Snapshot, runs []*run) {
 	requests := make([]state.Request, len(runs))
 	for i, r := range runs {
@@ -247,7 +249,7 @@ func (a *Applier) findRivals(s *observed.Snapshot, runs []*run) {
 	}
 }
 
-// groupsOf are the deployment groups of runs.
+// groupsOf returns the deployment groups of runs.
 func groupsOf(runs []*run) []lease.Group {
 	groups := make([]lease.Group, len(runs))
 	for i, r := range runs {
