@@ -21,7 +21,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state/view"
 )
 
-// recordLease is the lease of a deployment of one owner.
+// recordLease returns a lease of one owner's deployment.
 func recordLease(t *testing.T, dseq int) lease.ID {
 	t.Helper()
 	id, err := lease.ParseID(fmt.Sprintf("akash1h24fljt7p0nh82cq0za0uhsct3sfwsfu9w3c9h/%d/1/1/akash1nxq8gmsw2vlz3m68qvyvcf3kh6q269ajvqw6y0", dseq))
@@ -49,7 +49,7 @@ func recordsFor(t *testing.T, id lease.ID, host string, change func(*config.DNS)
 	return records.Objects
 }
 
-// recordRun is a run for a lease in a cluster that has these records, the first of which is oldest.
+// recordRun returns the Records of a lease in a cluster with live records, the oldest first.
 func recordRun(id lease.ID, live ...render.Object) *Records {
 	s := &observed.Snapshot{Live: map[string]map[string]*unstructured.Unstructured{}, Claims: map[string]*state.Claim{}, Records: map[string][]observed.Owned{}, Written: map[lease.Group][]observed.Owned{}, Serving: map[string][]observed.Owned{}}
 	for i, o := range live {
@@ -109,7 +109,7 @@ func TestRecordsToReplace(t *testing.T) {
 	}
 }
 
-// Of deployments that hold parts of one host the one with the oldest records keeps them.
+// If several deployments hold parts of one host, the one with the oldest records keeps them.
 func TestRecordHolder(t *testing.T) {
 	const host = "shop.example.com"
 	mine, other := recordLease(t, 1), recordLease(t, 2)
@@ -138,7 +138,7 @@ func TestRecordHolder(t *testing.T) {
 	}
 }
 
-// A request to act goes with a new spec, and stays as it is with the same.
+// A new spec comes with a new reconcile request; an unchanged spec keeps the old one.
 func TestRequestReconcile(t *testing.T) {
 	id, now := recordLease(t, 1), time.Date(2026, 11, 21, 9, 0, 0, 1, time.UTC)
 	o := recordsFor(t, id, "shop.example.com", nil)[0]
