@@ -1,7 +1,6 @@
 package claims
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -88,14 +87,14 @@ func (r *KeptDefinition) replace(ctx context.Context, old, want *kept.Definition
 		}
 		if now, err = r.Ledger.Keep(ctx, want, r.Group, old); errors.Is(err, ledger.ErrAgain) {
 			read, unread := r.Ledger.Definition(ctx, r.Group)
-			if unread == nil && read.Same(want) { // the answer was lost
+			switch {
+			case unread != nil:
+				return unread
+			case read.Same(want): // the answer was lost
 				now = read
 				return nil
 			}
-			if unread == nil {
-				old = read
-			}
-			return cmp.Or(unread, err)
+			old = read
 		}
 		return err
 	})
@@ -121,10 +120,10 @@ func (r *KeptDefinition) Forget(ctx context.Context, old *kept.Definition) (*kep
 		err := r.Ledger.Forget(ctx, old)
 		if errors.Is(err, ledger.ErrAgain) {
 			now, unread := r.Ledger.Definition(ctx, r.Group)
-			if unread == nil {
-				old = now
+			if unread != nil {
+				return unread
 			}
-			return cmp.Or(unread, err)
+			old = now
 		}
 		return err
 	})
@@ -154,12 +153,10 @@ func (r *KeptDefinition) Undo(ctx context.Context) error {
 			return err
 		}
 		current, unread := r.Ledger.Definition(ctx, r.Group)
-		if unread == nil && !current.Same(now) {
-			return nil
+		if unread != nil || !current.Same(now) {
+			return unread
 		}
-		if unread == nil {
-			now = current
-		}
-		return cmp.Or(unread, err)
+		now = current
+		return err
 	})
 }
