@@ -46,7 +46,7 @@ func (a *Applier) eachInTurn(ctx context.Context, runs []*run, work leaseWork) e
 				snapshot = nil
 				return nil, err
 			}
-			return unfinished(part), nil
+			return groupsOf(slices.DeleteFunc(slices.Clone(part), func(r *run) bool { return !r.unfinished() })), nil
 		})
 		if !slices.ContainsFunc(part, func(r *run) bool { return !r.done || r.err != nil || r.Changed() }) {
 			errs = append(errs, turnErr)
@@ -213,16 +213,6 @@ func (r *run) step(ctx context.Context, do func(*run, context.Context) error) {
 		r.err = report.Gather([]error{r.barred, r.err})
 	}
 	r.done = r.err != nil && !errors.Is(r.err, turn.ErrAgain)
-}
-
-// unfinished returns the deployment groups of the runs whose changes are neither final nor undone.
-func unfinished(runs []*run) (groups []lease.Group) {
-	for _, r := range runs {
-		if r.unfinished() {
-			groups = append(groups, r.Group)
-		}
-	}
-	return groups
 }
 
 // parallel calls do for several leases in parallel.

@@ -65,7 +65,7 @@ func toElement(element fieldpath.PathElement) string {
 	if element.FieldName != nil {
 		return *element.FieldName
 	}
-	text, _ := fieldpath.SerializePathElement(element) // every key can be serialized
+	text, _ := fieldpath.SerializePathElement(element) // it fails for no valid key
 	return text
 }
 

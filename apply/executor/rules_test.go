@@ -27,7 +27,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 func owned(o *unstructured.Unstructured, manager, fields string) *unstructured.Unstructured {
 	o.SetManagedFields(append(o.GetManagedFields(), metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+		FieldsV1: metav1.NewFieldsV1(fields),
 	}))
 	return o
 }

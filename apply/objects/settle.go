@@ -26,15 +26,10 @@ func (r *Objects) Settle(ctx context.Context) error {
 		return err
 	}
 	if err = errors.Join(err, r.noteWaits(ctx)); err == nil {
-		r.close()
+		r.Closed = true
+		r.Ledger.Ended(r.Nonce) // other runs of the command need not wait for this one
 	}
 	return err
-}
-
-// close ends the run: it undoes nothing after this, and other runs of the command do not wait for it.
-func (r *Objects) close() {
-	r.Closed = true
-	r.Ledger.Ended(r.Nonce)
 }
 
 // SettleHolds settles the claims. A run that was overtaken undoes its writes.
