@@ -7,18 +7,18 @@ import (
 	"github.com/akash-net/kubectl-akash-net/state"
 )
 
-// lineUp orders leases: those that ask for the same follow each other in the order of the input, and one that gives a thing up
-// comes first. They pick their addresses in that order. One without addresses of its own follows all before it, for what these
-// do not take may be left for it, and all after it that have to do with addresses follow it. Where too few addresses are left
-// for a lease, those that give any up come before it.
-func lineUp(runs []*run) (ordered, alone []*run) {
+// orderRuns orders the leases and makes them wait for each other: leases that ask for the same thing in the order of the input,
+// after the lease that gives it up. They pick their addresses in that order. A lease for which too few addresses are left
+// follows all leases before it, because these may not take theirs, and those that give addresses up come before it; all later
+// leases with addresses follow it. alone are the leases whose result changes nothing for the others.
+func orderRuns(runs []*run) (ordered, alone []*run) {
 	wishes := make([]state.Wish, len(runs))
 	gives := false
 	for i, r := range runs {
 		wishes[i] = r.wish()
 		gives = gives || wishes[i].GivesAddress()
 	}
-	ordered, alone, short := inOrder(runs, wishes)
+	ordered, alone, short := orderBy(runs, wishes)
 	if !gives || len(short) == 0 {
 		return ordered, alone
 	}
@@ -26,12 +26,12 @@ func lineUp(runs []*run) (ordered, alone []*run) {
 		r.DropAddresses()
 		wishes[i] = wishes[i].OfAnyAddress(short[r])
 	}
-	ordered, alone, _ = inOrder(runs, wishes)
+	ordered, alone, _ = orderBy(runs, wishes)
 	return ordered, alone
 }
 
-// inOrder orders leases by what they touch, and lets them pick their addresses. short are those for which too few are left.
-func inOrder(runs []*run, wishes []state.Wish) (ordered, alone []*run, short map[*run]bool) {
+// orderBy orders leases by what they touch, and lets them pick their addresses. short are those for which too few are left.
+func orderBy(runs []*run, wishes []state.Wish) (ordered, alone []*run, short map[*run]bool) {
 	serving, barrier := state.Serve(wishes), (*run)(nil)
 	short = map[*run]bool{}
 	for _, i := range serving.Order {
@@ -62,7 +62,7 @@ func inOrder(runs []*run, wishes []state.Wish) (ordered, alone []*run, short map
 	return ordered, alone, short
 }
 
-// wish is what the work on a lease touches.
+// wish returns what the work on a lease touches.
 func (r *run) wish() state.Wish {
 	if !r.Options.Prune {
 		return state.WishOf(r.Request, nil, nil)
@@ -70,22 +70,22 @@ func (r *run) wish() state.Wish {
 	return state.WishOf(r.Request, r.Snapshot.Held[r.Group], r.Snapshot.Under(r.Group))
 }
 
-// hasAddresses is true for a lease that asks for addresses, or holds any.
+// hasAddresses reports whether a lease asks for addresses or holds any.
 func (r *run) hasAddresses() bool {
 	isAddress := func(c *state.Claim) bool { return c.Kind == state.Address }
 	return len(r.Request.Endpoints) > 0 || slices.ContainsFunc(r.Snapshot.Held[r.Group], isAddress)
 }
 
-// followsOld waits until the work on those before the lease has ended. It is true where that of one has to begin again.
-func (r *run) followsOld() bool {
+// followsStale waits for the leases before this one. It reports whether the work on one of them has to begin again.
+func (r *run) followsStale() bool {
 	for _, earlier := range r.before {
 		<-earlier.ended
 	}
-	return isOld(r.before)
+	return isStale(r.before)
 }
 
-// readGiven reads what the work on a lease is decided by once those before it have given up what it asks for. What the
-// context's writes rest on is what was read then.
+// readGiven reads everything again for a lease once those before it have given up what it asks for. The writes of the context
+// that it returns depend on what was read then.
 func (a *Applier) readGiven(ctx context.Context, r *run, work leaseWork) context.Context {
 	if !r.Given || r.done {
 		return ctx
@@ -103,8 +103,8 @@ func (a *Applier) readGiven(ctx context.Context, r *run, work leaseWork) context
 	return ctx
 }
 
-// findRivals finds those that the lease follows and that have got the same for another owner: in a dry run as in a real one
-// nothing is written then. One that was refused is in nobody's way.
+// findRivals finds the earlier leases of other owners that got what this one asks for, in a dry run too. A lease that was
+// refused does not count.
 func (r *run) findRivals() {
 	var requests []state.Request
 	for _, earlier := range r.before {
