@@ -81,7 +81,7 @@ func (w Wish) OfAnyAddress(short bool) Wish {
 // Serving is the order in which the leases of a command are served.
 type Serving struct {
 	// Order are the places of the leases. After has for each lease, by its place, those that are served before it. Given says
-	// of each whether one of these gives up what it asks for.
+	// of each whether it has to read again then: one of these gives up what it asks for, or takes a port of the same endpoint.
 	Order []int
 	After [][]int
 	Given []bool
@@ -126,6 +126,12 @@ func Serve(wishes []Wish) Serving {
 	return s
 }
 
+// isPort reports whether a name is that of a port of an IP endpoint. Akash has one ProviderLeasedIP for it, whichever addresses
+// the leases name: who asks for it later has to see it.
+func isPort(name string) bool {
+	return strings.HasPrefix(name, endpointPrefix) && strings.Contains(name, " ")
+}
+
 // dues are the leases that each lease is to follow, and those of all that give it something; alone is Serving.Alone.
 func dues(wishes []Wish) (due, givers []map[int]bool, alone []bool) {
 	touched := touches(wishes)
@@ -138,7 +144,7 @@ func dues(wishes []Wish) (due, givers []map[int]bool, alone []bool) {
 					continue
 				}
 				alone[i] = false
-				if other.gives {
+				if other.gives || other.lease < i && isPort(name) {
 					givers[i][other.lease] = true
 				}
 				if other.gives || other.lease < i {

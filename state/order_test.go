@@ -81,6 +81,8 @@ func TestServeGives(t *testing.T) {
 		"a part":                   {[]string{"x x/1", "x x/2 | x/1"}, "[true false]"},
 		"a part below no wildcard": {[]string{"wc--any.example.com wc--any.example.com/1", "a.example.com a.example.com/2 | a.example.com/1"}, "[false false]"},
 		"in a circle":              {[]string{"x | y", "y | x"}, "[false true]"},
+		"a port of one endpoint":   {[]string{"ep--x ep--x/tcp-443", "ep--x ep--x/tcp-443"}, "[false true]"},
+		"two ports of an endpoint": {[]string{"ep--x ep--x/tcp-443", "ep--x ep--x/tcp-444"}, "[false false]"},
 	} {
 		if given := fmt.Sprint(Serve(wishes(tt.leases...)).Given); given != tt.given {
 			t.Errorf("%s: given %s, want %s", name, given, tt.given)

@@ -43,7 +43,15 @@ func (r *Objects) Refused(ctx context.Context, o render.Object, err error) (take
 		conflict.Managers, conflict.Err = cluster.Owners(now), cmp.Or(now, err)
 		former = areFormer(r.Group.Owner, conflict.Managers)
 	}
-	if former || r.adopts(o, live, id, labelled) {
+	adopts := former || r.adopts(o, live, id, labelled)
+	if adopts && labelled && id.Group() != r.Group {
+		entitled, err := r.isEntitled(ctx, o.Kind, live, id.Group())
+		if err != nil {
+			return false, err
+		}
+		adopts = !entitled
+	}
+	if adopts {
 		if err := r.stillHolds(ctx, o.Kind, live); err != nil {
 			return false, err
 		}
@@ -86,6 +94,13 @@ func (r *Objects) adopts(o render.Object, live *unstructured.Unstructured, id le
 		id, labelled = r.Snapshot.Tenants[live.GetNamespace()], true
 	}
 	return r.Options.Adopt && labelled && id.Owner == r.Group.Owner
+}
+
+// isEntitled reports whether a deployment group holds what one of Akash's objects declares for it. A ProviderLeasedIP is for all
+// addresses of its endpoint, so that two deployments may hold its port on two of them.
+func (r *Objects) isEntitled(ctx context.Context, kind kinds.Kind, live *unstructured.Unstructured, g lease.Group) (bool, error) {
+	grounds, err := observed.ReadGrounds(ctx, r.Ledger, observed.Owned{Kind: kind, Live: live, Group: g})
+	return slices.ContainsFunc(grounds, func(g observed.Ground) bool { return g.Standing() == state.Entitled }), err
 }
 
 // stillHolds returns an OvertakenError if the run's group does not hold the claims of an object that the run is about
