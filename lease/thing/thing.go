@@ -4,6 +4,7 @@ package thing
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -41,9 +42,11 @@ type Thing struct {
 	Order lease.Order
 }
 
-// prefixes are the words before the slash by which a kind is known.
+// prefixes are the words before the slash by which a kind is known, in lower case. As with kubectl the plural
+// and upper case do as well.
 var prefixes = map[string]Kind{
 	"host": Host, "wildcard": Host, "address": Address, "ip": Address, "endpoint": Endpoint, "lease": Lease, "order": Order,
+	"hosts": Host, "wildcards": Host, "addresses": Address, "ips": Address, "endpoints": Endpoint, "leases": Lease, "orders": Order,
 }
 
 // others are words that this program prints before the names of what is none of the kinds.
@@ -63,11 +66,12 @@ var others = []string{
 // The error says what to type instead.
 func Parse(text string) (Thing, error) {
 	if prefix, rest, found := strings.Cut(text, "/"); found {
+		prefix = strings.ToLower(prefix)
 		if kind, known := prefixes[prefix]; known {
 			return parseKind(kind, rest)
 		}
 		if slices.Contains(others, prefix) {
-			return Thing{}, fmt.Errorf("%q is not a host, address, endpoint or lease", lease.Clip(text))
+			return Thing{}, fmt.Errorf("%q is not a host, address, endpoint or lease; %s", lease.Clip(text), instead(prefix, rest))
 		}
 	}
 	owner, _, _ := strings.Cut(text, "/")
@@ -87,11 +91,40 @@ func Parse(text string) (Thing, error) {
 	if prefix, err := netip.ParsePrefix(text); err == nil {
 		return Thing{}, fmt.Errorf("%q is a range of addresses; name one of them, such as %s", text, prefix.Addr())
 	}
+	if host := addressed(text); host != "" {
+		return Thing{}, fmt.Errorf("%q says more than a name; type %s", lease.Clip(text), host)
+	}
 	t, err := parseHost(text)
 	if err == nil && t.Path == "" && !strings.Contains(t.Host, ".") && lease.CheckEndpointName(t.Host) == nil {
 		t.Endpoint = t.Host
 	}
 	return t, err
+}
+
+// TrimKind is the name without the word of the kind before it, where it has one.
+func TrimKind(text string, kind Kind) string {
+	if prefix, rest, found := strings.Cut(text, "/"); found && prefixes[strings.ToLower(prefix)] == kind {
+		return rest
+	}
+	return text
+}
+
+// instead says what to type for the name of what is none of the kinds.
+func instead(prefix, name string) string {
+	last := name[strings.LastIndexByte(name, '/')+1:]
+	switch prefix {
+	case "problem":
+		return fmt.Sprintf("\"kubectl akash-net repair %s\" fixes a problem", lease.Clip(name))
+	case "pool":
+		return "\"kubectl akash-net state pools\" shows the pools"
+	case "dns":
+		return "\"kubectl akash-net state dns\" shows the DNS records"
+	case "ingress", "httproute", "tlsroute", "route", "providerhost":
+		if lease.CheckHost(last) == nil {
+			return "type host/" + last
+		}
+	}
+	return "it is an object, which \"kubectl get\" shows"
 }
 
 func parseKind(kind Kind, name string) (Thing, error) {
@@ -145,6 +178,22 @@ func parseURL(text string) (Thing, error) {
 		return Thing{}, fmt.Errorf("%q says more than a host and a path; type %s", lease.Clip(text), t.Name())
 	}
 	return t, nil
+}
+
+// addressed is the host or the address in what clients write with a port or in brackets, or nothing.
+func addressed(text string) string {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		host, port = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"), ""
+	}
+	host = strings.ToLower(host)
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.WithZone("").Unmap().String()
+	}
+	if port != "" && isNumber(port) && lease.CheckHost(host) == nil {
+		return host
+	}
+	return ""
 }
 
 func parseAddress(text string) (Thing, error) {

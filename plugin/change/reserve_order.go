@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/input"
+	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/console"
 	"github.com/akash-net/kubectl-akash-net/plugin/printing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
@@ -65,7 +65,7 @@ func checkOrderOutput(output string) error {
 
 // parseOrder reads an order, with or without the word before it, and doubts an address that looks mistyped.
 func parseOrder(c *console.Console, text, flag string) (lease.Order, error) {
-	order, err := lease.ParseOrder(strings.TrimPrefix(text, kindOrder+"/"))
+	order, err := lease.ParseOrder(thing.TrimKind(text, thing.Order))
 	if err != nil {
 		return order, usage.Errorf("%s%w", flag, err)
 	}

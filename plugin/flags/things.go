@@ -58,7 +58,7 @@ func KindsText(kinds []thing.Kind) string {
 }
 
 // LeaseArgument is an argument or a flag's value that names a lease, with or without the word before it.
-func LeaseArgument(text string) string { return strings.TrimPrefix(text, string(thing.Lease)+"/") }
+func LeaseArgument(text string) string { return thing.TrimKind(text, thing.Lease) }
 
 // MissingThings is an error that names the things that are missing, or nil.
 func MissingThings(things []thing.Thing, isMissing func(thing.Thing) bool, format string, args ...any) error {
