@@ -65,6 +65,9 @@ type availability struct {
 	known bool
 	// since is when it was first missed; zero while it answers.
 	since time.Time
+	// lost is what the run gave up with, and lostAt when; nil while it answers.
+	lost   *AwayError
+	lostAt time.Time
 	// wrote is true once a write was sent.
 	wrote bool
 
@@ -87,7 +90,26 @@ func (r *availability) unchanged() bool {
 func (r *availability) answered() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.since = time.Time{}
+	r.since, r.lost = time.Time{}, nil
+}
+
+// giveUp notes that the server was waited for long enough.
+func (r *availability) giveUp(err *AwayError) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lost, r.lostAt = err, time.Now()
+	return err
+}
+
+// gaveUp is the error for a request that begins right after the run gave up: each would wait for a server that accepts
+// requests and answers none. Later ones are sent, in case it is back.
+func (r *availability) gaveUp() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost == nil || time.Since(r.lostAt) >= r.backoff.Cap {
+		return nil
+	}
+	return r.lost
 }
 
 // wrap notes that something answers, whatever it says.
@@ -177,6 +199,9 @@ func (c *Cluster) Conflicts() int64 { return c.availability.conflicts.Load() }
 // persist repeats a request as long as its error says that the server is away.
 func (c *Cluster) persist(ctx context.Context, resource schema.GroupVersionResource, away func(error) bool, do func() error) error {
 	backoff, first, alone := c.availability.backoff, time.Time{}, 0
+	if err := c.availability.gaveUp(); err != nil {
+		return err
+	}
 	for {
 		err := do()
 		switch {
@@ -201,7 +226,7 @@ func (c *Cluster) persist(ctx context.Context, resource schema.GroupVersionResou
 			return err
 		}
 		if gone >= c.availability.patience {
-			return &AwayError{Host: c.host, After: gone, Err: err, Unchanged: c.availability.unchanged()}
+			return c.availability.giveUp(&AwayError{Host: c.host, After: gone, Err: err, Unchanged: c.availability.unchanged()})
 		}
 		select {
 		case <-ctx.Done():

@@ -102,3 +102,46 @@ func TestApartNeedsNoPlace(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Once the run has given up on a server, its other requests do not wait for it one after the other: a server that accepts
+// requests and answers none costs each the whole time limit. Later it is asked again.
+func TestGivenUpOnce(t *testing.T) {
+	c, err := Connect(&rest.Config{Host: "http://127.0.0.1:1", Timeout: time.Nanosecond}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.availability.known, c.availability.backoff = true, wait.Backoff{Duration: time.Microsecond, Cap: time.Hour}
+	sent := 0
+	hang := func() error {
+		sent++
+		return context.DeadlineExceeded
+	}
+	if err := c.Read(t.Context(), hang); !IsAway(err) {
+		t.Fatal(err)
+	}
+	before := sent
+	for range 100 {
+		if err := c.Read(t.Context(), hang); !IsAway(err) {
+			t.Fatal(err)
+		}
+		if err := c.Write(t.Context(), func(context.Context) error { return hang() }); !IsAway(err) {
+			t.Fatal(err)
+		}
+	}
+	if sent != before {
+		t.Errorf("%d requests after the run had given up", sent-before)
+	}
+	c.availability.lostAt = time.Now().Add(-2 * time.Hour)
+	answer := func() error {
+		sent++
+		return nil
+	}
+	for range 2 {
+		if err := c.Read(t.Context(), answer); err != nil {
+			t.Error(err)
+		}
+	}
+	if sent != before+2 {
+		t.Errorf("%d requests after the server was back, want 2", sent-before)
+	}
+}
