@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
@@ -47,7 +48,43 @@ func readResourceList(in io.Reader, list *kio.ByteReadWriter, limits config.Limi
 	if err != nil {
 		return nil, lease.Problems{{At: lease.Place{File: "-"}, Message: err.Error()}}
 	}
+	if problems := aliases(items); len(problems) > 0 {
+		return nil, problems
+	}
 	return items, nil
+}
+
+// aliases are the places where an alias stands for an object, its metadata or its annotations: the library that writes
+// the answer would lose the annotations, or fail.
+func aliases(items []*kyaml.RNode) lease.Problems {
+	var problems lease.Problems
+	for i, item := range items {
+		for field, n := range fieldsThrough(item.YNode(), "metadata", "annotations") {
+			if n.Kind == kyaml.AliasNode {
+				problems.Add(lease.Place{File: "-", Line: n.Line, Column: n.Column},
+					"items[%d]%s: an alias cannot stand for an object, its metadata or its annotations; write it out", i, field)
+				break
+			}
+		}
+	}
+	return problems
+}
+
+// fieldsThrough are a node and the nodes below it along a path of keys, each with its path.
+func fieldsThrough(n *kyaml.Node, keys ...string) iter.Seq2[string, *kyaml.Node] {
+	return func(yield func(string, *kyaml.Node) bool) {
+		path := ""
+		for n != nil && yield(path, n) && len(keys) > 0 {
+			path += "." + keys[0]
+			var below *kyaml.Node
+			for i := 0; n.Kind == kyaml.MappingNode && i+1 < len(n.Content); i += 2 {
+				if n.Content[i].Value == keys[0] {
+					below = n.Content[i+1]
+				}
+			}
+			n, keys = below, keys[1:]
+		}
+	}
 }
 
 // readNodes guards against panics of the YAML library: an input must never end the program.
@@ -60,12 +97,17 @@ func readNodes(read func() ([]*kyaml.RNode, error)) (nodes []*kyaml.RNode, err e
 	return read()
 }
 
-// checkResourceList judges what the library that reads it takes for granted: that objects are objects.
+// checkResourceList judges what the library that reads it takes for granted: that there is one list, and that objects
+// are objects. It would take several lists for objects, of which none is a lease definition.
 func checkResourceList(text []byte, size int64) error {
 	var problems lease.Problems
+	count := 0
 	for doc, err := range documents(text, size) {
 		if err != nil {
 			return err
+		}
+		if count++; count == 2 {
+			doc.Root().Errorf("a KRM function reads one ResourceList, and this is a second document")
 		}
 		checkResources(doc.Root())
 		problems = append(problems, doc.Problems.Errors()...)
