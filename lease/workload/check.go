@@ -3,6 +3,7 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"reflect"
@@ -116,10 +117,14 @@ func checkImage(image string) error {
 	return nil
 }
 
-// checkEnv judges the name alone: a value may be a secret, and is in no message.
+// checkEnv judges the name alone: a value may be a secret, and is in no message. So may a text without "=", which is
+// a value whose name was forgotten.
 func checkEnv(entry string) error {
-	name, value, _ := strings.Cut(entry, "=")
+	name, value, found := strings.Cut(entry, "=")
 	if problems := validation.IsRelaxedEnvVarName(name); len(problems) > 0 {
+		if !found && name != "" {
+			return errors.New("an entry of env has no \"=\" and is not the name of an environment variable; write NAME=VALUE")
+		}
 		return fmt.Errorf("%q is not the name of an environment variable; write NAME=VALUE", lease.Clip(name))
 	}
 	if strings.ContainsRune(value, 0) {
