@@ -51,6 +51,9 @@ func (s *selection) agreed(c *console.Console, dryRun, question string) bool {
 	}
 	fmt.Fprintf(c.ErrOut, "%s [y/N] ", question)
 	line, _ := bufio.NewReader(c.In).ReadString('\n') // no answer is no
+	if !strings.HasSuffix(line, "\n") {
+		fmt.Fprintln(c.ErrOut) // what follows does not stand behind the question
+	}
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes"
 }

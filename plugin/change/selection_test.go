@@ -1,0 +1,29 @@
+package change
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/akash-net/kubectl-akash-net/plugin/console"
+)
+
+// A question that nobody answers ends its line, so that the error does not stand behind it.
+func TestQuestionEndsItsLine(t *testing.T) {
+	for answer, want := range map[string]struct {
+		yes  bool
+		told string
+	}{
+		"y\n": {true, "Go on? [y/N] "}, "YES\r\n": {true, "Go on? [y/N] "}, "n\n": {false, "Go on? [y/N] "}, "\n": {false, "Go on? [y/N] "},
+		"": {false, "Go on? [y/N] \n"}, "y": {true, "Go on? [y/N] \n"},
+	} {
+		var told bytes.Buffer
+		c := console.New(t.Context(), genericiooptions.IOStreams{In: strings.NewReader(answer), Out: &bytes.Buffer{}, ErrOut: &told})
+		all := selection{all: true}
+		if yes := all.agreed(&c, "", "Go on?"); yes != want.yes || told.String() != want.told {
+			t.Errorf("%q: %v, %q; want %v, %q", answer, yes, told.String(), want.yes, want.told)
+		}
+	}
+}
