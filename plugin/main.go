@@ -41,5 +41,7 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 		root.SetErr(io.Discard) // kubectl passes its stderr on to the terminal
 	}
 	root.SetArgs(arguments)
-	return c.End(ctx, root.ExecuteContext(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	c.CommandPath = cmd.CommandPath()
+	return c.End(ctx, err)
 }

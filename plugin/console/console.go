@@ -22,6 +22,8 @@ type Console struct {
 	People io.Writer
 	// out is standard output, which remembers why it could not be written.
 	out *terminal.Output
+	// CommandPath is how the command is called, for where its help is.
+	CommandPath string
 	// running is true once the words of the command line have been understood: what goes wrong
 	// earlier is wrong usage.
 	running bool

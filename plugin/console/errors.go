@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,7 +145,7 @@ func (c *Console) print(err error) int {
 	case is[*ToldError](err):
 		return exitFailed
 	case is[*usage.Error](err):
-		fmt.Fprintf(c.ErrOut, "Error: %v\nSee 'kubectl akash-net --help' for usage.\n", err)
+		fmt.Fprintf(c.ErrOut, "Error: %v\nSee '%s --help' for usage.\n", err, cmp.Or(c.CommandPath, "kubectl akash-net"))
 		return exitUsage
 	}
 	fmt.Fprintf(c.ErrOut, "Error: %v\n", err)
