@@ -28,7 +28,9 @@ var scaled = map[string]func(n int) string{
 	"backends": func(n int) string {
 		return scaleHead + lines(n, "  - {name: s%[1]d, expose: [{port: 80, global: true, hosts: [h%[1]d.example.com], alternateBackends: [{service: none%[1]d, weight: 1}]}]}\n")
 	},
-	"markers": func(n int) string { return strings.Repeat("---\n", n) + scaleHead + "  - {name: web, expose: [{port: 80}]}\n" },
+	"markers": func(n int) string {
+		return strings.Repeat("---\n", n) + scaleHead + "  - {name: web, expose: [{port: 80}]}\n"
+	},
 	"misnamed": func(n int) string {
 		return "version: \"2.0\"\nservices:\n" + lines(n, "  service-%[1]d: {image: x, expose: [{port: 80, to: [{global: true, ip: endpoint-%[1]d}]}]}\n") +
 			"endpoints:\n" + lines(n, "  endpiont-%[1]d: {kind: ip}\n") +
