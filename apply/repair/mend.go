@@ -43,8 +43,6 @@ func (r *repair) live(ref *state.ObjectRef) *unstructured.Unstructured {
 func (r *repair) do(ctx context.Context, m state.Mend) (note string, err error) {
 	work := r.runFor(m.Group)
 	switch {
-	case len(m.Groups) > 0: // the command's turn has taken over from the crashed one, and its end takes the announcement away
-		return "", nil
 	case m.Leave != nil:
 		return "", r.leave(ctx, work, m)
 	case m.Follow != nil:

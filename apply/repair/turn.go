@@ -3,8 +3,11 @@ package repair
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
+	"github.com/akash-net/kubectl-akash-net/apply/report"
 	"github.com/akash-net/kubectl-akash-net/apply/turn"
 	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/state"
@@ -13,13 +16,30 @@ import (
 // mendAll mends problems in turns of the command, each for the problems of as many deployment groups as one
 // announcement names.
 func (r *repair) mendAll(ctx context.Context, problems []state.Problem) error {
+	if err := r.mendInTurns(ctx, problems); err != nil {
+		return err
+	}
+	bared, err := r.bared(ctx, problems)
+	if err != nil {
+		return err
+	}
+	if err := r.mendInTurns(ctx, bared); err != nil {
+		return err
+	}
+	if r.left > 0 {
+		return &Unmended{Problems: r.left}
+	}
+	return nil
+}
+
+func (r *repair) mendInTurns(ctx context.Context, problems []state.Problem) error {
 	count := r.Counter("problems", len(problems))
 	for len(problems) > 0 {
 		groups, n := r.groupsOf(problems)
-		part := problems[:n]
+		part, announced := apart(problems[:n], isAnnouncement)
 		problems = problems[n:]
 		err := r.InTurn(ctx, groups, func(context.Context) (unfinished []lease.Group, err error) {
-			if slices.ContainsFunc(part, r.mends) {
+			if len(announced) > 0 || slices.ContainsFunc(part, r.mends) {
 				if err = r.Options.Turn.Begin(ctx); errors.Is(err, turn.ErrAgain) {
 					part, err = r.foundAgain(ctx, part)
 				}
@@ -32,14 +52,66 @@ func (r *repair) mendAll(ctx context.Context, problems []state.Problem) error {
 			}
 			return unfinished, err
 		})
+		if err == nil {
+			err = r.tellAnnounced(ctx, announced, count)
+		}
 		if err != nil {
 			return err
 		}
 	}
-	if r.left > 0 {
-		return &Unmended{Problems: r.left}
+	return nil
+}
+
+// isAnnouncement is true for a crashed command that has left nothing but its announcement.
+func isAnnouncement(p state.Problem) bool { return len(p.Mend.Groups) > 0 }
+
+// apart are the problems that are not so, and those that are.
+func apart(problems []state.Problem, so func(state.Problem) bool) (others, chosen []state.Problem) {
+	for _, p := range problems {
+		if so(p) {
+			chosen = append(chosen, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	return others, chosen
+}
+
+// tellAnnounced says of crashed commands that had left nothing but their announcements whether those are gone: the turn has
+// taken over from them, and its end takes the announcements away.
+func (r *repair) tellAnnounced(ctx context.Context, problems []state.Problem, count func()) error {
+	for _, p := range problems {
+		e := report.Event{Time: time.Now(), Action: report.Repaired, Lease: leaseOf(p), Kind: p.Problem, Name: p.Thing, Message: p.Plan}
+		if nonce, _ := state.AnnouncedNonce(p.Thing); r.Cluster.Waits() {
+			switch now, err := r.Ledger.Announcement(ctx, nonce); {
+			case err != nil:
+				return err
+			case now != nil:
+				r.left++
+				e.Action, e.Next = report.Left, "kubectl akash-net repair "+p.Name()
+				e.Message = fmt.Sprintf("it is still there after this: %s: %s", p.Plan, now)
+			}
+		}
+		r.Send(e)
+		count()
 	}
 	return nil
+}
+
+// bared are the announcements of crashed commands that nothing carries the marks of any more, now that what carried them
+// is mended: they name further deployment groups, and the end of a turn for some of their groups leaves the others.
+func (r *repair) bared(ctx context.Context, mended []state.Problem) ([]state.Problem, error) {
+	crashed := func(p state.Problem) bool { return p.Problem == state.CrashedRun && !isAnnouncement(p) }
+	if len(r.asked.Problems) > 0 || !r.Cluster.Waits() || !slices.ContainsFunc(mended, crashed) {
+		return nil, nil
+	}
+	found, err := r.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err = r.chosen(found)
+	_, announced := apart(found, isAnnouncement)
+	return slices.DeleteFunc(announced, func(p state.Problem) bool { return slices.ContainsFunc(mended, p.Same) }), err
 }
 
 // foundAgain are those of the problems that are still found, as they are read now.
