@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -171,23 +172,33 @@ func (f *releaseFlags) choose(ctx context.Context, cluster *cluster.Cluster, cfg
 	return groups, nil
 }
 
-// completeRelease offers leases, and after one what is held.
+// completeRelease offers leases, and after one also what it holds.
 func completeRelease(c *session.Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		leases, directive := completeLeases(c)(cmd, args, toComplete)
 		if len(args) == 0 {
-			return completeLeases(c)(cmd, args, toComplete)
+			return leases, directive
 		}
-		return flags.CompleteThings(c, thing.Host, thing.Address, thing.Lease)(cmd, args, toComplete)
+		first, err := thing.Parse(args[0])
+		if err != nil || first.Kind != thing.Lease {
+			return nil, directive
+		}
+		held, directive := flags.CompleteThingsOf(c, first.Group, thing.Host, thing.Address)(cmd, args, toComplete)
+		return append(held, leases...), directive
 	}
 }
 
 // completeLeases offers the deployment groups that hold claims.
 func completeLeases(c *session.Session) cobra.CompletionFunc {
-	return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
+	return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
+		prefix := strings.TrimSuffix(toComplete, flags.LeaseArgument(toComplete)) // "lease/", where it is typed
 		groups, err := observed.Groups(ctx, cluster, cfg.LedgerNamespace)
 		for g, holding := range groups {
-			out = append(out, fmt.Sprintf("%s\t%s", g, terminal.Count(holding.Claims, "claim")))
+			if name := prefix + g.String(); strings.HasPrefix(name, toComplete) {
+				out = append(out, fmt.Sprintf("%s\t%s", name, terminal.Count(holding.Claims, "claim")))
+			}
 		}
+		slices.Sort(out)
 		return out, err
 	})
 }

@@ -157,14 +157,14 @@ func problemName(name string) string {
 // completeProblems offers the problems that there are.
 func completeProblems(c *session.Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, _ string) (out []string, err error) {
+		return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
 			crashedAfter, err := cmd.Flags().GetDuration(flags.FlagCrashedAfter)
 			if err != nil {
 				return nil, err
 			}
 			problems, err := diagnosis.Problems(ctx, cluster, cfg, crashedAfter, "")
 			for _, p := range problems {
-				if !slices.Contains(args, p.Name()) {
+				if !slices.Contains(args, p.Name()) && strings.HasPrefix(p.Name(), toComplete) {
 					out = append(out, p.Name()+"\t"+p.Message)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
 	"github.com/akash-net/kubectl-akash-net/apply/observed"
 	"github.com/akash-net/kubectl-akash-net/apply/reservation"
+	"github.com/akash-net/kubectl-akash-net/lease"
 	"github.com/akash-net/kubectl-akash-net/lease/config"
 	"github.com/akash-net/kubectl-akash-net/lease/thing"
 	"github.com/akash-net/kubectl-akash-net/plugin/session"
@@ -76,8 +77,13 @@ func MissingThings(things []thing.Thing, isMissing func(thing.Thing) bool, forma
 
 // CompleteThings offers what is held: leases, and with them the hosts and addresses.
 func CompleteThings(c *session.Session, kinds ...thing.Kind) cobra.CompletionFunc {
+	return CompleteThingsOf(c, lease.Group{}, kinds...)
+}
+
+// CompleteThingsOf offers what a deployment group holds; the zero group is all.
+func CompleteThingsOf(c *session.Session, g lease.Group, kinds ...thing.Kind) cobra.CompletionFunc {
 	return c.Complete(func(ctx context.Context, cluster *cluster.Cluster, cfg *config.ProviderConfig, toComplete string) (out []string, err error) {
-		things, err := observed.HeldThings(ctx, cluster, cfg.LedgerNamespace)
+		things, err := observed.HeldThings(ctx, cluster, cfg.LedgerNamespace, g)
 		for _, t := range things {
 			name := t.Name()
 			if strings.HasPrefix(toComplete, string(t.Kind)+"/") {

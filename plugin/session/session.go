@@ -46,6 +46,7 @@ func New(ctx context.Context, streams genericiooptions.IOStreams) *Session {
 func (c *Session) AddFlags(root *cobra.Command) {
 	c.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&c.ConfigFile, "config", "", "File with the provider's configuration, instead of the cluster's ConfigMap")
+	c.completeConnection(root)
 }
 
 // Begin notes what the command line asks for, and refuses flags that would be ignored.
