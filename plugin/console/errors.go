@@ -42,16 +42,15 @@ const (
 // End prints an error and chooses the exit code.
 func (c *Console) End(ctx context.Context, err error) int {
 	c.view.flush()
-	if err == nil {
-		err = c.out.Lost()
-	}
-	if err == nil {
-		return exitDone
-	}
-	code := exitFailed
-	if !c.running {
+	switch {
+	case err == nil:
+		if err = c.out.Lost(); err == nil {
+			return exitDone
+		}
+	case !c.running:
 		err = usage.Wrap(err)
 	}
+	code := exitFailed
 	failures := report.Failures{err}
 	each := errors.As(err, &failures) // leases failed each for itself, and not the command
 	rest, end := endingOf(failures)
@@ -60,6 +59,9 @@ func (c *Console) End(ctx context.Context, err error) int {
 	}
 	told := end.err != nil && (ctx.Err() == nil || !isInterrupt(end.err))
 	if told {
+		if ctx.Err() != nil {
+			end.err = besideInterrupt(end.err)
+		}
 		code = max(code, c.printEnding(end))
 	}
 	if _, ok := errors.AsType[*DiffError](err); ok {

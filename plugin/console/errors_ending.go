@@ -1,9 +1,11 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/akash-net/kubectl-akash-net/apply/cluster"
@@ -58,6 +60,16 @@ func isInterrupt(err error) bool {
 		Unwrap() []error
 	}](err)
 	return errors.Is(err, context.Canceled) && (!ok || len(several.Unwrap()) == 1)
+}
+
+// besideInterrupt is what an error says beside that the command was interrupted, which is said apart.
+func besideInterrupt(err error) error {
+	several, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // what is around it stays
+	if !ok {
+		return err
+	}
+	rest := slices.DeleteFunc(slices.Clone(several.Unwrap()), isInterrupt)
+	return cmp.Or(errors.Join(rest...), err)
 }
 
 func (e *ending) add(err error, of *report.LeaseError) {
