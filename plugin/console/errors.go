@@ -216,27 +216,39 @@ func (c *Console) printHeld(e *report.HeldError) {
 	if c.printRivals(e.Lease, rivals); len(e.Held) == 0 {
 		return
 	}
-	things := make([]string, len(e.Held))
-	for i, h := range e.Held {
-		things[i] = h.Thing
-	}
-	verb := "is"
-	if len(things) > 1 {
-		verb = "are"
-	}
-	fmt.Fprintf(c.ErrOut, "Error: %s %s held by another lease\n\n", strings.Join(things, ", "), verb)
+	fmt.Fprintf(c.ErrOut, "Error: %s held by another lease\n\n", heldThings(e.Held))
 	w := printers.GetNewTabWriter(c.ErrOut)
 	fmt.Fprintf(w, "  %s\tHELD BY\tNAMESPACE\tSINCE\tROUTED TO\n", strings.ToUpper(string(e.Held[0].Kind)))
-	for _, h := range e.Held {
+	for _, h := range e.Held[:min(len(e.Held), maxTold)] {
 		writeHeld(w, h)
 	}
 	_ = w.Flush() // to stderr
+	if more := len(e.Held) - maxTold; more > 0 {
+		fmt.Fprintf(c.ErrOut, "  … and %d more\n", more)
+	}
 	fmt.Fprintf(c.ErrOut, "\nNothing was changed for lease %s.\n", e.Lease)
 	if by := e.Held[0].By; by.Object == "" {
 		fmt.Fprintf(c.ErrOut, "The holder can release it: kubectl akash-net release %s\n", holderArgument(e.Held[0]))
 	} else {
 		fmt.Fprintf(c.ErrOut, "Nobody has claimed it, but %s uses it. Delete %s, or take it over as the owner of its lease: reserve --adopt\n", by.Object, by.Object)
 	}
+}
+
+// heldThings names the first of what is held, and counts the others: below a wildcard there may be thousands.
+func heldThings(held []report.HeldThing) string {
+	const named = 10
+	var things []string
+	for _, h := range held[:min(len(held), named)] {
+		things = append(things, h.Thing)
+	}
+	text := strings.Join(things, ", ")
+	switch more := len(held) - named; {
+	case more > 0:
+		return fmt.Sprintf("%s and %d more are", text, more)
+	case len(held) > 1:
+		return text + " are"
+	}
+	return text + " is"
 }
 
 // printRivals names the two owners that want a thing in one input.
