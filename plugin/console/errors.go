@@ -54,7 +54,7 @@ func (c *Console) End(ctx context.Context, err error) int {
 	failures := report.Failures{err}
 	each := errors.As(err, &failures) // leases failed each for itself, and not the command
 	rest, end := endingOf(failures)
-	for _, e := range rest {
+	for _, e := range alike(rest) {
 		code = max(code, c.print(c.ofLease(e)))
 	}
 	told := end.err != nil && (ctx.Err() == nil || !isInterrupt(end.err))
