@@ -177,7 +177,7 @@ func (c *Console) printProblems(problems lease.Problems) {
 		fmt.Fprintf(c.ErrOut, "… and %d more\n", told-maxTold)
 	}
 	for _, f := range slices.Sorted(maps.Keys(counts)) {
-		what, plural := f, "s"
+		what, plural := terminal.OneLine(f, terminal.MaxCell), "s"
 		switch f {
 		case "-":
 			what = "standard input"

@@ -25,7 +25,12 @@ type Events struct {
 	Check bool
 	// view prints what is said of leases on a terminal; nil prints a line an event.
 	view *leaseView
+	// named are the names that were printed: of an object whose address is granted later there are two events.
+	named map[eventKey]bool
 }
+
+// eventKey is what an event is about.
+type eventKey struct{ namespace, name string }
 
 // The outputs of commands that change something.
 const (
@@ -35,7 +40,7 @@ const (
 
 // NewEvents prints on the console as --output and --dry-run ask for.
 func NewEvents(c *Console, output, dryRun string) *Events {
-	e := &Events{c: c, output: output}
+	e := &Events{c: c, output: output, named: map[eventKey]bool{}}
 	switch dryRun {
 	case command.DryRunClient:
 		e.suffix = dryRunSuffix
@@ -87,7 +92,10 @@ func (e *Events) Report(event report.Event) {
 			e.text(event)
 		case report.Failed, report.Done, report.Lacks, report.Proved, report.Unproved, report.Rolling, report.Ready: // what becomes of a host is said by another event
 		default:
-			e.line(e.c.People, "%s", eventName(event))
+			if key := (eventKey{event.Namespace, eventName(event)}); !e.named[key] {
+				e.named[key] = true
+				e.line(e.c.People, "%s", key.name)
+			}
 		}
 	default:
 		e.text(event)
