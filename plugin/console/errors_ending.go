@@ -64,7 +64,7 @@ func isInterrupt(err error) bool {
 
 // besideInterrupt is what an error says beside that the command was interrupted, which is said apart.
 func besideInterrupt(err error) error {
-	several, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // what is around it stays
+	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return err
 	}
